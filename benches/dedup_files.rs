@@ -20,7 +20,7 @@ mod texts;
 
 use gristmill_core::Cancel;
 use gristmill_data::source::dedup::{list, Documents, Position, TextFile};
-use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
+use gristmill_ops::engine::dedup::write_back::{Layout, RangesPlacement, WriteBack};
 use measure::Cost;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -206,7 +206,7 @@ fn floor_by_serde(file: &TextFile, output: &Path) {
 /// Unpacks, parses and writes a file.
 fn floor(file: &TextFile, output: &Path) {
     let cancel = Cancel::default();
-    let layout = Layout { text_key: "text".into(), ranges: RangesGo::Away };
+    let layout = Layout { text_key: "text".into(), ranges: RangesPlacement::Removed };
     let mut back = WriteBack::new(&layout);
     let mut out = packed(output);
     let start = Position { offset: 0, line: 0 };

@@ -70,7 +70,7 @@ impl TextColumn {
 impl ParquetFile {
     /// Returns the paths of all columns that hold text, for messages.
     pub fn text_columns(&self) -> Vec<String> {
-        let mut walk = Walk { leaf: 0, key: None, path: Vec::new(), texts: Vec::new(), result: None };
+        let mut walk = SchemaWalk { leaf: 0, key: None, path: Vec::new(), texts: Vec::new(), result: None };
         walk.visit_fields(self.metadata().file_metadata().schema(), 0);
         walk.texts
     }
@@ -80,7 +80,8 @@ impl ParquetFile {
     pub fn column(&self, key: &str) -> Result<TextColumn, ColumnProblem> {
         let schema = self.metadata().file_metadata().schema();
         let is_at_top = schema.is_group() && schema.get_fields().iter().any(|field| field.name() == key);
-        let mut walk = Walk { leaf: 0, key: Some((key, is_at_top)), path: Vec::new(), texts: Vec::new(), result: None };
+        let mut walk =
+            SchemaWalk { leaf: 0, key: Some((key, is_at_top)), path: Vec::new(), texts: Vec::new(), result: None };
         walk.visit_fields(schema, 0);
         walk.result.unwrap_or(Err(ColumnProblem::Missing))
     }
@@ -92,7 +93,7 @@ impl ParquetFile {
 }
 
 /// A walk over the schema that counts leaves.
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     leaf: usize,
     /// The name that is looked for, and whether it is one at the top level.
     key: Option<(&'a str, bool)>,
@@ -101,7 +102,7 @@ struct Walk<'a> {
     result: Option<Result<TextColumn, ColumnProblem>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     /// Visits the fields of a struct, or of the root.
     fn visit_fields(&mut self, group: &'a Type, definition: u32) {
         if group.is_group() {

@@ -12,7 +12,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
-use gristmill_ops::engine::leaks::{Leak, LeakKind, LeakLocation, LeakOptions, Repair, SplitLayout};
+use gristmill_ops::engine::leaks::{Leak, LeakKind, LeakLocation, LeakOptions, LeakRepair, SplitLayout};
 use gristmill_ops::engine::splits::{check_items, SplitEditor};
 use gristmill_ops::job::leaks::{start, LeakReport};
 use gristmill_storage::files;
@@ -147,11 +147,11 @@ fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
     let path = shell_quote(&editor.root().to_string_lossy());
     let repair = report.found.leaks.iter().filter(|leak| leak.kind.is_sure()).find_map(|leak| leak.repairs.first())?;
     let command = match repair {
-        Repair::Exclude { items, .. } => {
+        LeakRepair::Exclude { items, .. } => {
             let items: Vec<String> = items.iter().map(|item| shell_quote(item)).collect();
             format!("exclude {path} {}", items.join(" "))
         }
-        Repair::Move { shard, to } => format!("move {path} {} --to {}", shell_quote(shard), shell_quote(to)),
+        LeakRepair::Move { shard, to } => format!("move {path} {} --to {}", shell_quote(shard), shell_quote(to)),
     };
     let next = paint(Tone::Strong, "To end the first:");
     Some(format!("{next} gristmill splits {command}\n  for all of them --excludes-to FILE writes a list for splits exclude --from"))
@@ -164,8 +164,8 @@ fn items(report: &LeakReport) -> Vec<&str> {
     let mut seen = std::collections::HashSet::new();
     for leak in sure {
         let first = leak.repairs.iter().find_map(|repair| match repair {
-            Repair::Exclude { items, .. } => Some(items),
-            Repair::Move { .. } => None,
+            LeakRepair::Exclude { items, .. } => Some(items),
+            LeakRepair::Move { .. } => None,
         });
         items.extend(first.into_iter().flatten().map(String::as_str).filter(|item| seen.insert(*item)));
     }

@@ -104,7 +104,7 @@ pub fn json_lines(bytes: &[u8]) {
     for size in [1 + bytes.len() as u64 / 3, 1 << 20] {
         let mut index = Vec::new();
         let mut line_ends = Vec::new();
-        let mut merge = jsonl::Merge::new(|piece: &[u8]| {
+        let mut merge = jsonl::LineMerge::new(|piece: &[u8]| {
             index.extend_from_slice(piece);
             Ok(())
         });

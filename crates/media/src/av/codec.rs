@@ -14,7 +14,7 @@ pub use ac3::ac3_frame;
 pub use audio::{AudioCodec, AudioSetup};
 pub use mpeg::{mp3_frame, Layer, MpegHeader};
 pub use opus::opus_packet_samples;
-pub use tally::{Packet, Tally};
+pub use tally::{Packet, SampleTally};
 pub use timing::Timing;
 pub use video::VideoCodec;
 

@@ -36,10 +36,10 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Read
     Ok(picture)
 }
 
-type Dimensions = (u32, u32, &'static str);
+type Jp2Dimensions = (u32, u32, &'static str);
 
 /// Reads the size segment, whose length field is at `at`.
-fn codestream(reader: &mut Reader, at: u64) -> Result<Dimensions, ReadEnd> {
+fn codestream(reader: &mut Reader, at: u64) -> Result<Jp2Dimensions, ReadEnd> {
     let siz = reader.up_to(at, 64)?;
     let len = be16(siz, 0)?;
     if len < 38 {
@@ -109,7 +109,7 @@ fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, R
     }
 }
 
-fn boxes(reader: &mut Reader, mut at: u64) -> Result<Dimensions, ReadEnd> {
+fn boxes(reader: &mut Reader, mut at: u64) -> Result<Jp2Dimensions, ReadEnd> {
     for _ in 0..MAX_BOXES {
         let (kind, from, to) = placed(reader, at, None)?;
         if &kind == b"jp2h" {
@@ -143,7 +143,7 @@ struct Header {
     cmyk: bool,
 }
 
-fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Dimensions, ReadEnd> {
+fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Jp2Dimensions, ReadEnd> {
     let mut header = Header::default();
     while at < end {
         let (kind, from, to) = placed(reader, at, Some(end))?;

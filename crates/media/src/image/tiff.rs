@@ -61,7 +61,7 @@ const OLD_JPEG: i64 = 6;
 const MAX_SAMPLES: i64 = 6;
 
 /// One tag that is evaluated.
-struct Tag {
+struct TiffTag {
     kind: u16,
     count: u64,
     /// Offset of its values, in bytes.
@@ -72,7 +72,7 @@ struct Tag {
 struct Directory<'r, 'a> {
     reader: &'r mut Reader<'a>,
     big_endian: bool,
-    tags: BTreeMap<u16, Tag>,
+    tags: BTreeMap<u16, TiffTag>,
     /// Whether the file ends within the directory. Pillow uses the tags that are present, libtiff uses none.
     is_cut: bool,
 }
@@ -199,7 +199,7 @@ impl Directory<'_, '_> {
                 }
             }
             if KEPT_TAGS.contains(&tag) || tag == MEDIA_PHOTO {
-                self.tags.insert(tag, Tag { kind, count, at: place });
+                self.tags.insert(tag, TiffTag { kind, count, at: place });
             }
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Directory<'_, '_> {
 
     /// Returns up to `most` integers of a tag; fails if the tag is of another type.
     fn numbers(&mut self, tag: u16, most: u64) -> Result<Option<Vec<i64>>, ReadEnd> {
-        let Some(Tag { kind, count, at }) = self.tags.get(&tag) else { return Ok(None) };
+        let Some(TiffTag { kind, count, at }) = self.tags.get(&tag) else { return Ok(None) };
         let (kind, count, at) = (*kind, (*count).min(most), *at);
         let mut numbers = Vec::new();
         for index in 0..count {

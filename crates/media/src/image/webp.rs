@@ -16,7 +16,7 @@ const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
 
 /// Width, height, and whether the image has alpha.
-pub(super) type Dimensions = (u32, u32, bool);
+pub(super) type WebpDimensions = (u32, u32, bool);
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let riff = u64::from(u32::from_le_bytes(reader.array(4)?));
@@ -81,7 +81,7 @@ pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// Reads an extended file. Without an animation, the header of the image itself decides whether it has alpha.
-fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
+fn extended(reader: &mut Reader) -> Result<WebpDimensions, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;
     let width = u32::from_le_bytes([w0, w1, w2, 0]) + 1;
     let height = u32::from_le_bytes([h0, h1, h2, 0]) + 1;
@@ -113,7 +113,7 @@ fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
 }
 
 /// Checks that the image fills the canvas.
-fn same_size(canvas: (u32, u32), own: Dimensions, alpha: bool, at: u64) -> Result<Dimensions, ProbeError> {
+fn same_size(canvas: (u32, u32), own: WebpDimensions, alpha: bool, at: u64) -> Result<WebpDimensions, ProbeError> {
     if canvas != (own.0, own.1) {
         return Err(ProbeError::broken("the WebP picture has another size than the file says", at));
     }
@@ -126,7 +126,7 @@ fn padded(len: u32) -> u64 {
 }
 
 /// Reads the header of the bitstream itself.
-pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Dimensions, ProbeError> {
+pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<WebpDimensions, ProbeError> {
     if kind == b"VP8L" {
         let [signature, bits @ ..] = reader.array::<5>(at)?;
         let bits = u32::from_le_bytes(bits);

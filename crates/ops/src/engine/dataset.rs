@@ -188,7 +188,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
             }
         } else if let Some(change) = change_of(shard, &stamps, &indexes)? {
             changed.push(shard.name.clone());
-            if change == Change::Time {
+            if change == ShardChange::Time {
                 retimed.push(shard.name.clone());
             }
         }
@@ -268,7 +268,7 @@ pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
 
 /// How a shard differs from its state at the last run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum ShardChange {
     /// Only its time or inode, as in a copy that does not keep times.
     Time,
     /// Its size, or it has no index.
@@ -280,31 +280,35 @@ enum Change {
 ///
 /// In a store, times are those of uploads, in any order, and do not count: a recorded version of a shard distinguishes it, as far as it was recorded in a
 /// store.
-fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFiles<'_>) -> Outcome<Option<Change>> {
+fn change_of(
+    shard: &Shard,
+    stamps: &HashMap<&str, FileStamp>,
+    indexes: &IndexFiles<'_>,
+) -> Outcome<Option<ShardChange>> {
     let is_object = is_remote(&shard.path);
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
         let is_uploaded = is_object && !stamp.is_of_object();
         return Ok(match stamp.bytes == shard.stamp.bytes {
-            false => Some(Change::Content),
-            true if is_object => (stamp.inode != shard.stamp.inode && !is_uploaded).then_some(Change::Time),
-            true => (*stamp != shard.stamp).then_some(Change::Time),
+            false => Some(ShardChange::Content),
+            true if is_object => (stamp.inode != shard.stamp.inode && !is_uploaded).then_some(ShardChange::Time),
+            true => (*stamp != shard.stamp).then_some(ShardChange::Time),
         });
     }
     let path = indexes.root.join(shard.index_name());
     let index = match indexes.info(&path) {
         Ok(Some(index)) => index,
         Err(failure) if is_object => return Err(failure),
-        _ => return Ok(Some(Change::Content)),
+        _ => return Ok(Some(ShardChange::Content)),
     };
     if !shard.is_tgz {
         match indexes.end_of(shard) {
             Ok(end) if end <= shard.stamp.bytes => {}
             // The store does not answer.
             Err(failure) if is_object && failure.class == ExitClass::Environment => return Err(failure),
-            _ => return Ok(Some(Change::Content)),
+            _ => return Ok(Some(ShardChange::Content)),
         }
     }
-    Ok((!is_object && shard.stamp.modified_ns > index.stamp.modified_ns).then_some(Change::Time))
+    Ok((!is_object && shard.stamp.modified_ns > index.stamp.modified_ns).then_some(ShardChange::Time))
 }
 
 /// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.

@@ -81,7 +81,7 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
 }
 
 /// Joins the scanned ranges of a file in order, with the lines that their ends divide, and passes the rows of the index to a sink.
-pub struct Merge<S> {
+pub struct IndexMerge<S> {
     sink: S,
     rows: Vec<u8>,
     samples: u64,
@@ -89,7 +89,7 @@ pub struct Merge<S> {
     start: u64,
 }
 
-impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, rows: Vec::with_capacity(ROWS_PER_CALL * ROW), samples: 0, start: 0 }

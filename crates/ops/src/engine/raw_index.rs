@@ -133,7 +133,7 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
 
 /// The totals of all ranges.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct RawIndexCounts {
     /// Lines in the index.
     pub items: u64,
     /// Number of all lines.
@@ -145,18 +145,18 @@ pub struct Counts {
 }
 
 /// Joins ranges in order, and passes the bytes of the index to a sink.
-pub struct Merge<S> {
+pub struct RawIndexMerge<S> {
     sink: S,
     writer: Option<IndexWriter>,
     /// The first item, until it is known whether there are more: a list of one is written differently.
     first: Option<(u64, u64)>,
-    counts: Counts,
+    counts: RawIndexCounts,
 }
 
-impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
-        Self { sink, writer: None, first: None, counts: Counts::default() }
+        Self { sink, writer: None, first: None, counts: RawIndexCounts::default() }
     }
 
     /// Takes the next range.
@@ -187,7 +187,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
     }
 
     /// Ends the index.
-    pub fn finish(mut self) -> Outcome<Counts> {
+    pub fn finish(mut self) -> Outcome<RawIndexCounts> {
         let writer = match (self.writer, self.first) {
             (Some(writer), _) => writer,
             (None, Some((start, bytes))) => {
@@ -203,7 +203,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
 }
 
 /// Reports the lines that are not JSON.
-pub fn report_bad(path: &Path, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
+pub fn report_bad(path: &Path, counts: &RawIndexCounts, problems: &dyn ProblemSink) -> Outcome<()> {
     for bad in &counts.bad {
         let subject = Subject::path(path).line(bad.line + 1).at(bad.start + bad.at);
         problems.report(Problem::problem(ProblemKind::BadJson, subject, format!("no JSON: {}", bad.why)))?;
@@ -213,7 +213,7 @@ pub fn report_bad(path: &Path, counts: &Counts, problems: &dyn ProblemSink) -> O
 }
 
 /// Returns the failure for a file with lines that are not JSON.
-pub fn refusal(path: &Path, counts: &Counts) -> Option<Failure> {
+pub fn refusal(path: &Path, counts: &RawIndexCounts) -> Option<Failure> {
     let first = counts.bad.first()?;
     let why = match counts.bad_count {
         1 => format!("line {} is no JSON: {}", grouped(first.line + 1), first.why),

@@ -55,7 +55,7 @@ pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>
 
 /// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
-    let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };
+    let sink = FindingCounter { inner: handles.problems, any: AtomicBool::new(false) };
     let handles = &Handles { problems: &sink, ..*handles };
     let prepared = verify::begin(root, handles)?;
     let states = times::states(&prepared);
@@ -70,12 +70,12 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
 }
 
 /// Passes problems on and records whether any is more than a note.
-struct Findings<'a> {
+struct FindingCounter<'a> {
     inner: &'a dyn ProblemSink,
     any: AtomicBool,
 }
 
-impl ProblemSink for Findings<'_> {
+impl ProblemSink for FindingCounter<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
         if problem.severity > Severity::Note {
             self.any.store(true, Ordering::Relaxed);

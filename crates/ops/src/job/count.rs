@@ -11,8 +11,8 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, Extractor, InputRules,
-    Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile, Verdict,
+    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, DocumentVerdict,
+    Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
@@ -434,9 +434,9 @@ impl Counter {
             None => self.extractor.hold(row.line),
         };
         let counted = match held.document(&self.extractor).verdict(DocumentRules::PYTHON.of_rows()) {
-            Verdict::Take(_) => self.text(held)?,
-            Verdict::Skip(_) => Ok(()),
-            Verdict::Refuse(why) => Err(why.to_owned()),
+            DocumentVerdict::Take(_) => self.text(held)?,
+            DocumentVerdict::Skip(_) => Ok(()),
+            DocumentVerdict::Refuse(why) => Err(why.to_owned()),
         };
         self.extractor.forget();
         Ok(counted)

@@ -12,7 +12,7 @@ use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
 use gristmill_core::text::{count, duration, grouped};
-use gristmill_ops::engine::leaks::{Leak, LeakLocation, LeakOptions, Repair, SplitLayout};
+use gristmill_ops::engine::leaks::{Leak, LeakLocation, LeakOptions, LeakRepair, SplitLayout};
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use gristmill_ops::job::leaks::{self as job, LeakReport};
 use gristmill_ops::job::JobState;
@@ -163,14 +163,15 @@ impl LeakScreen {
         self.result.is_none()
     }
 
-    fn repair(&mut self, repair: &Repair) -> Vec<Effect> {
+    fn repair(&mut self, repair: &LeakRepair) -> Vec<Effect> {
         let effects = self.session.apply(repair.edit());
         self.observe();
         effects
     }
 
     fn exclude(&mut self) -> Vec<Effect> {
-        let way = self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, Repair::Exclude { .. })));
+        let way =
+            self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
         match way.cloned() {
             Some(way) => self.repair(&way),
             None => self.choose(),
@@ -179,7 +180,7 @@ impl LeakScreen {
 
     fn move_shard(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
-        if let Some(way) = leak.repairs.iter().find(|r| matches!(r, Repair::Move { .. })).cloned() {
+        if let Some(way) = leak.repairs.iter().find(|r| matches!(r, LeakRepair::Move { .. })).cloned() {
             return self.repair(&way);
         }
         let Some(last) = leak.places.last() else { return Vec::new() };
@@ -204,7 +205,7 @@ impl LeakScreen {
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
         let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.homes.is_open(leak));
-        let ways: Vec<&Repair> = open.filter_map(|leak| leak.repairs.first()).collect();
+        let ways: Vec<&LeakRepair> = open.filter_map(|leak| leak.repairs.first()).collect();
         if ways.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
@@ -216,13 +217,13 @@ impl LeakScreen {
 }
 
 /// Combines many repairs into few edits: one for all excludes, one for each split that receives shards.
-fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
+fn all_at_once(ways: &[&LeakRepair]) -> Vec<Edit> {
     let mut excluded = Vec::new();
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
     for way in ways {
         match way {
-            Repair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::escaped)),
-            Repair::Move { shard, to } => moved.entry(to).or_default().push(Arc::clone(shard)),
+            LeakRepair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::escaped)),
+            LeakRepair::Move { shard, to } => moved.entry(to).or_default().push(Arc::clone(shard)),
         }
     }
     let moves = moved.into_iter().map(|(to, shards)| Edit::MoveShards { shards, to: Some(Arc::clone(to)) });
@@ -237,12 +238,12 @@ fn place_words(place: &LeakLocation) -> String {
     format!("{}  {}{key}{part}", place.split, place.shard)
 }
 
-fn repair_offer(repair: &Repair) -> ChoiceOption {
+fn repair_offer(repair: &LeakRepair) -> ChoiceOption {
     match repair {
-        Repair::Exclude { keep, items } => {
+        LeakRepair::Exclude { keep, items } => {
             ChoiceOption::new(format!("keep it in {keep}"), format!("excludes {}", count(items.len() as u64, "sample")))
         }
-        Repair::Move { shard, to } => ChoiceOption::new(format!("move to {to}"), shard.to_string()),
+        LeakRepair::Move { shard, to } => ChoiceOption::new(format!("move to {to}"), shard.to_string()),
     }
 }
 

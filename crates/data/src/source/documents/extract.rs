@@ -380,7 +380,7 @@ fn unescaped(raw: &[u8]) -> String {
 
 /// Returns the keys of a line's object, in order, at most 100; empty for a line that is not an object. Used for a hint.
 pub fn keys_of(line: &[u8]) -> Vec<String> {
-    let mut keys = Keys(Vec::new());
+    let mut keys = KeyCollector(Vec::new());
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     match simdutf8::basic::from_utf8(line).is_ok() && walk(line, mark, &mut keys).is_ok() {
         true => keys.0,
@@ -391,9 +391,9 @@ pub fn keys_of(line: &[u8]) -> Vec<String> {
 /// Maximum number of keys returned.
 const MAX_KEYS: usize = 100;
 
-struct Keys(Vec<String>);
+struct KeyCollector(Vec<String>);
 
-impl Visit for Keys {
+impl Visit for KeyCollector {
     const DEEPEST: usize = DEEPEST;
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
         if depth == 1 && self.0.len() < MAX_KEYS {

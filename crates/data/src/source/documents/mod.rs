@@ -63,7 +63,7 @@ pub use splits::{
 };
 pub use table::{table_files, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit};
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
-pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};
+pub use verdict::{mark_hint, DocumentVerdict, Quirks, BYTE_ORDER_MARK, EMPTY};
 
 use gristmill_core::FileStamp;
 use std::ops::Range;

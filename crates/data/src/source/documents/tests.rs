@@ -278,18 +278,21 @@ fn what_is_held_of_several_lines_is_what_each_says() {
 fn half_characters_elsewhere_do_not_stop_a_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
-    assert_eq!((document.text, document.verdict(DocumentRules::PYTHON)), (Text::Is("text"), Verdict::Take("text")));
+    assert_eq!(
+        (document.text, document.verdict(DocumentRules::PYTHON)),
+        (Text::Is("text"), DocumentVerdict::Take("text"))
+    );
     let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
-    assert!(matches!(document.verdict(DocumentRules::PYTHON), Verdict::Refuse(_)));
+    assert!(matches!(document.verdict(DocumentRules::PYTHON), DocumentVerdict::Refuse(_)));
     // A program and a path both read an unpaired second surrogate as the replacement character.
     for way in [".a | .", ".a"] {
         let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
         let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);
-        assert_eq!(document.verdict(DocumentRules::PYTHON), Verdict::Take("\u{fffd}x\u{fffd}"));
-        assert!(matches!(document.verdict(DocumentRules::ORJSON), Verdict::Refuse(_)));
-        assert!(matches!(document.verdict(DocumentRules::JQ), Verdict::Refuse(_)));
+        assert_eq!(document.verdict(DocumentRules::PYTHON), DocumentVerdict::Take("\u{fffd}x\u{fffd}"));
+        assert!(matches!(document.verdict(DocumentRules::ORJSON), DocumentVerdict::Refuse(_)));
+        assert!(matches!(document.verdict(DocumentRules::JQ), DocumentVerdict::Refuse(_)));
         let document = extractor.document(br#"{"a": "\udc00\ud800"}"#);
-        assert!(matches!(document.verdict(DocumentRules::PYTHON), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(DocumentRules::PYTHON), DocumentVerdict::Refuse(_)));
     }
 }
 
@@ -299,9 +302,9 @@ fn verdicts_follow_each_format_page() {
     let mut verdicts = |line: &[u8]| {
         let document = extractor.document(line);
         [DocumentRules::PYTHON, DocumentRules::ORJSON, DocumentRules::JQ].map(|rules| match document.verdict(rules) {
-            Verdict::Take(_) => 't',
-            Verdict::Skip(_) => 's',
-            Verdict::Refuse(_) => 'r',
+            DocumentVerdict::Take(_) => 't',
+            DocumentVerdict::Skip(_) => 's',
+            DocumentVerdict::Refuse(_) => 'r',
         })
     };
     for (line, wanted) in [

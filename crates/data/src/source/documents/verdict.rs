@@ -77,7 +77,7 @@ pub fn mark_hint(file: &TextFile, start: u64) -> String {
 
 /// How a document is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict<'a> {
+pub enum DocumentVerdict<'a> {
     /// It is used; its text may be empty where the program accepts that.
     Take(&'a str),
     /// The program leaves it out by design: a note, with the reason.
@@ -101,32 +101,32 @@ impl<'a> Document<'a> {
         match self.text {
             Text::Blank => Ok(""),
             _ => match self.verdict(DocumentRules::PYTHON) {
-                Verdict::Take(text) => Ok(text),
-                Verdict::Skip(why) | Verdict::Refuse(why) => Err(why),
+                DocumentVerdict::Take(text) => Ok(text),
+                DocumentVerdict::Skip(why) | DocumentVerdict::Refuse(why) => Err(why),
             },
         }
     }
 
     /// Returns how a program with these rules treats the document.
-    pub fn verdict(&self, rules: DocumentRules) -> Verdict<'a> {
-        let lacking = |why| if rules.skips_missing { Verdict::Skip(why) } else { Verdict::Refuse(why) };
+    pub fn verdict(&self, rules: DocumentRules) -> DocumentVerdict<'a> {
+        let lacking = |why| if rules.skips_missing { DocumentVerdict::Skip(why) } else { DocumentVerdict::Refuse(why) };
         match self.text {
             Text::Blank => return lacking("the line is blank"),
-            Text::Invalid { why, .. } => return Verdict::Refuse(why),
+            Text::Invalid { why, .. } => return DocumentVerdict::Refuse(why),
             _ => {}
         }
         if let Some(why) = self.quirks.why(rules) {
-            return Verdict::Refuse(why);
+            return DocumentVerdict::Refuse(why);
         }
         match self.text {
-            Text::Is("") if rules.skips_empty => Verdict::Skip(EMPTY),
-            Text::Is("") if !rules.takes_empty => Verdict::Refuse(EMPTY),
-            Text::Is(text) => Verdict::Take(text),
+            Text::Is("") if rules.skips_empty => DocumentVerdict::Skip(EMPTY),
+            Text::Is("") if !rules.takes_empty => DocumentVerdict::Refuse(EMPTY),
+            Text::Is(text) => DocumentVerdict::Take(text),
             Text::Missing => lacking(NO_TEXT),
             Text::Null => lacking(NULL_TEXT),
             Text::Falsy(why) => lacking(why),
             Text::NotText(why) | Text::NotObject(why) | Text::Fails(why) | Text::Invalid { why, .. } => {
-                Verdict::Refuse(why)
+                DocumentVerdict::Refuse(why)
             }
             Text::Blank => lacking("the line is blank"),
         }

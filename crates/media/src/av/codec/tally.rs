@@ -19,7 +19,7 @@ pub struct Packet {
 
 /// The sum of the decoded samples, and the end of the last frame.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct SampleTally {
     base: Rational,
     rate: i64,
     /// Samples still to be cut at the beginning.
@@ -32,7 +32,7 @@ pub struct Tally {
     end: Option<i64>,
 }
 
-impl Tally {
+impl SampleTally {
     /// Creates a tally for a stream with this time base and sampling rate (1/s), whose first `skip` samples are cut.
     pub fn new(base: Rational, rate: u32, skip: i64) -> Self {
         Self { base, rate: i64::from(rate), skip: 0, pending: (skip > 0).then_some(skip), samples: 0, end: None }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_beginning_and_the_end_are_cut() {
-        let mut tally = Tally::new(Rational::new(1, 1000), 44_100, 1105);
+        let mut tally = SampleTally::new(Rational::new(1, 1000), 44_100, 1105);
         tally.add(packet(-25, 26, 1152));
         tally.add(packet(1, 26, 1152));
         tally.add(Packet { padding: 839, ..packet(27, 26, 1152) });
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn discarded_packets_use_up_what_is_to_be_cut() {
-        let mut tally = Tally::new(Rational::new(1, 44_100), 44_100, 1024);
+        let mut tally = SampleTally::new(Rational::new(1, 44_100), 44_100, 1024);
         tally.add(Packet { discard: true, ..packet(-1024, 1024, 1024) });
         tally.add(packet(0, 1024, 1024));
         assert_eq!(tally.samples(), 1024);
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn a_first_packet_without_a_frame_takes_the_cut_along() {
-        let mut tally = Tally::new(Rational::new(1, 1000), 44_100, 1024);
+        let mut tally = SampleTally::new(Rational::new(1, 1000), 44_100, 1024);
         tally.add(packet(0, 23, 0));
         tally.add(packet(23, 23, 1024));
         assert_eq!(tally.samples(), 1024);
-        assert_eq!(Tally::new(Rational::new(1, 1000), 8000, 0).duration(Some(5), Some(10)), Some(0.005));
+        assert_eq!(SampleTally::new(Rational::new(1, 1000), 8000, 0).duration(Some(5), Some(10)), Some(0.005));
     }
 }

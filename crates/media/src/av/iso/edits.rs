@@ -98,7 +98,7 @@ pub fn visit(track: &Track, line: &Timeline, reader: &mut Reader, visitor: &mut 
         return Ok(());
     }
     if line.applied {
-        let mut walk = Walk::new(track, Some(line));
+        let mut walk = EditWalk::new(track, Some(line));
         return walk.run(reader, visitor);
     }
     let first = if track.edited { 0 } else { offset(track).unwrap_or(0).saturating_neg() };
@@ -112,7 +112,7 @@ pub fn visit(track: &Track, line: &Timeline, reader: &mut Reader, visitor: &mut 
 }
 
 fn edited(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeError> {
-    let mut walk = Walk::new(track, None);
+    let mut walk = EditWalk::new(track, None);
     walk.run(reader, &mut |_, _| Ok(true))?;
     let shift = if track.kind == Kind::Video { walk.earliest.saturating_sub(walk.pauses).max(0) } else { 0 };
     Ok(Timeline {
@@ -134,7 +134,7 @@ fn tangled() -> ProbeError {
 }
 
 /// Processes the edits in order. Without a timeline, it computes their result; with one, it passes the samples to the visitor.
-struct Walk<'a> {
+struct EditWalk<'a> {
     track: &'a Track,
     line: Option<&'a Timeline>,
     prefixes: Vec<i64>,
@@ -163,7 +163,7 @@ struct EditSegment {
     has_key_after: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> EditWalk<'a> {
     fn new(track: &'a Track, line: Option<&'a Timeline>) -> Self {
         Self {
             track,

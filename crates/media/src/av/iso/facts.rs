@@ -5,7 +5,7 @@ use super::fragments;
 use super::samples::{parsed, Sample, Visitor};
 use super::track::{Kind, Track, UNTOLD};
 use super::Movie;
-use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
+use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, SampleTally, VideoCodec};
 use crate::av::cover::CoverPicture;
 use crate::av::rational::{rescale, rescale_base, seconds, Rational, Rounding, INT_MAX};
 use crate::av::AvProbeResult;
@@ -268,7 +268,8 @@ impl Stage<'_> {
         if cut == 0 && setup.codec == AudioCodec::Opus {
             cut = setup.preskip.unwrap_or(0).into();
         }
-        let mut hearing = AudioTally { track, tally: Tally::new(base, setup.rate, cut), setup, pending: None, base };
+        let mut hearing =
+            AudioTally { track, tally: SampleTally::new(base, setup.rate, cut), setup, pending: None, base };
         let from = begin.map_or(0, |(number, _)| number);
         let mut number = 0;
         self.visit(reader, index, &line, &mut |reader, sample| {
@@ -306,7 +307,7 @@ fn frame_rate(track: &Track) -> Option<f64> {
 struct AudioTally<'a> {
     track: &'a Track,
     setup: AudioSetup,
-    tally: Tally,
+    tally: SampleTally,
     /// The last sample, whose duration depends on the next one.
     pending: Option<Sample>,
     base: Rational,

@@ -222,7 +222,7 @@ impl File {
         // Without video, seeking takes place in the sound itself.
         let seek = begin.filter(|_| video.is_some());
         let mut pictures = video.and_then(|at| video::Pictures::new(&self.header, at));
-        let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
+        let mut sound = audio.and_then(|at| sound::SoundCounter::new(&self.header, at, seek, video.is_some()));
         let undamaged = blocks::visit(reader, from, end, &mut |reader, frame| {
             if let (Some(at), Some(pictures)) = (video.filter(|_| Some(frame.track) == video_number), &mut pictures) {
                 pictures.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;

@@ -2,13 +2,13 @@
 
 use super::blocks::Frame;
 use super::tracks::{Header, Kind};
-use crate::av::codec::{AudioCodec, AudioSetup, Packet, Tally};
+use crate::av::codec::{AudioCodec, AudioSetup, Packet, SampleTally};
 use crate::av::rational::{add_stable, rescale, rescale_base, seconds, Rational, Rounding};
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
 /// Counts the samples of an audio stream.
-pub struct Sound {
+pub struct SoundCounter {
     base: Rational,
     setup: AudioSetup,
     /// Samples per second according to the container.
@@ -16,7 +16,7 @@ pub struct Sound {
     /// Samples to be cut at the beginning according to the container, and those that are actually cut.
     declared: i64,
     skip: i64,
-    tally: Tally,
+    tally: SampleTally,
     /// Time at which the reference program begins to decode, in ticks; frames are skipped until a frame at or after it was found.
     seek: Option<i64>,
     found: bool,
@@ -29,7 +29,7 @@ pub struct Sound {
     stripped: Vec<u8>,
 }
 
-impl Sound {
+impl SoundCounter {
     /// Creates a counter for a track of the header; `None` if it is not sound. `seek` is the time of the first key frame of the video.
     pub fn new(header: &Header, at: usize, seek: Option<i64>, with_video: bool) -> Option<Self> {
         let track = header.tracks.get(at)?;
@@ -46,7 +46,7 @@ impl Sound {
             let length = header.duration.unwrap_or(0.0) * header.scale as f64 * f64::from(setup.rate) / 1e9;
             setup.left = length.round() as u64;
         }
-        let tally = Tally::new(base, setup.rate, skip);
+        let tally = SampleTally::new(base, setup.rate, skip);
         let found = with_video && seek.is_none();
         let stripped = track.stripped.clone();
         Some(Self {
@@ -120,13 +120,13 @@ impl Sound {
         if self.with_video {
             self.found |= self.seek.is_none_or(|seek| time >= seek);
             if self.found && self.last.is_none() {
-                self.tally = Tally::new(self.base, self.setup.rate, skip);
+                self.tally = SampleTally::new(self.base, self.setup.rate, skip);
             }
             return self.found;
         }
         let target = self.first.unwrap_or(0).max(0);
         if time <= target {
-            self.tally = Tally::new(self.base, self.setup.rate, skip);
+            self.tally = SampleTally::new(self.base, self.setup.rate, skip);
         }
         true
     }

@@ -3,7 +3,7 @@
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale, Rounding};
 use super::parser::{FileStart, Packet, Parser};
-use super::tag::Tag;
+use super::tag::InfoTag;
 use super::TICKS;
 use crate::{ProbeError, Reader};
 
@@ -16,7 +16,7 @@ const APE_FOOTER: u64 = 32;
 
 /// The result of decoding the frames.
 #[derive(Debug)]
-pub(super) struct Sound {
+pub(super) struct DecodedSound {
     /// Samples per channel.
     pub(super) samples: u64,
     /// End of the last frame with sound, in ticks; `None` if there is none.
@@ -53,8 +53,13 @@ fn same(a: [u8; 4], b: [u8; 4]) -> bool {
 }
 
 /// Reads all frames from `first` on.
-pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: FileStart) -> Result<Sound, ProbeError> {
-    let mut sound = Sound { samples: 0, end: None, channels: 0, remarks: Vec::new() };
+pub(super) fn walk(
+    reader: &mut Reader,
+    first: u64,
+    tag: &InfoTag,
+    opened: FileStart,
+) -> Result<DecodedSound, ProbeError> {
+    let mut sound = DecodedSound { samples: 0, end: None, channels: 0, remarks: Vec::new() };
     let mut parser = Parser::new(first, opened);
     let mut time = 0_i64;
     let mut skip = tag.skip();
@@ -95,7 +100,7 @@ struct TrimmedFrame {
 }
 
 impl TrimmedFrame {
-    fn new(packet: &Packet, start: i64, skip: &mut i64, tag: &Tag, rate: u32) -> Self {
+    fn new(packet: &Packet, start: i64, skip: &mut i64, tag: &InfoTag, rate: u32) -> Self {
         let samples = i64::from(packet.header.samples());
         let own_rate = i64::from(packet.header.rate);
         let ticks = |samples| rescale(samples, TICKS, own_rate, Rounding::Near);

@@ -20,7 +20,7 @@ pub(super) fn find(reader: &mut Reader, end: u64) -> Result<Option<(u32, u32)>, 
     while at < end {
         let Ok([b'I', b'D', b'3', version, _, flags, size @ ..]) = reader.array::<10>(at) else { break };
         let size = syncsafe(u32::from_be_bytes(size));
-        let mut tag = Tag { version, unsynchronised: flags & 0x80 != 0, at: at + 10, left: size.into() };
+        let mut tag = Id3Tag { version, unsynchronised: flags & 0x80 != 0, at: at + 10, left: size.into() };
         at += 10 + u64::from(size) + if flags & 0x10 != 0 { 10 } else { 0 };
         if !(2..=4).contains(&version) || version == 2 && flags & 0x40 != 0 {
             continue;
@@ -49,7 +49,7 @@ fn syncsafe(plain: u32) -> u32 {
 }
 
 /// The remainder of a tag.
-struct Tag {
+struct Id3Tag {
     version: u8,
     unsynchronised: bool,
     at: u64,
@@ -64,7 +64,7 @@ struct Frame {
     flags: u16,
 }
 
-impl Tag {
+impl Id3Tag {
     /// Skips the extended header; returns whether it fits into the tag.
     fn skip_extended_header(&mut self, reader: &mut Reader) -> Result<bool, ProbeError> {
         let Some(length) = four(reader, self.at)?.map(|length| i64::from(syncsafe(length))) else {
@@ -131,7 +131,7 @@ fn four(reader: &mut Reader, at: u64) -> Result<Option<u32>, ProbeError> {
 }
 
 /// Returns width and height of a picture in a frame; `None` if its type is unknown.
-fn picture(reader: &mut Reader, tag: &Tag, frame: &Frame) -> Result<Option<(u32, u32)>, ProbeError> {
+fn picture(reader: &mut Reader, tag: &Id3Tag, frame: &Frame) -> Result<Option<(u32, u32)>, ProbeError> {
     let ahead = if frame.flags & HAS_LENGTH != 0 { 4 } else { 0 };
     let (at, len) = (frame.at + ahead, frame.len.saturating_sub(ahead));
     if frame.flags & ENCRYPTED != 0 || len <= 4 || at.saturating_add(len) > reader.len() {

@@ -10,7 +10,7 @@ const DECODER_DELAY: i64 = 528 + 1;
 
 /// The fields of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(super) struct InfoTag {
     /// Bytes to skip: the frame itself; 0 if it is decoded like any other.
     pub(super) skipped: u64,
     /// Number of frames; 0 if not specified.
@@ -22,7 +22,7 @@ pub(super) struct Tag {
     added: Option<(i64, i64)>,
 }
 
-impl Tag {
+impl InfoTag {
     /// Samples to be discarded at the beginning.
     pub(super) fn skip(&self) -> i64 {
         self.added.map_or(0, |(front, _)| front + DECODER_DELAY)
@@ -53,7 +53,7 @@ impl Tag {
 }
 
 /// Reads the frame at `at`, the first one after the tags; `None` if it is not a layer III frame.
-pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeError> {
+pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<InfoTag>, ProbeError> {
     let present = reader.len().saturating_sub(at + 4);
     let bytes = reader.up_to(at, 256)?;
     let Some(header) = bytes.first_chunk().and_then(|head| MpegHeader::parse(*head)) else {
@@ -62,7 +62,7 @@ pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeErr
     if header.layer != Layer::III {
         return Ok(None);
     }
-    let mut tag = Tag { samples: header.samples().into(), rate: header.rate.into(), ..Tag::default() };
+    let mut tag = InfoTag { samples: header.samples().into(), rate: header.rate.into(), ..InfoTag::default() };
     let mut declared = 0;
     let from = match (header.low_rate, header.channels) {
         (false, 1) | (true, 2) => 17,
@@ -86,7 +86,7 @@ pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeErr
 }
 
 /// Reads the fields after `Xing` or `Info`; returns the specified number of bytes. `present` is the number of bytes present.
-fn xing(tag: &mut Tag, mut fields: Fields, present: u64) -> i64 {
+fn xing(tag: &mut InfoTag, mut fields: Fields, present: u64) -> i64 {
     let flags = fields.number(4);
     let mut declared = 0;
     if flags & 1 != 0 {

@@ -65,7 +65,7 @@ struct DecoderOutput {
 }
 
 /// The total of the decoder's output.
-pub(super) struct Sound {
+pub(super) struct DecodedSound {
     pub(super) samples: u64,
     pub(super) duration: Option<i64>,
 }
@@ -231,10 +231,13 @@ impl Timing {
     }
 
     /// Returns the result of decoding all packets.
-    pub(super) fn sound(&self) -> Sound {
+    pub(super) fn sound(&self) -> DecodedSound {
         let start = self.start.unwrap_or(0);
         let end = self.sound.end.or(self.last).or((self.packets > 0).then_some(self.now));
-        Sound { samples: self.sound.samples.max(0).unsigned_abs(), duration: end.map(|end| end.saturating_sub(start)) }
+        DecodedSound {
+            samples: self.sound.samples.max(0).unsigned_abs(),
+            duration: end.map(|end| end.saturating_sub(start)),
+        }
     }
 
     /// Returns the last granule as a time, relative to the start.

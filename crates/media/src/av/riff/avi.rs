@@ -11,7 +11,7 @@ use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 use header::{Header, Stream, Track};
-use sound::Sound;
+use sound::SoundCounter;
 
 /// The pairs of names at the beginning of such a file.
 const NAMES: [([u8; 4], [u8; 4]); 5] =
@@ -35,7 +35,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
         return Err(ProbeError::broken("there is something before the AVI file", 0));
     }
     let header = header::read(reader)?;
-    let mut walk = Walk::new(reader, &header)?;
+    let mut walk = ChunkWalk::new(reader, &header)?;
     walk.chunks(reader)?;
     let mut remarks = Vec::new();
     if header.riff_end > reader.len() && header.riff_end != u64::from(u32::MAX) + 8 {
@@ -97,12 +97,12 @@ struct State {
 }
 
 /// Iterates over the chunks.
-struct Walk<'a> {
+struct ChunkWalk<'a> {
     header: &'a Header,
     states: Vec<State>,
     video: Option<usize>,
     audio: Option<usize>,
-    sound: Option<Sound>,
+    sound: Option<SoundCounter>,
     /// Offset and length of the first packet of the video stream.
     first_frame: Option<(u64, u32)>,
     /// The maximum end of a chunk.
@@ -119,10 +119,10 @@ enum ChunkKind {
     Packet(usize, u32),
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ChunkWalk<'a> {
     fn new(reader: &mut Reader, header: &'a Header) -> Result<Self, ProbeError> {
         let audio = header.first_audio();
-        let sound = audio.map(|(_, stream)| Sound::of(reader, stream)).transpose()?.flatten();
+        let sound = audio.map(|(_, stream)| SoundCounter::of(reader, stream)).transpose()?.flatten();
         Ok(Self {
             header,
             states: vec![State::default(); header.streams.len()],

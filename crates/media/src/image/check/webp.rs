@@ -9,7 +9,7 @@ const ANIMATION: u8 = 0x02;
 const FRAME_HEADER_BYTES: u64 = 16;
 
 /// Iterates over chunks.
-struct Walk<'r, 'a> {
+struct ChunkWalk<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
     end: u64,
@@ -25,7 +25,7 @@ pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     if end > reader.len() {
         return Err(cut(reader));
     }
-    let mut walk = Walk { reader, at: 12, end };
+    let mut walk = ChunkWalk { reader, at: 12, end };
     let (kind, len) = walk.header()?;
     if &kind != b"VP8X" {
         return walk.room(len);
@@ -68,7 +68,7 @@ pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     Ok(())
 }
 
-impl Walk<'_, '_> {
+impl ChunkWalk<'_, '_> {
     /// Returns the name and the padded length of the current chunk.
     fn header(&mut self) -> Result<([u8; 4], u64), ProbeError> {
         if self.at + 8 > self.end {

@@ -118,7 +118,7 @@ impl ShardIndex {
                 self.turns.end_one();
                 continue;
             };
-            let findings = Findings::default();
+            let findings = ShardFindings::default();
             let outcome = self.scan(group, shard, &findings, cancel);
             self.take_findings(group, shard, findings);
             self.turns.end_one();
@@ -130,7 +130,7 @@ impl ShardIndex {
         }
     }
 
-    fn scan(&self, group: u32, shard: &RawShard, findings: &Findings, cancel: &Cancel) -> Outcome<()> {
+    fn scan(&self, group: u32, shard: &RawShard, findings: &ShardFindings, cancel: &Cancel) -> Outcome<()> {
         let progress = Progress::default();
         let handles = Handles { progress: &progress, cancel, problems: findings };
         let batch = Vec::with_capacity(SAMPLES_PER_BATCH);
@@ -141,7 +141,7 @@ impl ShardIndex {
         scanned.map(drop)
     }
 
-    fn take_findings(&self, group: u32, shard: &RawShard, findings: Findings) {
+    fn take_findings(&self, group: u32, shard: &RawShard, findings: ShardFindings) {
         let found = findings.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         if found.is_empty() {
             return;
@@ -166,9 +166,9 @@ impl ShardIndex {
 
 /// Problems of one shard that have an offset.
 #[derive(Default)]
-struct Findings(Mutex<Vec<(u64, SampleProblem)>>);
+struct ShardFindings(Mutex<Vec<(u64, SampleProblem)>>);
 
-impl ProblemSink for Findings {
+impl ProblemSink for ShardFindings {
     fn report(&self, problem: Problem) -> Outcome<()> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(offset), true) =
@@ -301,7 +301,7 @@ pub(super) fn visit_shard(
     take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
 ) -> Outcome<()> {
     let progress = Progress::default();
-    let silent = Findings::default();
+    let silent = ShardFindings::default();
     let handles = Handles { progress: &progress, cancel, problems: &silent };
     let mut sink = VisitSink { wanted, take, cancel, parts: Default::default(), is_over: false };
     let scanned = scan_shard(shard, &mut sink, &handles);

@@ -19,7 +19,7 @@ const JUMP_READ_BYTES: usize = 4 << 10;
 const CHECK_EVERY: u64 = 1 << 20;
 
 /// The result of checking the rows.
-pub(super) enum Verdict {
+pub(super) enum HeaderVerdict {
     /// Every row points at the entry that it names.
     Sound(CheckCounts),
     /// Something is wrong, or cannot be decided from single headers; a full scan is needed.
@@ -67,7 +67,7 @@ pub(super) fn check_rows(
     shard: &Shard,
     watch: &mut SampleChecker<'_>,
     handles: &Handles<'_>,
-) -> Outcome<Verdict> {
+) -> Outcome<HeaderVerdict> {
     let database = prepared.database();
     let bad = |e: rusqlite::Error| tables::failure(&database, &e);
     let mut samples = tables.connection().prepare(SAMPLES_SQL).map_err(bad)?;
@@ -76,7 +76,7 @@ pub(super) fn check_rows(
         blocks: Blocks::open(shard)?,
         words: match TarIdxReader::open(&prepared.root.join(shard.index_name())) {
             Ok(words) => words,
-            Err(_) => return Ok(Verdict::Doubt),
+            Err(_) => return Ok(HeaderVerdict::Doubt),
         },
         samples: Cursor::new(Some(samples.query([id.0]).map_err(bad)?), &database),
         parts: Cursor::new(Some(parts.query([id.0]).map_err(bad)?), &database),
@@ -85,10 +85,10 @@ pub(super) fn check_rows(
     let count = prepared.entry(id).map_or(0, |(_, count)| count);
     let sound = pass.run(count, watch, handles)?;
     if !sound {
-        return Ok(Verdict::Doubt);
+        return Ok(HeaderVerdict::Doubt);
     }
     handles.progress.add(1, 0);
-    Ok(Verdict::Sound(pass.checked))
+    Ok(HeaderVerdict::Sound(pass.checked))
 }
 
 struct HeaderPass<'s, 'p> {

@@ -2,7 +2,7 @@
 
 use super::lint::bad_file;
 use super::PreparedDataset;
-use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
+use crate::engine::media::{is_in_samples, picks, picks_file, ProbeVerdict, Prober, WHOLE};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{
     text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
@@ -162,8 +162,8 @@ impl EntryChecker<'_> {
             self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };
         match self.prober.probe_as(media_type, source)? {
-            Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
-            Verdict::Media { facts: Some(facts), damage, .. } => {
+            ProbeVerdict::Other | ProbeVerdict::Media { facts: None, .. } => Ok(()),
+            ProbeVerdict::Media { facts: Some(facts), damage, .. } => {
                 if let Some(damage) = damage {
                     report(ProblemKind::BrokenMedia, format!("the picture cannot be decoded: {damage}"))?;
                 }
@@ -174,14 +174,14 @@ impl EntryChecker<'_> {
                 }
                 Ok(())
             }
-            Verdict::NotMedia(why) if why == LFS_POINTER => {
+            ProbeVerdict::NotMedia(why) if why == LFS_POINTER => {
                 let message = format!("it has a media row, but {why}");
                 let problem = Problem::problem(ProblemKind::NotMedia, subject(), message);
                 self.handles.problems.report(problem.with_hint(LFS_HINT))
             }
-            Verdict::NotMedia(why) => report(ProblemKind::NotMedia, format!("it has a media row, but: {why}")),
-            Verdict::Broken(why) => report(ProblemKind::BrokenMedia, format!("it has a media row, but: {why}")),
-            Verdict::Unreadable(error) => {
+            ProbeVerdict::NotMedia(why) => report(ProblemKind::NotMedia, format!("it has a media row, but: {why}")),
+            ProbeVerdict::Broken(why) => report(ProblemKind::BrokenMedia, format!("it has a media row, but: {why}")),
+            ProbeVerdict::Unreadable(error) => {
                 let why = Failure::io("reading a medium", "", &error).why;
                 let problem = Problem::problem(ProblemKind::Unreadable, subject(), format!("it cannot be read: {why}"));
                 self.handles.problems.report(problem)

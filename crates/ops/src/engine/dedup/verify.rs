@@ -69,13 +69,13 @@ fn report(failure: Failure, handles: Handles<'_>) -> Outcome<()> {
 }
 
 /// Reports the first findings of a kind, and counts the others.
-struct Findings<'a> {
+struct LimitedFindings<'a> {
     handles: Handles<'a>,
     kind: ProblemKind,
     count: u64,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> LimitedFindings<'a> {
     fn new(kind: ProblemKind, handles: Handles<'a>) -> Self {
         Self { handles, kind, count: 0 }
     }
@@ -97,7 +97,7 @@ impl<'a> Findings<'a> {
 fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let mut places = shard.places();
     let (mut line, mut path, mut fields) = (Vec::new(), String::new(), Fields::any());
-    let mut findings = Findings::new(ProblemKind::IndexMismatch, handles);
+    let mut findings = LimitedFindings::new(ProblemKind::IndexMismatch, handles);
     loop {
         let place = match places.next(handles.cancel) {
             Ok(Some(place)) => place,
@@ -129,7 +129,7 @@ fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let mut places = shard.places();
     let next = |places: &mut DocumentLocations<'_>| places.next(handles.cancel).ok().flatten().map(|place| place.start);
     let mut expected = next(&mut places);
-    let mut findings = Findings::new(ProblemKind::IndexMismatch, handles);
+    let mut findings = LimitedFindings::new(ProblemKind::IndexMismatch, handles);
     let mut buffer = Vec::new();
     let mut at = 0;
     while at < file.len() {

@@ -9,7 +9,7 @@ const WRITE_BYTES: usize = 64 << 10;
 
 /// The line counts of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LineCounts {
     /// Lines that are samples.
     pub samples: u64,
     /// Lines of white space only.
@@ -25,20 +25,20 @@ pub struct Counts {
 }
 
 /// Takes ranges in order and passes the bytes of the index to `sink`, in pieces.
-pub struct Merge<S> {
+pub struct LineMerge<S> {
     sink: S,
     waiting: Vec<u8>,
-    counts: Counts,
+    counts: LineCounts,
     /// Start of the line that is not ended yet, in bytes.
     start: u64,
     /// Its ends so far.
     ends: Option<LineEnds>,
 }
 
-impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
-        Self { sink, waiting: Vec::with_capacity(WRITE_BYTES + 8), counts: Counts::default(), start: 0, ends: None }
+        Self { sink, waiting: Vec::with_capacity(WRITE_BYTES + 8), counts: LineCounts::default(), start: 0, ends: None }
     }
 
     /// Takes the next range.
@@ -78,7 +78,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
     }
 
     /// Ends a file of `len` bytes.
-    pub fn finish(mut self, len: u64) -> Outcome<Counts> {
+    pub fn finish(mut self, len: u64) -> Outcome<LineCounts> {
         self.counts.lines = self.counts.line_ends;
         if self.start < len {
             self.counts.lines += 1;

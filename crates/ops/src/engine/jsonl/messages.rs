@@ -1,6 +1,6 @@
 //! Messages about lines that are not objects and files that are not JSONL, with a hint for each.
 
-use super::Counts;
+use super::LineCounts;
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, count_verb, display_safe_bytes, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
 }
 
 /// Reports lines that are not objects: the first of them individually, the others as a count.
-pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
+pub fn report_bad(file: &ReadFile, counts: &LineCounts, problems: &dyn ProblemSink) -> Outcome<()> {
     for bad in &counts.bad {
         problems.report(bad_line(file, bad))?;
     }
@@ -39,7 +39,7 @@ pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) 
 }
 
 /// Returns why these lines cannot be indexed; `None` if they can.
-pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
+pub fn refusal(file: &ReadFile, counts: &LineCounts) -> Option<Failure> {
     let path = file.path();
     if let Some(first) = counts.bad.first() {
         let lines = count(counts.lines, "line");
@@ -166,14 +166,14 @@ fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
 }
 
 /// Notes that blank lines are not samples, and that their bytes belong to the previous sample.
-pub fn blank_lines(path: &Path, counts: &Counts) -> Option<Problem> {
+pub fn blank_lines(path: &Path, counts: &LineCounts) -> Option<Problem> {
     let lines = count_verb(counts.blank, "blank line", "is no sample; its", "are no samples; their");
     let message = format!("{lines} bytes belong to the sample before");
     (counts.blank > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(path), message))
 }
 
 /// Warns that the loader treats lines that end with CR alone as one line.
-pub fn cr_only(file: &ReadFile, counts: &Counts) -> Option<Problem> {
+pub fn cr_only(file: &ReadFile, counts: &LineCounts) -> Option<Problem> {
     if counts.lines != 1 || counts.samples != 1 {
         return None;
     }

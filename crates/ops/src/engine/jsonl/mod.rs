@@ -15,7 +15,7 @@ pub use compare::IndexCompare;
 pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;
 pub use lint::lint_unit;
-pub use merge::{Counts, Merge};
+pub use merge::{LineCounts, LineMerge};
 pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
 
 use gristmill_core::{Cancel, Outcome, Progress};

@@ -32,12 +32,12 @@ fn naive(bytes: &[u8]) -> (Vec<u8>, Vec<u64>, u64) {
     (values.iter().flat_map(|value| value.to_le_bytes()).collect(), bad, blank)
 }
 
-fn indexed(path: &Path, size: u64) -> (Vec<u8>, Counts) {
+fn indexed(path: &Path, size: u64) -> (Vec<u8>, LineCounts) {
     let file = open_read(path).unwrap();
     let (progress, cancel) = (Progress::default(), Cancel::default());
     let mut bytes = Vec::new();
     let mut buffer = Vec::new();
-    let mut merge = Merge::new(|piece: &[u8]| {
+    let mut merge = LineMerge::new(|piece: &[u8]| {
         bytes.extend_from_slice(piece);
         Ok(())
     });

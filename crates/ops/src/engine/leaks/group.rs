@@ -1,7 +1,7 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
-use super::{LeakCount, LeakKind, LeakLocation, Repair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
+use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl LeakGroups {
 
 /// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since leaving a few samples out of a
 /// smaller one costs little.
-pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<Arc<str>, u64>) -> Vec<Repair> {
+pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<Arc<str>, u64>) -> Vec<LeakRepair> {
     let mut splits: Vec<&Arc<str>> = Vec::new();
     for place in places {
         if !splits.contains(&&place.split) {
@@ -197,7 +197,7 @@ pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<A
     if kind == LeakKind::Shard {
         return whole_shard(places, &splits);
     }
-    let mut repairs: Vec<Repair> =
+    let mut repairs: Vec<LeakRepair> =
         splits.iter().take(MAX_REPAIRS - 1).filter_map(|keep| exclude(places, keep)).collect();
     if let [large, small] = splits.as_slice() {
         repairs.extend(moved(places, large, small));
@@ -205,14 +205,14 @@ pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<A
     repairs
 }
 
-fn whole_shard(places: &[LeakLocation], splits: &[&Arc<str>]) -> Vec<Repair> {
+fn whole_shard(places: &[LeakLocation], splits: &[&Arc<str>]) -> Vec<LeakRepair> {
     let Some(place) = places.first() else { return Vec::new() };
-    let stay = |keep: &&Arc<str>| Repair::Move { shard: Arc::clone(&place.shard), to: Arc::clone(keep) };
+    let stay = |keep: &&Arc<str>| LeakRepair::Move { shard: Arc::clone(&place.shard), to: Arc::clone(keep) };
     splits.iter().take(MAX_REPAIRS).map(stay).collect()
 }
 
 /// Excludes every copy but those of one split.
-fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<Repair> {
+fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<LeakRepair> {
     let item = |place: &LeakLocation| place.exclude_item();
     // A shard in two splits cannot lose a sample in only one of them.
     let kept: HashSet<String> = places.iter().filter(|place| place.split == *keep).filter_map(item).collect();
@@ -222,14 +222,14 @@ fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<Repair> {
             items.push(item);
         }
     }
-    (!items.is_empty()).then(|| Repair::Exclude { keep: Arc::clone(keep), items })
+    (!items.is_empty()).then(|| LeakRepair::Exclude { keep: Arc::clone(keep), items })
 }
 
 /// Moves the shard of the smaller split to the larger one, if it is the only one there with copies.
-fn moved(places: &[LeakLocation], large: &Arc<str>, small: &Arc<str>) -> Option<Repair> {
+fn moved(places: &[LeakLocation], large: &Arc<str>, small: &Arc<str>) -> Option<LeakRepair> {
     let mut theirs = places.iter().filter(|place| place.split == *small).map(|place| &place.shard);
     let shard = theirs.next()?;
     let stays = |place: &LeakLocation| place.split == *large && place.shard == *shard;
     let alone = theirs.all(|other| other == shard) && !places.iter().any(stays);
-    alone.then(|| Repair::Move { shard: Arc::clone(shard), to: Arc::clone(large) })
+    alone.then(|| LeakRepair::Move { shard: Arc::clone(shard), to: Arc::clone(large) })
 }

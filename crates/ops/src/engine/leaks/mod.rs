@@ -127,7 +127,7 @@ impl LeakLocation {
 /// A way to end a leak.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "way", rename_all = "kebab-case")]
-pub enum Repair {
+pub enum LeakRepair {
     /// Exclude every copy except those of one split.
     Exclude {
         /// The split that keeps its copies.
@@ -144,7 +144,7 @@ pub enum Repair {
     },
 }
 
-impl Repair {
+impl LeakRepair {
     /// Returns the edit that carries out the repair.
     pub fn edit(&self) -> Edit {
         match self {
@@ -164,7 +164,7 @@ pub struct Leak {
     /// The number of further locations.
     pub more: u64,
     /// Possible repairs, the best first. Empty when there are further locations: no listed repair would end the leak.
-    pub repairs: Vec<Repair>,
+    pub repairs: Vec<LeakRepair>,
 }
 
 /// The number of leaks of one kind.

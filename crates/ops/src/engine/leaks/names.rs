@@ -83,7 +83,7 @@ impl Matcher<3> for Names {
 }
 
 /// Keys of samples, by shard and sample number.
-pub(super) type Keys = HashMap<(u32, u64), String>;
+pub(super) type SampleKeys = HashMap<(u32, u64), String>;
 
 /// Returns the keys of everything kept: from the table, and where that lacks them, from the shard itself.
 pub(super) fn keys(
@@ -91,7 +91,7 @@ pub(super) fn keys(
     prepared: &PreparedDataset,
     changed: &HashSet<u32>,
     cancel: &Cancel,
-) -> Outcome<Keys> {
+) -> Outcome<SampleKeys> {
     let mut wanted: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     for (kind, group) in found.groups() {
         if kind != LeakKind::Shard {
@@ -101,7 +101,7 @@ pub(super) fn keys(
         }
     }
     let tables = prepared.tables()?;
-    let mut keys = Keys::new();
+    let mut keys = SampleKeys::new();
     for (shard, mut samples) in wanted {
         cancel.check()?;
         if let Some(tables) = tables.as_ref().filter(|_| !changed.contains(&shard)) {
@@ -123,7 +123,7 @@ fn read_keys(
     prepared: &PreparedDataset,
     shard: u32,
     samples: BTreeSet<u64>,
-    keys: &mut Keys,
+    keys: &mut SampleKeys,
     cancel: &Cancel,
 ) -> Outcome<()> {
     let file = prepared.shard(ShardId(shard))?;
@@ -141,7 +141,7 @@ fn read_keys(
 struct Reader<'a> {
     shard: u32,
     samples: BTreeSet<u64>,
-    keys: &'a mut Keys,
+    keys: &'a mut SampleKeys,
 }
 
 impl ScanSink for Reader<'_> {

@@ -402,7 +402,7 @@ impl LeakSearch {
 
     /// Returns the location by names; `None` for a sample whose key cannot be found any more because its shard has changed during the
     /// search.
-    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakLocation> {
+    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::SampleKeys) -> Option<LeakLocation> {
         let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
         let key = match kind {
             LeakKind::Shard => None,

@@ -1,6 +1,6 @@
 //! Estimates what a filter would pick before the run: for questions and `--dry-run`.
 
-use super::pick::{picks, picks_file, Prober, Verdict};
+use super::pick::{picks, picks_file, ProbeVerdict, Prober};
 use gristmill_core::{
     Cancel, DatasetFacts, Handles, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome, ProblemLog, Progress,
 };
@@ -183,11 +183,11 @@ fn probe_entry(
     source: &dyn ByteSource,
 ) -> Option<(String, Result<MediaFacts, String>)> {
     let result = match prober.probe(&name, source).ok()? {
-        Verdict::Other => return None,
-        Verdict::Media { facts: Some(facts), damage: None, .. } => Ok(facts),
-        Verdict::Media { damage, .. } => Err(damage.unwrap_or_default()),
-        Verdict::NotMedia(why) | Verdict::Broken(why) => Err(why),
-        Verdict::Unreadable(error) => Err(error.to_string()),
+        ProbeVerdict::Other => return None,
+        ProbeVerdict::Media { facts: Some(facts), damage: None, .. } => Ok(facts),
+        ProbeVerdict::Media { damage, .. } => Err(damage.unwrap_or_default()),
+        ProbeVerdict::NotMedia(why) | ProbeVerdict::Broken(why) => Err(why),
+        ProbeVerdict::Unreadable(error) => Err(error.to_string()),
     };
     Some((name, result))
 }

@@ -14,7 +14,7 @@ mod unit;
 mod write;
 
 pub use forecast::{folder_forecast, forecast, of_files, MediaForecast};
-pub use pick::{picks, picks_file, Prober, Verdict};
+pub use pick::{picks, picks_file, ProbeVerdict, Prober};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};
 pub use unit::{probe_files, probe_shard, ProbeSettings, WHOLE};

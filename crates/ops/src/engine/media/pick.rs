@@ -26,7 +26,7 @@ pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
 
 /// The result of probing an entry.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum ProbeVerdict {
     /// Neither its bytes nor its name identify it as media.
     Other,
     /// It is media.
@@ -63,12 +63,12 @@ impl<'a> Prober<'a> {
     /// Probes one entry that [`picks`] has picked. Only a cancellation is an error.
     ///
     /// A panic in a reader is caught: it costs this entry, not the run.
-    pub fn probe(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
+    pub fn probe(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<ProbeVerdict> {
         self.with_reader(source, |prober, reader| prober.media_type(name, reader))
     }
 
     /// Probes an entry whose type is given by a row.
-    pub fn probe_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
+    pub fn probe_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<ProbeVerdict> {
         self.with_reader(source, |_, _| Ok(Some(media_type)))
     }
 
@@ -76,7 +76,7 @@ impl<'a> Prober<'a> {
         &mut self,
         source: &dyn ByteSource,
         media_type: impl FnOnce(&Self, &mut Reader) -> Result<Option<MediaType>, ProbeError>,
-    ) -> Outcome<Verdict> {
+    ) -> Outcome<ProbeVerdict> {
         let attempt = catch_panic(|| {
             let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
             let verdict = media_type(self, &mut reader).and_then(|media_type| self.probe_type(media_type, &mut reader));
@@ -84,24 +84,26 @@ impl<'a> Prober<'a> {
             verdict
         });
         let looked = attempt.unwrap_or_else(|| {
-            Ok(Verdict::Broken("a defect of gristmill was hit while it was read; please report this file".to_owned()))
+            Ok(ProbeVerdict::Broken(
+                "a defect of gristmill was hit while it was read; please report this file".to_owned(),
+            ))
         });
         match looked {
             Ok(verdict) => Ok(verdict),
             Err(ProbeError::Cancelled) => Err(Failure::cancelled()),
-            Err(ProbeError::Io(error)) => Ok(Verdict::Unreadable(error)),
-            Err(_) if is_pointer(source) => Ok(Verdict::NotMedia(LFS_POINTER.to_owned())),
-            Err(ProbeError::NotMedia(why)) => Ok(Verdict::NotMedia(why)),
-            Err(error @ ProbeError::Broken { .. }) => Ok(Verdict::Broken(error.to_string())),
+            Err(ProbeError::Io(error)) => Ok(ProbeVerdict::Unreadable(error)),
+            Err(_) if is_pointer(source) => Ok(ProbeVerdict::NotMedia(LFS_POINTER.to_owned())),
+            Err(ProbeError::NotMedia(why)) => Ok(ProbeVerdict::NotMedia(why)),
+            Err(error @ ProbeError::Broken { .. }) => Ok(ProbeVerdict::Broken(error.to_string())),
         }
     }
 
-    fn probe_type(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
-        let Some(media_type) = media_type else { return Ok(Verdict::Other) };
+    fn probe_type(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<ProbeVerdict, ProbeError> {
+        let Some(media_type) = media_type else { return Ok(ProbeVerdict::Other) };
         let ProbeResult { facts, remarks } = gristmill_media::probe(reader, media_type)?;
         let damage = self.damage(reader, &facts)?;
         let is_left_out = self.compat && damage.is_some();
-        Ok(Verdict::Media { facts: (!is_left_out).then_some(facts), remarks, damage })
+        Ok(ProbeVerdict::Media { facts: (!is_left_out).then_some(facts), remarks, damage })
     }
 
     fn media_type(&self, name: &str, reader: &mut Reader) -> Result<Option<MediaType>, ProbeError> {

@@ -138,7 +138,7 @@ const MAX_LISTED_SIZES: usize = 20;
 pub const OTHERS: &str = "others";
 
 #[derive(Default)]
-struct Tally {
+struct SpreadTally {
     spread: MediaSpread,
     formats: BTreeMap<String, u64>,
     modes: BTreeMap<String, u64>,
@@ -169,7 +169,7 @@ pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>>
     if connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed)? != 2 {
         return Ok(None);
     }
-    let mut tally = Tally::default();
+    let mut tally = SpreadTally::default();
     tally.spread.filters = filters(&connection).map_err(failed)?;
     rows(&connection, cancel, &mut tally).map_err(|error| match error {
         VisitError::Sql(error) => failed(error),
@@ -198,7 +198,7 @@ impl From<rusqlite::Error> for VisitError {
     }
 }
 
-fn rows(connection: &Connection, cancel: &Cancel, tally: &mut Tally) -> Result<(), VisitError> {
+fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Result<(), VisitError> {
     let mut statement = connection.prepare("SELECT metadata_type, metadata_json FROM media_metadata")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -215,7 +215,7 @@ fn rows(connection: &Connection, cancel: &Cancel, tally: &mut Tally) -> Result<(
     Ok(())
 }
 
-impl Tally {
+impl SpreadTally {
     fn take(&mut self, facts: Result<MediaFacts, String>) {
         match facts {
             Ok(MediaFacts::Image(image)) => self.image(&image),

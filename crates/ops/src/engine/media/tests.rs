@@ -130,8 +130,10 @@ impl ByteSource for PanickingSource {
 fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
     let (plan, cancel) = (MediaPlan { filter: MediaFilter::Extension, decode: false }, Cancel::default());
     let mut prober = Prober::new(&plan, false, &cancel);
-    assert!(matches!(prober.probe("a.png", &PanickingSource).unwrap(), Verdict::Broken(why) if why.contains("defect")));
-    assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), Verdict::NotMedia(_)));
+    assert!(
+        matches!(prober.probe("a.png", &PanickingSource).unwrap(), ProbeVerdict::Broken(why) if why.contains("defect"))
+    );
+    assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), ProbeVerdict::NotMedia(_)));
     cancel.cancel();
     assert!(prober.probe("a.png", &&b"words"[..]).unwrap_err().is_cancelled());
 }
@@ -141,12 +143,12 @@ fn a_header_decides_before_the_name_and_the_name_where_the_header_says_nothing()
     let cancel = Cancel::default();
     let header = MediaPlan { filter: MediaFilter::Header, decode: false };
     let mut prober = Prober::new(&header, false, &cancel);
-    assert!(matches!(prober.probe("a.txt", &&b"words"[..]).unwrap(), Verdict::Other));
-    assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), Verdict::NotMedia(_)));
+    assert!(matches!(prober.probe("a.txt", &&b"words"[..]).unwrap(), ProbeVerdict::Other));
+    assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), ProbeVerdict::NotMedia(_)));
     let glob = MediaPlan { filter: MediaFilter::Glob(vec!["*".into()]), decode: false };
     let mut prober = Prober::new(&glob, false, &cancel);
     assert!(matches!(
         prober.probe("a.txt", &&b"\xff\xd8\xff\xe0"[..]).unwrap(),
-        Verdict::Broken(_) | Verdict::NotMedia(_)
+        ProbeVerdict::Broken(_) | ProbeVerdict::NotMedia(_)
     ));
 }

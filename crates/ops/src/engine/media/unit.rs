@@ -1,6 +1,6 @@
 //! The units of work: the entries of one scanned shard, or a slice of the files of a folder.
 
-use super::pick::{picks, Prober, Verdict};
+use super::pick::{picks, ProbeVerdict, Prober};
 use super::spool::{MediaRows, RowsWriter};
 use crate::engine::index::{Entries, SpooledShard};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
@@ -130,8 +130,8 @@ impl ProbeUnit<'_> {
         let verdict = self.prober.probe(name, source)?;
         let report = |problem| self.handles.problems.report(problem);
         match verdict {
-            Verdict::Other => return Ok(()),
-            Verdict::Media { facts, remarks, damage } => {
+            ProbeVerdict::Other => return Ok(()),
+            ProbeVerdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
                     // The remarks of the header's reader describe the same damage, so they are not reported as well.
                     let outcome =
@@ -147,20 +147,20 @@ impl ProbeUnit<'_> {
                     self.rows.row(name, &facts)?;
                 }
             }
-            Verdict::NotMedia(why) => {
+            ProbeVerdict::NotMedia(why) => {
                 let hint = (why == LFS_POINTER).then(|| LFS_HINT.to_owned());
                 let problem =
                     Problem::problem(ProblemKind::NotMedia, subject(), format!("no row is written for it: {why}"));
                 report(Problem { hint, ..problem })?;
             }
-            Verdict::Broken(why) => {
+            ProbeVerdict::Broken(why) => {
                 report(Problem::problem(
                     ProblemKind::BrokenMedia,
                     subject(),
                     format!("no row is written for it: {why}"),
                 ))?;
             }
-            Verdict::Unreadable(error) => {
+            ProbeVerdict::Unreadable(error) => {
                 let failure = Failure::io("reading a medium", "", &error);
                 return self.unreadable(subject(), &failure);
             }

@@ -70,7 +70,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
     let mut streams = Vec::with_capacity(plan.inputs.len());
     for (column, input) in plan.inputs.iter().enumerate() {
         let sources = sort_keys(input, column, &around, work.compat, handles)?;
-        streams.push(Keys::open(input, &sources)?);
+        streams.push(MemberKeys::open(input, &sources)?);
     }
     let mut rows = Rows::create(&around, plan.inputs.len())?;
     let mut matching = JoinMatcher::new(plan);
@@ -151,7 +151,7 @@ impl<'a> Sample<'a> {
 }
 
 /// The keys of one member, in order.
-struct Keys {
+struct MemberKeys {
     merge: Merge<4>,
     key: Vec<u8>,
     numbers: [u64; 4],
@@ -160,7 +160,7 @@ struct Keys {
     label: String,
 }
 
-impl Keys {
+impl MemberKeys {
     fn open(input: &JoinInput, sources: &[RunSource]) -> Outcome<Self> {
         Ok(Self {
             merge: Merge::open(sources)?,
@@ -267,7 +267,7 @@ impl<'a> JoinMatcher<'a> {
         Self { plan, counts, missing, cells: Vec::with_capacity(columns) }
     }
 
-    fn run(&mut self, streams: &mut [Keys], rows: &mut Rows<'_>, handles: &Handles<'_>) -> Outcome<()> {
+    fn run(&mut self, streams: &mut [MemberKeys], rows: &mut Rows<'_>, handles: &Handles<'_>) -> Outcome<()> {
         let Some((primary, others)) = streams.split_first_mut() else { return Ok(()) };
         primary.advance()?;
         while !primary.is_done {
@@ -289,7 +289,7 @@ impl<'a> JoinMatcher<'a> {
     }
 
     /// Fills `cells`; `false` if the sample is left out or cannot be joined.
-    fn row(&mut self, key: &[u8], numbers: [u64; 4], others: &mut [Keys]) -> Outcome<bool> {
+    fn row(&mut self, key: &[u8], numbers: [u64; 4], others: &mut [MemberKeys]) -> Outcome<bool> {
         self.cells.clear();
         self.cells.push(cell(numbers));
         let mut lacking = Vec::new();

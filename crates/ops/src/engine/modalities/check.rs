@@ -1,6 +1,6 @@
 //! `info`, `lint` and `verify` of packed files and raw indexes.
 
-use super::index_checker::{IndexChecker, Verdict};
+use super::index_checker::{IndexChecker, IndexVerdict};
 use crate::engine::check::CheckCounts;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
@@ -97,11 +97,11 @@ fn about_layout(path: &Path, layout: Layout) -> Option<Problem> {
     Some(problem.with_hint("`gristmill modalities merge FILE --output NEW.pbin` writes it as files are now"))
 }
 
-fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
+fn about_index(path: &Path, verdict: IndexVerdict) -> Option<Problem> {
     let problem = |message| Problem::problem(ProblemKind::IndexMismatch, Subject::path(path), message);
     match verdict {
-        Verdict::Right => None,
-        Verdict::WronglyMerged { documents, first } => {
+        IndexVerdict::Right => None,
+        IndexVerdict::WronglyMerged { documents, first } => {
             let message = format!(
                 "it was merged wrongly: from document {first} on, {} placed some bytes too early in the index, so that \
                  reading by document gives other tokens",
@@ -109,7 +109,7 @@ fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
             );
             Some(problem(message).with_hint("`gristmill repair` repairs the index"))
         }
-        Verdict::Wrong { document, why } => {
+        IndexVerdict::Wrong { document, why } => {
             Some(problem(format!("its documents do not follow each other: document {document}: {why}")))
         }
     }

@@ -10,7 +10,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// The verdict on an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IndexVerdict {
     /// Documents are consecutive and fill the tokens.
     Right,
     /// Written by the reference's merger: correct once each offset is the sum of the previous lengths.
@@ -85,25 +85,25 @@ impl IndexChecker {
     }
 
     /// Returns the verdict over all items.
-    pub fn verdict(self) -> Verdict {
+    pub fn verdict(self) -> IndexVerdict {
         if let Some((document, why)) = self.wrong {
-            return Verdict::Wrong { document, why };
+            return IndexVerdict::Wrong { document, why };
         }
         if self.expected != self.data_bytes {
             let left = self.data_bytes.saturating_sub(self.expected);
             let why =
                 format!("{} of tokens {} the last document", count(left, "byte"), agree(left, "follows", "follow"));
-            return Verdict::Wrong { document: self.documents.saturating_sub(1), why };
+            return IndexVerdict::Wrong { document: self.documents.saturating_sub(1), why };
         }
         match self.first_early {
-            Some(first) => Verdict::WronglyMerged { documents: self.early, first },
-            None => Verdict::Right,
+            Some(first) => IndexVerdict::WronglyMerged { documents: self.early, first },
+            None => IndexVerdict::Right,
         }
     }
 }
 
 /// Checks the index of a file, in bounded memory.
-pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<Verdict> {
+pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<IndexVerdict> {
     let mut checker = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
@@ -119,7 +119,7 @@ pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<Verdict> {
 mod tests {
     use super::*;
 
-    fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> Verdict {
+    fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> IndexVerdict {
         let mut checker = IndexChecker::new(data_bytes, 2);
         for (offset, length) in items {
             checker.take(*offset, *length);
@@ -129,13 +129,13 @@ mod tests {
 
     #[test]
     fn documents_that_fill_the_tokens_are_right() {
-        assert_eq!(verdict(0, &[]), Verdict::Right);
-        assert_eq!(verdict(36, &[(0, 20), (20, 16)]), Verdict::Right);
+        assert_eq!(verdict(0, &[]), IndexVerdict::Right);
+        assert_eq!(verdict(36, &[(0, 20), (20, 16)]), IndexVerdict::Right);
     }
 
     #[test]
     fn merged_indexes_are_known_however_often_they_were_merged() {
-        let early = |documents, first| Verdict::WronglyMerged { documents, first };
+        let early = |documents, first| IndexVerdict::WronglyMerged { documents, first };
         assert_eq!(verdict(60, &[(0, 20), (20, 10), (18, 30)]), early(1, 2));
         assert_eq!(verdict(80, &[(0, 20), (8, 20), (16, 20), (36, 20)]), early(3, 1));
         let before = |bytes: i64| bytes.cast_unsigned();
@@ -156,7 +156,7 @@ mod tests {
             (2, vec![], 0, "follow the last"),
         ] {
             match verdict(data_bytes, &items) {
-                Verdict::Wrong { document: at, why } => {
+                IndexVerdict::Wrong { document: at, why } => {
                     assert!(at == document && why.contains(part), "{items:?}: {at} {why}");
                 }
                 other => panic!("{items:?}: {other:?}"),

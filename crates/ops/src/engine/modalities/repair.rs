@@ -1,7 +1,7 @@
 //! Repairs offsets that the reference's merger wrote wrongly. Lengths are correct in such files, and documents are consecutive, so each
 //! offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
 
-use super::index_checker::{check_index, Verdict};
+use super::index_checker::{check_index, IndexVerdict};
 use super::source::{check_unchanged, stamp_of};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome};
@@ -18,23 +18,23 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 
 /// A packed file, and the repair it needs.
 #[derive(Debug)]
-pub struct Repair {
+pub struct IndexRepair {
     packed: PackedReader,
     stamp: FileStamp,
     misplaced: u64,
     first: u64,
 }
 
-impl Repair {
+impl IndexRepair {
     /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
     pub fn inspect(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
         handles.progress.restart(packed.documents(), 0);
         let (misplaced, first) = match check_index(&packed, handles.cancel)? {
-            Verdict::Right => (0, 0),
-            Verdict::WronglyMerged { documents, first } => (documents, first),
-            Verdict::Wrong { document, why } => {
+            IndexVerdict::Right => (0, 0),
+            IndexVerdict::WronglyMerged { documents, first } => (documents, first),
+            IndexVerdict::Wrong { document, why } => {
                 let why = format!("document {document}: {why}; merging does not explain that");
                 return Err(Failure::data("repairing the index", why)
                     .on(Subject::path(path))
@@ -97,7 +97,7 @@ impl Repair {
 }
 
 /// Writes the file with repaired offsets to an empty file; the bytes before the index are the same.
-pub fn write_repaired(repair: &Repair, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<()> {
+pub fn write_repaired(repair: &IndexRepair, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<()> {
     let packed = &repair.packed;
     let (source, layout) = (packed.file(), packed.layout());
     let total = layout.header_bytes + packed.data_bytes();

@@ -1,6 +1,6 @@
 //! Documents of a packed file, or lines of a text file, to be copied in any order.
 
-use super::index_checker::{check_index, Verdict};
+use super::index_checker::{check_index, IndexVerdict};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind};
 use gristmill_data::formats::modalities::packed::{Index, Layout, PackedReader};
@@ -182,8 +182,8 @@ pub fn stamp_of(file: &ReadFile) -> Outcome<FileStamp> {
 pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<PackedReader> {
     let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
     match check_index(&packed, handles.cancel)? {
-        Verdict::Right => {}
-        Verdict::WronglyMerged { documents, .. } if compat => {
+        IndexVerdict::Right => {}
+        IndexVerdict::WronglyMerged { documents, .. } if compat => {
             let message = format!(
                 "{} placed wrongly by its index and read as it says",
                 gristmill_core::text::count_verb(documents, "document", "is", "are")
@@ -191,7 +191,7 @@ pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<
             let subject = Subject::path(path);
             handles.problems.report(Problem::note(ProblemKind::CompatLoss, subject, message))?;
         }
-        Verdict::WronglyMerged { documents, .. } => {
+        IndexVerdict::WronglyMerged { documents, .. } => {
             let why = format!(
                 "its index was merged wrongly: {} placed some bytes too early",
                 gristmill_core::text::count_verb(documents, "document", "is", "are")
@@ -200,7 +200,7 @@ pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<
                 .on(Subject::path(path))
                 .with_hint("`gristmill repair` repairs the index"));
         }
-        Verdict::Wrong { document, why } => {
+        IndexVerdict::Wrong { document, why } => {
             let message = format!("its documents do not follow each other: document {document}: {why}");
             let subject = Subject::path(path);
             handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message))?;

@@ -1,7 +1,7 @@
 //! The plain index of Forager: takes the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
 
 use super::IndexReport;
-use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
+use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
@@ -158,7 +158,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     context.progress.expect(files.len() as u64, bytes);
     let handles = context.handles();
     let threads = context.options.threads;
-    let mut merge = Merge::new(sink);
+    let mut merge = IndexMerge::new(sink);
     let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,9 @@
 //! `create_raw_index`: takes the lock, checks the lines, and publishes the index (docs/formats/modalities.md §2).
 
 use super::IndexReport;
-use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
+use crate::engine::raw_index::{
+    index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, WHAT,
+};
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
@@ -138,7 +140,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     Ok(ended(report, context))
 }
 
-fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(Counts, u64)> {
+fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(RawIndexCounts, u64)> {
     let fs = &*context.fs;
     make_folders(fs, folder_of(target))?;
     let place = ExclusiveOutput::take(fs, target, &context.options)?;
@@ -161,12 +163,12 @@ fn check_lines(
     plan: &RawIndexPlan,
     context: &TaskContext,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
-) -> Outcome<Counts> {
+) -> Outcome<RawIndexCounts> {
     context.phase_of(Phase::Scan, "file", format!("reading {}", size(file.len())));
     context.progress.expect(1, file.len());
     let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let handles = context.handles();
-    let mut merge = Merge::new(sink);
+    let mut merge = RawIndexMerge::new(sink);
     let threads = context.options.threads;
     let line = OrderedResults::new(threads, |unit: UnitIndex| merge.take(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();

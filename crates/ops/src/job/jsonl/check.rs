@@ -2,7 +2,7 @@
 
 use super::pooled;
 use crate::engine::check::CheckCounts;
-use crate::engine::jsonl::{lint_unit, open, report_bad, units, Counts, IndexCompare};
+use crate::engine::jsonl::{lint_unit, open, report_bad, units, IndexCompare, LineCounts};
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -52,7 +52,7 @@ fn index_of(path: &Path) -> Outcome<Option<IndexCompare>> {
     }
 }
 
-fn checked(file: &ReadFile, counts: &Counts) -> CheckCounts {
+fn checked(file: &ReadFile, counts: &LineCounts) -> CheckCounts {
     CheckCounts { shards: 1, samples: counts.samples, parts: 0, bytes: file.len() }
 }
 
@@ -62,7 +62,7 @@ fn compared(
     compare: Option<IndexCompare>,
     options: &RunOptions,
     handles: &Handles<'_>,
-) -> Outcome<(Counts, Vec<u64>)> {
+) -> Outcome<(LineCounts, Vec<u64>)> {
     let mut compare = compare;
     let sink = |piece: &[u8]| compare.as_mut().map_or(Ok(()), |compare| compare.take(piece));
     let (counts, line_ends) = pooled::scan_counted(file, options, handles, sink)?;

@@ -1,6 +1,6 @@
 //! Scans ranges of a file with several threads and joins the results in order, each as soon as all earlier ones are done.
 
-use crate::engine::jsonl::{index_unit, units, Counts, Merge};
+use crate::engine::jsonl::{index_unit, units, LineCounts, LineMerge};
 use crate::job::exclusive_output::still_the_same;
 use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
@@ -14,7 +14,7 @@ pub(super) fn scan(
     options: &RunOptions,
     handles: &Handles<'_>,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
-) -> Outcome<Counts> {
+) -> Outcome<LineCounts> {
     scan_counted(file, options, handles, sink).map(|(counts, _)| counts)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn scan_counted(
     options: &RunOptions,
     handles: &Handles<'_>,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
-) -> Outcome<(Counts, Vec<u64>)> {
+) -> Outcome<(LineCounts, Vec<u64>)> {
     scan_ranges(file, units(file.len(), options.threads, options.memory_bytes), options.threads, handles, sink)
 }
 
@@ -34,10 +34,10 @@ pub(super) fn scan_ranges(
     threads: usize,
     handles: &Handles<'_>,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
-) -> Outcome<(Counts, Vec<u64>)> {
+) -> Outcome<(LineCounts, Vec<u64>)> {
     let failed = |error: &std::io::Error| Failure::io("opening", file.path(), error);
     let before = file.stamp().map_err(|error| failed(&error))?;
-    let (mut merge, mut line_ends) = (Merge::new(sink), Vec::new());
+    let (mut merge, mut line_ends) = (LineMerge::new(sink), Vec::new());
     let line = OrderedResults::new(threads, |lines: UnitLines| {
         line_ends.push(merge.line_ends());
         merge.take(&lines)

@@ -2,7 +2,7 @@
 
 use super::pooled;
 use super::JsonlReport;
-use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Counts};
+use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, LineCounts};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
@@ -57,7 +57,7 @@ pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
     context.progress.expect(1, file.len());
 }
 
-pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {
+pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<LineCounts> {
     begin_scan(file, context);
     let mut out = context.fs.create_file(draft)?;
     let counts = pooled::scan(file, &context.options, &context.handles(), |piece| out.write_all(piece))?;
@@ -68,7 +68,7 @@ pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &Ta
 }
 
 /// Reports the findings; lines that are not objects, or a file without lines, end the run.
-fn report_findings(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
+fn report_findings(file: &ReadFile, counts: &LineCounts, context: &TaskContext) -> Outcome<()> {
     for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
         context.problems.report(note)?;
     }
@@ -76,7 +76,7 @@ fn report_findings(file: &ReadFile, counts: &Counts, context: &TaskContext) -> O
     refusal(file, counts).map_or(Ok(()), Err)
 }
 
-fn counted(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
+fn counted(file: &ReadFile, counts: &LineCounts, target: &Path) -> JsonlReport {
     JsonlReport { blank_lines: counts.blank, ..report(file, target, counts.samples) }
 }
 

@@ -1,7 +1,7 @@
 //! Whole checks on small data sets: what is a leak and what is not, with any number of workers and any amount of memory.
 
 use super::*;
-use crate::engine::leaks::{Leak, LeakKind, Repair};
+use crate::engine::leaks::{Leak, LeakKind, LeakRepair};
 use crate::job::prepare::PrepareJob;
 use gristmill_core::{Loading, PreparePlan, Scope, SplitPlan};
 use gristmill_storage::publish::write_file;
@@ -196,7 +196,7 @@ fn a_shard_in_two_splits_is_one_leak_and_its_samples_are_not_reported_one_by_one
     set.layout.splits[1].1.push("train/a.tar".into());
     let report = set.contents();
     assert_eq!(lines(&report), ["same shard: train/a.tar = train/a.tar"]);
-    let to = |to: &str| Repair::Move { shard: "train/a.tar".into(), to: to.into() };
+    let to = |to: &str| LeakRepair::Move { shard: "train/a.tar".into(), to: to.into() };
     assert_eq!(report.found.leaks[0].repairs, [to("val"), to("train")]);
     assert_eq!(lines(&set.names()), ["same shard: train/a.tar = train/a.tar"]);
 }
@@ -212,9 +212,9 @@ fn repairs_keep_the_larger_split_first_and_move_a_lone_shard() {
     assert_eq!(
         report.found.leaks[0].repairs,
         [
-            Repair::Exclude { keep: "train".into(), items: vec![r"val/\{b\}.tar/v\{1\}".into()] },
-            Repair::Exclude { keep: "val".into(), items: vec!["train/a.tar/t1".into()] },
-            Repair::Move { shard: "val/{b}.tar".into(), to: "train".into() },
+            LeakRepair::Exclude { keep: "train".into(), items: vec![r"val/\{b\}.tar/v\{1\}".into()] },
+            LeakRepair::Exclude { keep: "val".into(), items: vec!["train/a.tar/t1".into()] },
+            LeakRepair::Move { shard: "val/{b}.tar".into(), to: "train".into() },
         ]
     );
 }

@@ -1,6 +1,6 @@
 //! Repairs a packed file whose index was merged incorrectly: recomputes its offsets from the lengths.
 
-use crate::engine::modalities::repair::{write_repaired, Repair};
+use crate::engine::modalities::repair::{write_repaired, IndexRepair};
 use crate::job::repair::RepairReport;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
@@ -28,7 +28,7 @@ pub(super) fn start_repair_on(
 
 fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport> {
     context.phase_of(Phase::Scan, "document", "looking at the index");
-    let repair = Repair::inspect(path, &context.handles())?;
+    let repair = IndexRepair::inspect(path, &context.handles())?;
     let mut report =
         RepairReport::new(("positions", "document"), repair.documents(), repair.misplaced(), repair.first());
     if repair.misplaced() > 0 && !is_dry {

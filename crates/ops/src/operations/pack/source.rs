@@ -5,7 +5,7 @@ use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{
-    self, keys_of, split_choices, DocumentRules, Extractor, Selection, SplitChoices, TextFile, Verdict,
+    self, keys_of, split_choices, DocumentRules, DocumentVerdict, Extractor, Selection, SplitChoices, TextFile,
 };
 use gristmill_storage::files;
 use gristmill_storage::location::beside;
@@ -243,8 +243,8 @@ pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: Docum
     for (_, _, line) in &documents.lines {
         let document = extractor.document(line);
         found.texts.push(match document.verdict(rules) {
-            Verdict::Take(text) => Ok(Arc::from(clipped(text))),
-            Verdict::Skip(why) | Verdict::Refuse(why) => Err(why.to_owned()),
+            DocumentVerdict::Take(text) => Ok(Arc::from(clipped(text))),
+            DocumentVerdict::Skip(why) | DocumentVerdict::Refuse(why) => Err(why.to_owned()),
         });
     }
     found

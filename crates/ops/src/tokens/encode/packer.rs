@@ -9,7 +9,8 @@ use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_data::source::documents::{
-    cr_lines, keys_of, text_at, Block, Document, DocumentBlock, Extractor, ParsedLine, Row, RowBlock, Text, Verdict,
+    cr_lines, keys_of, text_at, Block, Document, DocumentBlock, DocumentVerdict, Extractor, ParsedLine, Row, RowBlock,
+    Text,
 };
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
@@ -256,8 +257,8 @@ impl<'a> Packer<'a> {
         let document = held.document(&self.extractor);
         let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && spec.kind.reads_text();
         let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document, unit.is_row));
-        let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
-            Some(Verdict::Take(text)) => {
+        let text = match verdicts.find(|verdict| matches!(verdict, DocumentVerdict::Take(_))) {
+            Some(DocumentVerdict::Take(text)) => {
                 queue.texts += 1;
                 queue.bytes += text.len();
                 Some(queue.texts - 1)
@@ -327,13 +328,13 @@ impl<'a> Packer<'a> {
                 continue;
             }
             let text = match verdict(spec, &document, unit.is_row) {
-                Verdict::Take(text) => text,
-                Verdict::Skip(reason) => {
+                DocumentVerdict::Take(text) => text,
+                DocumentVerdict::Skip(reason) => {
                     report_keys(&document, unit, out);
                     skip(number, unit, reason, true, kind_of(&document), out);
                     continue;
                 }
-                Verdict::Refuse(reason) => {
+                DocumentVerdict::Refuse(reason) => {
                     report_keys(&document, unit, out);
                     skip(number, unit, reason, false, kind_of(&document), out);
                     continue;
@@ -437,11 +438,11 @@ fn pack_line(
 }
 
 /// Returns the verdict on a document; all accepted texts are the same.
-fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>, is_row: bool) -> Verdict<'t> {
+fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>, is_row: bool) -> DocumentVerdict<'t> {
     let rules = if is_row { spec.rules.of_rows() } else { spec.rules };
     match document.text {
         // The spec decides whether an empty text has tokens, at least those of a template.
-        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(rules) => Verdict::Take(""),
+        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(rules) => DocumentVerdict::Take(""),
         _ => document.verdict(rules),
     }
 }

@@ -1,6 +1,6 @@
 //! How documents are divided into sequences, and the sequences of a block.
 
-use gristmill_data::source::documents::{texts_at, Document, DocumentRules, Text, Verdict, EMPTY};
+use gristmill_data::source::documents::{texts_at, Document, DocumentRules, DocumentVerdict, Text, EMPTY};
 
 /// How documents are divided into sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,19 +57,19 @@ impl SequenceRules {
         rules: DocumentRules,
         line: &[u8],
         document: &Document<'_>,
-    ) -> Result<Vec<Vec<String>>, Verdict<'static>> {
+    ) -> Result<Vec<Vec<String>>, DocumentVerdict<'static>> {
         match document.text {
-            Text::Blank => return Err(Verdict::Refuse("the line is blank")),
-            Text::Invalid { why, .. } | Text::NotObject(why) => return Err(Verdict::Refuse(why)),
+            Text::Blank => return Err(DocumentVerdict::Refuse("the line is blank")),
+            Text::Invalid { why, .. } | Text::NotObject(why) => return Err(DocumentVerdict::Refuse(why)),
             _ => {}
         }
         if let Some(why) = document.quirks.why(rules) {
-            return Err(Verdict::Refuse(why));
+            return Err(DocumentVerdict::Refuse(why));
         }
         let texts = self.keys.iter().map(|key| texts_at(line, key, self.takes_lists));
-        let texts: Vec<Vec<String>> = texts.collect::<Result<_, _>>().map_err(Verdict::Refuse)?;
+        let texts: Vec<Vec<String>> = texts.collect::<Result<_, _>>().map_err(DocumentVerdict::Refuse)?;
         match rules.skips_empty && texts.iter().flatten().all(String::is_empty) {
-            true => Err(Verdict::Skip(EMPTY)),
+            true => Err(DocumentVerdict::Skip(EMPTY)),
             false => Ok(texts),
         }
     }

@@ -4,7 +4,7 @@ use super::encoding_spec::EncodingSpec;
 use super::packed::{fits, put, shape, EncodedBlock, TOO_LARGE};
 use super::sequence_rules::SequenceRules;
 use gristmill_core::Outcome;
-use gristmill_data::source::documents::{Document, Verdict};
+use gristmill_data::source::documents::{Document, DocumentVerdict};
 use gristmill_tokenizer::{Batch, Encoder, Mismatch, ParityCheck, SpecialTokenFinder};
 
 /// The reason for leaving out a document that the tokenizer refuses.
@@ -93,8 +93,8 @@ impl LineEncoder<'_> {
         let refused = |reason| Ok(LineResult::LeftOut { reason, is_by_design: false });
         let texts = match rules.texts_of(spec.rules, line, document) {
             Ok(texts) => texts,
-            Err(Verdict::Skip(reason)) => return Ok(LineResult::LeftOut { reason, is_by_design: true }),
-            Err(Verdict::Refuse(reason) | Verdict::Take(reason)) => return refused(reason),
+            Err(DocumentVerdict::Skip(reason)) => return Ok(LineResult::LeftOut { reason, is_by_design: true }),
+            Err(DocumentVerdict::Refuse(reason) | DocumentVerdict::Take(reason)) => return refused(reason),
         };
         let Self { encoder, finder, mut guard, batch, whole } = self;
         let strings: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();

@@ -8,7 +8,7 @@ use crate::tui::screens::splits::review::{draw_changes, draw_written, ChangeList
 use crate::tui::screens::splits::{add_exclude, balance, pattern};
 use crate::tui::widgets::{ListState, TextField};
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakLocation, Leaks, Repair, ShardTotals};
+use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakLocation, LeakRepair, Leaks, ShardTotals};
 use gristmill_ops::engine::splits::{balance as balanced, parse_ratios};
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::splits::SplitFile;
@@ -132,7 +132,7 @@ fn report() -> LeakReport {
         kind,
         places: vec![place("train", from, Some("000032")), place("val", to, Some("100032"))],
         more: 0,
-        repairs: vec![Repair::Exclude { keep: "val".into(), items: vec![format!("{from}/000032")] }],
+        repairs: vec![LeakRepair::Exclude { keep: "val".into(), items: vec![format!("{from}/000032")] }],
     };
     let leaks = vec![
         leak(LeakKind::Sample, "shard_0003.tar", "shard_0016.tar"),

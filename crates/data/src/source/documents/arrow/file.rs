@@ -36,7 +36,7 @@ struct FileParts {
     dictionaries: Vec<DictionaryLocation>,
     /// Where messages end at the latest.
     end: u64,
-    loss: Option<Loss>,
+    loss: Option<StreamLoss>,
 }
 
 /// Where a record batch is.
@@ -59,7 +59,7 @@ pub(super) struct DictionaryLocation {
 
 /// What is not read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loss {
+enum StreamLoss {
     /// The end mark is missing; the position after the last whole message.
     NoEnd(u64),
     /// Bytes after the end mark, which is before this position.
@@ -116,8 +116,8 @@ impl ArrowFile {
                     at = message.body.end;
                 }
                 StreamItem::End(after) if after == end => break None,
-                StreamItem::End(after) => break Some(Loss::AfterEnd(after)),
-                StreamItem::Cut => break Some(Loss::NoEnd(at)),
+                StreamItem::End(after) => break Some(StreamLoss::AfterEnd(after)),
+                StreamItem::Cut => break Some(StreamLoss::NoEnd(at)),
             }
         };
         Ok(Self::new(file, schema, places, end, loss))
@@ -159,7 +159,7 @@ impl ArrowFile {
         Ok(Self::new(file, schema, places, start, None))
     }
 
-    fn new(file: ReadFile, schema: ArrowSchema, places: MessageLocations, end: u64, loss: Option<Loss>) -> Self {
+    fn new(file: ReadFile, schema: ArrowSchema, places: MessageLocations, end: u64, loss: Option<StreamLoss>) -> Self {
         let MessageLocations { batches, dictionaries } = places;
         Self(Arc::new(FileParts { file: Arc::new(file), schema, batches, dictionaries, end, loss }))
     }
@@ -214,7 +214,7 @@ impl ArrowFile {
         let batches = self.0.batches.len() as u64;
         let read = format!("{} before it {} read", count(batches, "record batch"), agree(batches, "was", "were"));
         let (at, message, hint) = match self.0.loss? {
-            Loss::NoEnd(at) => {
+            StreamLoss::NoEnd(at) => {
                 let lost = match self.0.end - at {
                     0 => String::new(),
                     lost => format!(", and {} of an unfinished one are lost", bytes(lost)),
@@ -223,7 +223,7 @@ impl ArrowFile {
                     "the program that wrote it was stopped; write the file again, or get it again from its source";
                 (at, format!("the stream has no end mark: {read}{lost}"), hint)
             }
-            Loss::AfterEnd(at) => {
+            StreamLoss::AfterEnd(at) => {
                 let rest = bytes(self.0.end - at);
                 (
                     at,

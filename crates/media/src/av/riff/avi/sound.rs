@@ -29,7 +29,7 @@ pub(super) struct PacketCounts {
 }
 
 /// Counts the sound of one stream.
-pub(super) struct Sound {
+pub(super) struct SoundCounter {
     format: SoundFormat,
     /// Used only for AAC.
     aac: AudioSetup,
@@ -44,7 +44,7 @@ pub(super) struct Sound {
     frames: Option<Frames>,
 }
 
-impl Sound {
+impl SoundCounter {
     /// Creates a counter for an audio stream; `None` for other streams.
     pub fn of(reader: &mut Reader, stream: &Stream) -> Result<Option<Self>, ProbeError> {
         let Track::Audio(format) = &stream.track else { return Ok(None) };

@@ -63,7 +63,7 @@ pub(crate) enum Table {
 
 /// The source of the loss mask, which says which tokens are trained on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
+pub(crate) enum LossMask {
     /// One byte for each token of the file, 1 where it is trained on (`.ds.loss`).
     File(PathBuf),
     /// One byte for each token, after the tokens of a sample, 1 where it is not trained on. The number is that of the tokens of a sample.
@@ -82,7 +82,7 @@ pub struct TokenFile {
     pub(crate) data_bytes: u64,
     pub(crate) code: TokenCode,
     pub(crate) table: Table,
-    pub(crate) loss: Option<Loss>,
+    pub(crate) loss: Option<LossMask>,
     /// Whether the rows are lines of text, not tokens.
     pub(crate) holds_text: bool,
     pub(crate) trouble: Option<Arc<str>>,
@@ -123,7 +123,7 @@ impl TokenFile {
     /// Returns the bytes of tokens in a row of `bytes` bytes: masks may follow them.
     pub(super) fn extent(&self, bytes: u64) -> u64 {
         match self.loss {
-            Some(Loss::AfterTokens(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
+            Some(LossMask::AfterTokens(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
             _ => bytes,
         }
     }
@@ -171,7 +171,7 @@ impl TokenFile {
     /// Returns the unit in bytes of which the size of a row is a multiple.
     fn unit(&self, place: &RowSpan) -> u64 {
         match self.loss {
-            Some(Loss::AfterTokens(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
+            Some(LossMask::AfterTokens(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
             _ => self.code.size(),
         }
     }

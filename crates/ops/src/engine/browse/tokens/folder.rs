@@ -1,7 +1,7 @@
 //! A folder of `.ds` files (docs/formats/nanosets.md §1).
 
 use super::companion_info::CompanionInfo;
-use super::file::{Loss, Table, TokenFile};
+use super::file::{LossMask, Table, TokenFile};
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::index::Index;
@@ -62,7 +62,7 @@ fn file(path: PathBuf, named: &mut CompanionInfo) -> TokenFile {
             Table::Whole
         }
     };
-    let loss = Some(loss_path(&path)).filter(|loss| files::is_file(loss)).map(Loss::File);
+    let loss = Some(loss_path(&path)).filter(|loss| files::is_file(loss)).map(LossMask::File);
     if trouble.is_none() {
         trouble = doubt(bytes, &metadata, &table);
     }

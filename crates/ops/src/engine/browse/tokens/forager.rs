@@ -1,7 +1,7 @@
 //! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
 use super::companion_info::CompanionInfo;
-use super::file::{location, Loss, Table, TokenFile, ROW};
+use super::file::{location, LossMask, Table, TokenFile, ROW};
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
@@ -107,13 +107,13 @@ fn first_of(table: &gristmill_storage::read::ReadFile, from: u64, rows: u64, num
 }
 
 /// Returns how ids are stored, and where the loss masks are, according to the schema; `None` without a usable one.
-fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
+fn schema(path: &Path) -> Option<(TokenCode, Option<LossMask>)> {
     let bytes = read_whole(path, MAX_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;
     let tokens = schema.arrays.iter().find(|array| array.name == "tokens")?;
     let code = TokenCode::of_numpy(&tokens.dtype)?;
     let end = schema.sample_size.checked_mul(code.size())?;
     let is_mask = |array: &&SchemaArray| array.name != "tokens" && array.dtype == "uint8" && array.offset == end;
-    let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::AfterTokens(schema.sample_size));
+    let loss = schema.arrays.iter().find(is_mask).map(|_| LossMask::AfterTokens(schema.sample_size));
     Some((code, loss)).filter(|_| tokens.offset == 0)
 }

@@ -1,6 +1,6 @@
 //! Prepares a row of packed tokens for display, page by page.
 
-use super::file::{Loss, TokenFile, MAX_ENDS};
+use super::file::{LossMask, TokenFile, MAX_ENDS};
 use super::{TokenSet, IDS};
 use crate::engine::browse::BrowseSample;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
@@ -78,8 +78,8 @@ fn masked(
 ) -> Vec<bool> {
     let read = match &file.loss {
         None => return Vec::new(),
-        Some(Loss::File(path)) => super::super::read_in_file(path, in_file, count as u64, 0, count),
-        Some(Loss::AfterTokens(tokens)) => {
+        Some(LossMask::File(path)) => super::super::read_in_file(path, in_file, count as u64, 0, count),
+        Some(LossMask::AfterTokens(tokens)) => {
             let at = row.byte_offset.saturating_add(tokens.saturating_mul(file.code.size())).saturating_add(in_row);
             file.read(at, count as u64, 0, count)
         }
@@ -89,7 +89,7 @@ fn masked(
             if bytes.len() < count {
                 out.notes.push("its loss mask is cut short".into());
             }
-            let unread = u8::from(matches!(file.loss, Some(Loss::AfterTokens(_))));
+            let unread = u8::from(matches!(file.loss, Some(LossMask::AfterTokens(_))));
             bytes.iter().map(|byte| *byte == unread).collect()
         }
         Err(failure) => {
@@ -157,7 +157,7 @@ fn facts(
     out: &mut PartPreview,
 ) {
     // When masks follow the tokens of each sample, an offset in the file is not a number of tokens.
-    if !matches!(file.loss, Some(Loss::AfterTokens(_))) {
+    if !matches!(file.loss, Some(LossMask::AfterTokens(_))) {
         let span = format!("{} to {}", grouped(start), grouped(start + total));
         out.facts.push(("tokens of the file".into(), format!("{span} of {}", grouped(file.tokens()))));
     }

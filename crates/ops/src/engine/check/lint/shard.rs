@@ -2,7 +2,7 @@
 
 use super::LintContext;
 use crate::engine::check::compare::{compare_shard, REDO};
-use crate::engine::check::headers::{check_rows, Verdict};
+use crate::engine::check::headers::{check_rows, HeaderVerdict};
 use crate::engine::check::sample_checks::SampleChecker;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
 use crate::engine::check::unindexed_pieces::KeySpools;
@@ -35,7 +35,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     };
     empty(name, count, handles.problems)?;
     let change = change_of(prepared, &shard);
-    if let Change::Size(message) = &change {
+    if let IndexedChange::Size(message) = &change {
         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message.as_str());
         handles.problems.report(problem.with_hint(hint_for(&prepared.root, UPDATE)))?;
     }
@@ -54,7 +54,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         )?;
     }
     // Where only the time differs, the headers show whether the shard was replaced.
-    let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
+    let is_retimed = matches!(change, IndexedChange::Time | IndexedChange::NewerThanIndex);
     if !context.headers && !is_retimed {
         handles.progress.add(1, 0);
         return Ok(CheckCounts { shards: 1, ..CheckCounts::default() });
@@ -67,7 +67,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message)
                 .with_hint(hint_for(&prepared.root, UPDATE)),
         )?;
-    } else if matches!(change, Change::Time) {
+    } else if matches!(change, IndexedChange::Time) {
         context.retimed.fetch_add(1, Ordering::Relaxed);
     }
     Ok(checked)
@@ -160,7 +160,7 @@ fn walk(
     if let Some(tables) = tables {
         let own = Progress::default();
         let verdict = check_rows(prepared, &tables, id, shard, watch, &Handles { progress: &own, ..*handles })?;
-        if let Verdict::Sound(checked) = verdict {
+        if let HeaderVerdict::Sound(checked) = verdict {
             handles.progress.add(1, shard.stamp.bytes);
             return Ok(checked);
         }
@@ -170,7 +170,7 @@ fn walk(
 }
 
 /// How a shard differs from its state when it was indexed.
-enum Change {
+enum IndexedChange {
     None,
     /// Its size differs; the text describes how.
     Size(String),
@@ -180,20 +180,20 @@ enum Change {
     NewerThanIndex,
 }
 
-fn change_of(prepared: &PreparedDataset, shard: &Shard) -> Change {
+fn change_of(prepared: &PreparedDataset, shard: &Shard) -> IndexedChange {
     let Some(then) = prepared.stamps.get(&shard.name) else {
         let index = stamp_at(&prepared.root.join(shard.index_name()));
         let is_newer = index.is_ok_and(|index| shard.stamp.modified_ns > index.modified_ns);
-        return if is_newer { Change::NewerThanIndex } else { Change::None };
+        return if is_newer { IndexedChange::NewerThanIndex } else { IndexedChange::None };
     };
     if then.bytes != shard.stamp.bytes {
         let (then, now) = (bytes(then.bytes), bytes(shard.stamp.bytes));
-        return Change::Size(format!("its size was {then} when it was indexed and is {now} now"));
+        return IndexedChange::Size(format!("its size was {then} when it was indexed and is {now} now"));
     }
     if then.modified_ns == shard.stamp.modified_ns {
-        Change::None
+        IndexedChange::None
     } else {
-        Change::Time
+        IndexedChange::Time
     }
 }
 

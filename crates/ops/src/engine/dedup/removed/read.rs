@@ -70,8 +70,8 @@ impl RemovedRanges {
         }
         let mut json = vec![0; len as usize];
         removed.fill(at, &mut json)?;
-        let told: Result<Directory, _> = serde_json::from_slice(&json);
-        removed.directory = told.map_err(|error| removed.damaged(&format!("its directory: {error}")))?;
+        let decoded: Result<Directory, _> = serde_json::from_slice(&json);
+        removed.directory = decoded.map_err(|error| removed.damaged(&format!("its directory: {error}")))?;
         if removed.directory.version != VERSION {
             return Err(removed.damaged("another version of the program made it"));
         }
@@ -176,8 +176,8 @@ impl RemovedRanges {
         let mut documents = Vec::new();
         let first = self.first_of(number) + block.before;
         for at in 0..u64::from(block.documents) {
-            let told = next_document(&mut rest, &mut start, &mut line);
-            let ranges = told.ok_or_else(|| self.damaged("a block ends before its documents do"))?;
+            let decoded = next_document(&mut rest, &mut start, &mut line);
+            let ranges = decoded.ok_or_else(|| self.damaged("a block ends before its documents do"))?;
             documents.push(Document { number: first + at, file: number, start, line, ranges });
         }
         Ok(documents)

@@ -76,8 +76,8 @@ proptest! {
 
     #[test]
     fn damaged_bytes_are_refused_or_say_something_else(at in 0_usize..4_000, byte in any::<u8>(), cut in any::<bool>()) {
-        let told: Vec<DocumentSpec> = (0..300).map(|number| (number + 1, 1, vec![(number, 9), (1, 3)])).collect();
-        let (folder, all) = written(&[told.clone(), told], 40);
+        let document_specs: Vec<DocumentSpec> = (0..300).map(|number| (number + 1, 1, vec![(number, 9), (1, 3)])).collect();
+        let (folder, all) = written(&[document_specs.clone(), document_specs], 40);
         let path = folder.path().join("ranges");
         let mut bytes = std::fs::read(&path).unwrap();
         let at = at % bytes.len();
@@ -93,9 +93,9 @@ proptest! {
 
 #[test]
 fn blocks_are_found_among_many() {
-    let told: Vec<DocumentSpec> =
+    let document_specs: Vec<DocumentSpec> =
         (0..20_000).map(|number| (100 + number % 7, 1 + number % 3, vec![(number % 50, 500)])).collect();
-    let (folder, all) = written(&[told], 20_000);
+    let (folder, all) = written(&[document_specs], 20_000);
     let removed = RemovedRanges::open(&folder.path().join("ranges")).unwrap();
     assert!(removed.directory().files[0].section.blocks > 20, "{:?}", removed.directory().files[0].section);
     for number in [0, 1, 9_999, 19_999] {

@@ -114,7 +114,7 @@ fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
 }
 
 #[test]
-fn a_full_disk_at_any_write_of_a_scan_is_named_and_leaves_nothing_behind() {
+fn a_full_disk_at_any_write_of_a_scan_is_named_and_leaves_nothing() {
     let case = case("captioning_fieldmap");
     let shard = discover(&case.join("input")).unwrap().shards.remove(0);
     let bench = TestFolders::new();

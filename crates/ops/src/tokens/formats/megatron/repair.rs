@@ -30,7 +30,7 @@ enum Defect {
 }
 
 /// An index and its repair.
-struct Repair<'a> {
+struct IndexRepair<'a> {
     pair: PairIndex,
     defect: Defect,
     /// Number of wrong marks: the first, the last, or both.
@@ -46,7 +46,7 @@ pub(super) fn start_repair(path: &Path, is_dry: bool, options: RunOptions) -> Ou
 
 fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport> {
     context.phase_of(Phase::Scan, "sequence", "looking at the index");
-    let repair = Repair::of(path, &context.cancel).map_err(|why| match context.cancel.check() {
+    let repair = IndexRepair::of(path, &context.cancel).map_err(|why| match context.cancel.check() {
         Err(cancelled) => cancelled,
         Ok(()) => Failure::data(WHAT, format!("it is not certain what is right: {why}"))
             .on(Subject::path(path))
@@ -81,7 +81,7 @@ fn each_range(all: u64, cancel: &Cancel, read: &mut dyn FnMut(u64, u64) -> Resul
     Ok(())
 }
 
-impl<'a> Repair<'a> {
+impl<'a> IndexRepair<'a> {
     /// Finds what is wrong. The error is the reason why it cannot be repaired.
     fn of(path: &Path, cancel: &'a Cancel) -> Result<Self, String> {
         let pair = PairIndex::open(path)?;
@@ -177,7 +177,7 @@ impl<'a> Repair<'a> {
     }
 }
 
-impl IndexTables for Repair<'_> {
+impl IndexTables for IndexRepair<'_> {
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
         self.each(self.pair.sequences, &mut |first, count| {
             let lengths = match self.defect {
@@ -211,7 +211,7 @@ impl IndexTables for Repair<'_> {
     }
 }
 
-impl Repair<'_> {
+impl IndexRepair<'_> {
     fn each(&self, all: u64, read: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < all {

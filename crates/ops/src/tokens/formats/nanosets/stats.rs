@@ -25,7 +25,7 @@ pub(super) fn side_files(
     let Some(folder) = log_folder(&output.plan) else { return Ok(Vec::new()) };
     let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
-    let mut sum = Sum::default();
+    let mut sum = StatisticsSum::default();
     let (took, is_dealt) = (finishing.context.elapsed(), output.deal.is_some());
     for rank in &output.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
@@ -46,12 +46,12 @@ pub(super) fn side_files(
 }
 
 #[derive(Default)]
-struct Sum {
+struct StatisticsSum {
     counts: TaskCounts,
     tokens: Spread,
 }
 
-impl Sum {
+impl StatisticsSum {
     fn add(&mut self, counts: &TaskCounts, tokens: &Spread) {
         self.counts.files += counts.files;
         self.counts.chars = self.counts.chars.with(&counts.chars);
