@@ -128,7 +128,7 @@ def faults(check):
 def kills(check):
     """Kills a command when the proxy has counted some requests; the next run ends in the same bytes."""
     proxy = check.server.with_proxy()
-    for name in ("set", "tokens"):
+    for name in ("set", "tokens", "shards"):
         prefix = check.prefix()
         words = [check.binary, *map(str, check.commands(f"az://data/{prefix}")[name])]
         for _ in range(2):

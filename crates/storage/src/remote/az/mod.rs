@@ -12,6 +12,7 @@ mod failures;
 mod inspect;
 mod listing;
 mod signature;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -21,7 +22,8 @@ use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
 use super::super::notices::{may_be_folder, notice_hidden_object};
 use super::super::store::{
-    Condition, Content, RangeRead, Scheme, Store, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
+    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
+    UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::{Answer, Network};
@@ -248,6 +250,22 @@ impl Store for AzureStore {
         let put = self.put_blob(url.key, content, condition);
         self.known.forget(url.key);
         put
+    }
+
+    fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
+        Self::has_blocks(bytes, memory)
+    }
+
+    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
+        self.begin_blocks(url.key, bytes, memory)
+    }
+
+    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        self.has_all_blocks(url.key, object)
+    }
+
+    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        self.complete_blocks(url.key, object)
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

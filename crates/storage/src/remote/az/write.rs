@@ -47,6 +47,11 @@ pub(super) fn put_blob(key: &str, body: Bytes) -> Call {
     call
 }
 
+/// Returns the id of a block of the blob that a token belongs to. All ids of a blob have one length.
+pub(super) fn block_id(token: &str, number: u64) -> String {
+    BASE64_STANDARD.encode(format!("{token}{number:08}"))
+}
+
 /// Returns a request that makes a blob of its blocks.
 fn put_list(key: &str, ids: &[String]) -> Call {
     let mut body = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
@@ -125,8 +130,7 @@ impl AzureStore {
             Err(refusal) => Err(self.explain(&refusal, blocks.source.0, blocks.source.1)),
         };
         let mut begin = |number: u64, range: Range<u64>| {
-            // All ids of a blob have one length.
-            let id = BASE64_STANDARD.encode(format!("{token}{number:08}"));
+            let id = block_id(token, number);
             let query = vec![("comp", "block".to_owned()), ("blockid", id.clone())];
             ids.push(id);
             Ok(self.begin_call(Call { query, ..(blocks.block)(range)? }))
@@ -136,7 +140,7 @@ impl AzureStore {
     }
 
     /// Makes a blob of its blocks. Returns whether the condition held, or `None` if the blocks are gone. `etag` is the version that it replaces.
-    fn commit(
+    pub(super) fn commit(
         &self,
         key: &str,
         ids: &[String],
@@ -152,7 +156,7 @@ impl AzureStore {
     }
 
     /// Whether a blob is made of these blocks.
-    fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
+    pub(super) fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
         match self.ask(block_list(key, "committed"))? {
             Ok(answer) => Ok(text_of(&answer.body, "Name").as_ref() == ids.first()),
             Err(refusal) if is_missing(&refusal) => Ok(false),

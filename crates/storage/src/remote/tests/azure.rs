@@ -30,8 +30,9 @@ fn reply(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) ->
             let is_committed = query["blocklisttype"] == "committed";
             let names: Vec<&String> =
                 if is_committed { state.committed.iter().collect() } else { state.blocks.keys().collect() };
-            let names: String =
-                names.iter().map(|name| format!("<Block><Name>{name}</Name><Size>5</Size></Block>")).collect();
+            let size = |name: &String| state.blocks.get(name).map_or(5, Vec::len);
+            let block = |name: &&String| format!("<Block><Name>{name}</Name><Size>{}</Size></Block>", size(name));
+            let names: String = names.iter().map(block).collect();
             done(&format!("<BlockList><Blocks>{names}</Blocks></BlockList>"))
         }
         ("PUT", comp) => put(state, request, &key, comp, &query),

@@ -1,4 +1,5 @@
 mod credentials;
+mod staged;
 
 use super::super::super::store::StoreEntry;
 use super::super::store_settings::{NewObjects, RemoteSettings};

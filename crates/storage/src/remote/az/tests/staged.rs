@@ -1,0 +1,62 @@
+//! Blobs that are sent while they are made.
+
+use super::*;
+
+const BYTES: usize = (40 << 20) + 17;
+
+fn begin(store: &AzureStore) -> Box<dyn ObjectUpload> {
+    at("k", |url| store.begin_staged(url, BYTES as u64, 32 << 20)).unwrap()
+}
+
+fn send(store: &AzureStore, bytes: &[u8]) -> StagedObject {
+    let mut upload = begin(store);
+    bytes.chunks(1_000_003).for_each(|bytes| upload.write(bytes).unwrap());
+    upload.finish().unwrap()
+}
+
+#[test]
+fn a_blob_is_sent_in_blocks_and_visible_when_it_is_completed() {
+    let server = azure::start(&[]);
+    let (store, bytes) = (store(&server), content(BYTES));
+    let can_stage = |bytes, memory| at("k", |url| store.can_stage(url, bytes, memory));
+    assert!(!can_stage(8 << 20, 1 << 30) && can_stage((8 << 20) + 1, 1 << 30) && !can_stage(9 << 20, 16 << 20));
+    let complete = |object: &StagedObject| at("k", |url| store.complete_staged(url, object)).unwrap();
+    let is_kept = |object: &StagedObject| at("k", |url| store.has_staged(url, object)).unwrap();
+    let object = send(&store, &bytes);
+    assert_eq!((object.bytes, object.parts.len()), (BYTES as u64, 3));
+    assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
+    // Blocks of another program do not matter.
+    server.state.lock().unwrap().blocks.insert("other".to_owned(), b"12345".to_vec());
+    assert!(is_kept(&object));
+    let second = object.parts[1].clone();
+    let block = server.state.lock().unwrap().blocks.remove(&second).unwrap();
+    assert!(!is_kept(&object), "a block is missing");
+    server.state.lock().unwrap().blocks.insert(second.clone(), block[1..].to_vec());
+    assert!(!is_kept(&object), "a block has another size");
+    server.state.lock().unwrap().blocks.insert(second, block);
+    assert!(complete(&object));
+    assert!(read(&store, "k").unwrap() == bytes);
+    // A run that was killed after this does it again.
+    assert!(complete(&object));
+    assert!(!is_kept(&object));
+    server.state.lock().unwrap().committed.clear();
+    assert!(!complete(&object), "the blob is another one");
+    server.fault("GET", refuse(404, "BlobNotFound"));
+    assert!(!is_kept(&object));
+}
+
+#[test]
+fn blocks_of_a_blob_that_is_not_finished_are_removed() {
+    let server = azure::start(&[]);
+    let store = store(&server);
+    drop(begin(&store));
+    assert_eq!(server.requests().len(), 0, "there is nothing to remove");
+    let mut upload = begin(&store);
+    upload.write(&content(17 << 20)).unwrap();
+    drop(upload);
+    let requests = server.requests();
+    let [.., list, removal] = requests.as_slice() else { panic!("{requests:?}") };
+    assert!(list.target.contains("comp=blocklist") && !list.headers["(body)"].contains("Latest"), "{list:?}");
+    assert_eq!(removal.method, "DELETE");
+    assert!(server.state.lock().unwrap().objects.is_empty());
+}

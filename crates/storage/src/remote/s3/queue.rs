@@ -1,0 +1,98 @@
+//! Sends an object in parts while it is made.
+
+use super::object::PendingAnswer;
+use super::write::parts_at_once;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io;
+
+/// Where parts are sent.
+pub(in crate::remote) trait PartTarget {
+    /// Begins to send a part. The first one has the number 1.
+    fn begin(&self, number: u64, body: Bytes) -> PendingAnswer;
+
+    /// Waits for the answer to a part, and returns the name by which it is completed.
+    fn finish(&self, number: u64, answer: PendingAnswer) -> io::Result<String>;
+}
+
+/// Parts of one size, of which some are on their way at once.
+pub(in crate::remote) struct PartQueue {
+    part_bytes: usize,
+    at_once: usize,
+    /// The part that is not sent yet.
+    filled: Vec<u8>,
+    pending: VecDeque<PendingAnswer>,
+    names: Vec<String>,
+    sent: u64,
+}
+
+impl PartQueue {
+    /// `memory` is how many bytes are in memory at once; two parts are in any case.
+    pub(in crate::remote) fn new(part_bytes: u64, memory: u64) -> io::Result<Self> {
+        // One part is filled meanwhile.
+        let in_memory = usize::try_from(memory / part_bytes).unwrap_or(usize::MAX).saturating_sub(1).max(1);
+        Ok(Self {
+            part_bytes: usize::try_from(part_bytes).map_err(io::Error::other)?,
+            at_once: in_memory.min(parts_at_once(part_bytes)),
+            filled: Vec::new(),
+            pending: VecDeque::new(),
+            names: Vec::new(),
+            sent: 0,
+        })
+    }
+
+    /// Adds bytes, and sends the parts that are full.
+    pub(in crate::remote) fn write(&mut self, target: &dyn PartTarget, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if self.filled.capacity() == 0 {
+                self.filled.reserve_exact(self.part_bytes);
+            }
+            let room = self.part_bytes - self.filled.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.filled.extend_from_slice(now);
+            bytes = later;
+            if self.filled.len() == self.part_bytes {
+                self.send(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all parts; returns their names, in order, and the number of bytes.
+    pub(in crate::remote) fn finish(&mut self, target: &dyn PartTarget) -> io::Result<(Vec<String>, u64)> {
+        if !self.filled.is_empty() || self.sent == 0 {
+            self.send(target)?;
+        }
+        while !self.pending.is_empty() {
+            self.take_one(target)?;
+        }
+        Ok((std::mem::take(&mut self.names), self.sent))
+    }
+
+    /// Gives up what is on its way, and returns whether any part was sent.
+    pub(in crate::remote) fn give_up(&mut self) -> bool {
+        self.pending.clear();
+        self.sent > 0
+    }
+
+    /// Sends the bytes that are filled as a part.
+    fn send(&mut self, target: &dyn PartTarget) -> io::Result<()> {
+        while self.pending.len() >= self.at_once {
+            self.take_one(target)?;
+        }
+        let body = std::mem::take(&mut self.filled);
+        self.sent += body.len() as u64;
+        let number = self.names.len() + self.pending.len() + 1;
+        self.pending.push_back(target.begin(number as u64, body.into()));
+        Ok(())
+    }
+
+    /// Waits for the first part that is on its way.
+    fn take_one(&mut self, target: &dyn PartTarget) -> io::Result<()> {
+        let number = self.names.len() as u64 + 1;
+        if let Some(answer) = self.pending.pop_front() {
+            self.names.push(target.finish(number, answer)?);
+        }
+        Ok(())
+    }
+}
