@@ -6,7 +6,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod ahead;
-pub mod begun;
 pub mod cache;
 mod file_info;
 pub mod files;
@@ -24,6 +23,7 @@ pub mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory_store;
 pub mod pages;
+pub mod parts_ahead;
 pub mod publish;
 mod range_read;
 pub mod read;
