@@ -11,12 +11,14 @@ Rows:
   copy            16 files of 16 MB with `cp` into the store and back, next to `s5cmd cp`
   mount           what `shard` wrote, mounted: time to the first name with and without what is kept of the store, requests of `find`; of a shard
                   with one part of --large bytes, what `head -c 100` reads, and reading it next to `gristmill cp`. Needs root and /dev/fuse
+  browse          5,000 shards that are not prepared: `cp --dry-run` next to `s5cmd ls`, the first sample on the screen with and without what is kept
+                  of the store, and the time from a key to the next frame, in the store and on the disk
 
 PYTHON is the Python of an environment with megatron-energon and multi-storage-client[boto3]: its `energon prepare` with one worker is the baseline
 of `prepare`. The proxy waits --latency seconds before each answer and each new connection. Each figure is the median of --runs, and of one run
 of the reference program.
 """
-import argparse, io, json, os, random, resource, shutil, statistics, subprocess, sys, tarfile, tempfile, time
+import argparse, fcntl, io, json, os, pty, random, resource, select, shutil, statistics, struct, subprocess, sys, tarfile, tempfile, termios, time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -26,10 +28,10 @@ from s3_server import Server, msc_config, tools  # noqa: E402
 BUCKET = "bench"
 
 
-def write_shards(folder, shards, samples, parts):
+def write_shards(folder, shards, samples, parts, content=None):
     """Writes shards of `samples` samples, each with parts of these sizes."""
     folder.mkdir(parents=True)
-    content = random.Random(7).randbytes(1 << 21) * (1 + max(parts.values()) // (1 << 21))
+    content = content or random.Random(7).randbytes(1 << 21) * (1 + max(parts.values()) // (1 << 21))
     for shard in range(shards):
         with tarfile.open(folder / f"{shard:05}.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
             for sample in range(samples):
@@ -174,6 +176,25 @@ class Bench:
         print(f"mount, a part of {self.arguments.large / 1e6:.0f} MB\n  head       {head['wall']:.2f} s, {head['requests']} requests, {head['mb']:.2f} MB")
         print(f"  all of it  {cat['wall']:.2f} s, {cat['requests']} requests\n  cp         {copy['wall']:.2f} s; ratio {copy['wall'] / cat['wall']:.2f}", flush=True)
 
+    def browse(self):
+        local = self.folder / "many"
+        write_shards(local, 5000, 20, {"txt": 3600}, b"words of a sample " * 200)
+        # Not through the proxy.
+        direct = {"AWS_ENDPOINT_URL": self.server.endpoint, "S3_ENDPOINT_URL": self.server.endpoint}
+        self.timed([self.s5cmd, "cp", f"{local}/", f"s3://{BUCKET}/many/"], **direct)
+        address = f"s3://{BUCKET}/many"
+        ours = self.median(lambda run: ([self.arguments.gristmill, "cp", "--dry-run", f"{address}/", f"{self.folder}/nowhere{run}/"],))
+        self.row("list of 5,000 keys", ours, self.median(lambda run: ([self.s5cmd, "ls", f"{address}/*"],)))
+        shutil.rmtree(self.folder / "xdg_cache_home", ignore_errors=True)
+        for state in ("without", "with"):
+            screens = [Screen(self, address, kept=state == "with") for _ in range(self.arguments.runs)]
+            print(f"browse, {state} what is kept of the store: first sample {statistics.median(one.seconds for one in screens):.2f} s", flush=True)
+            print(f"  key to frame {statistics.median(sum((one.frames for one in screens), [])) * 1000:.1f} ms", flush=True)
+        on_disk = [Screen(self, local, kept=True) for _ in range(self.arguments.runs)]
+        print(f"  on the disk: first sample {statistics.median(one.seconds for one in on_disk):.2f} s", flush=True)
+        print(f"  key to frame {statistics.median(sum((one.frames for one in on_disk), [])) * 1000:.1f} ms", flush=True)
+        shutil.rmtree(local)
+
     def texts(self, names):
         local = self.folder / "text"
         write_text(local / "a.jsonl", 107_000_000)
@@ -185,6 +206,49 @@ class Bench:
         for name, command in (("pack", pack), ("dedup", dedup)):
             if name in names:
                 self.store_to_store(name, "text", command)
+
+
+class Screen:
+    """A browser in a terminal: the seconds until its first sample is there, and those from keys to the next frame."""
+
+    def __init__(self, bench, path, kept):
+        if not kept:
+            shutil.rmtree(bench.folder / "xdg_cache_home", ignore_errors=True)
+        self.terminal, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        begin = time.monotonic()
+        words = [bench.arguments.gristmill, "browse", str(path)]
+        environment = {**bench.environment(), "TERM": "xterm-256color"}
+        process = subprocess.Popen(words, env=environment, stdin=inner, stdout=inner, stderr=inner, start_new_session=True)
+        os.close(inner)
+        self.read_until(b"words", 60)
+        self.seconds = time.monotonic() - begin
+        self.read_until(None, 1)
+        self.frames = []
+        for _ in range(10):
+            begin = time.monotonic()
+            os.write(self.terminal, b"\x1b[B")
+            self.read_until(b"", 10)
+            self.frames.append(time.monotonic() - begin)
+            self.read_until(None, 0.3)
+        os.write(self.terminal, b"q")
+        self.read_until(None, 1)
+        process.terminate()
+        process.wait(30)
+        os.close(self.terminal)
+
+    def read_until(self, wanted, seconds):
+        """Reads until some output has these bytes; with none, until the time is over."""
+        seen, end = b"", time.monotonic() + seconds
+        while select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
+            try:
+                seen += os.read(self.terminal, 1 << 16)
+            except OSError:
+                return
+            if wanted is not None and wanted in seen:
+                return
+        if wanted is not None:
+            raise SystemExit(f"{wanted} is not on the screen: {seen[-2000:]}")
 
 
 class Mount:
@@ -216,7 +280,7 @@ def main():
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--energon")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,shard,mount")
+    parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,shard,mount,browse")
     parser.add_argument("--samples", type=int, default=200_000)
     parser.add_argument("--large", type=int, default=1 << 30)
     arguments = parser.parse_args()
@@ -236,6 +300,8 @@ def main():
             bench.shard()
         if "mount" in names:
             bench.mount()
+        if "browse" in names:
+            bench.browse()
 
 
 if __name__ == "__main__":

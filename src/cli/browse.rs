@@ -50,7 +50,7 @@ pub struct BrowseArgs {
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
     if let Some(store) = bucket_list(&args.path).filter(|_| is_store_alone(&args.path)) {
         return match context.may_ask() && !context.prefers_prompts() {
-            true => super::screen::screen(Start::Home(Some(store)), context),
+            true => super::screen::screen(FirstScreen::Home(Some(store)), context),
             false => print_buckets(&store, context),
         };
     }
@@ -82,7 +82,7 @@ fn print_buckets(store: &Path, context: &Context) -> CommandResult {
     let entries: Vec<_> = files::read_dir(store).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
     let addresses: Vec<_> = entries.iter().map(|entry| entry.path().to_string_lossy()).collect();
     addresses.iter().for_each(|address| context.printer.line(display_safe(address)));
-    Ok(Done::ok(fields(serde_json::json!({ "path": store.to_string_lossy(), "buckets": addresses }))))
+    Ok(CommandSuccess::ok(fields(serde_json::json!({ "path": store.to_string_lossy(), "buckets": addresses }))))
 }
 
 /// Refuses what cannot be read: a missing path, a file that cannot be opened, a folder of shards none of which can.

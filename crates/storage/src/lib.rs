@@ -6,7 +6,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod ahead;
-pub mod begun;
 pub mod cache;
 mod file_info;
 pub mod files;
@@ -26,6 +25,7 @@ pub mod memory_store;
 pub mod near;
 pub mod notices;
 pub mod pages;
+pub mod parts_ahead;
 pub mod publish;
 mod range_read;
 pub mod read;

@@ -3,6 +3,9 @@
 use std::io;
 use std::ops::Range;
 
+/// Bytes after a part of an object that are fetched with it, for the end of its last line.
+pub(crate) const AFTER_PART_BYTES: u64 = 32 << 10;
+
 /// An object that is read by ranges from any number of threads.
 pub trait RangeRead: Send + Sync {
     /// Fills the buffer from an offset. The range is within the object.

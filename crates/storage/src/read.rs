@@ -4,11 +4,11 @@
 //! milliseconds longer (at most ten seconds), as on remote storage: for tests and benches of code that must not wait. For reads by SQLite,
 //! the catalogs add the delay once per query.
 
-use super::begun;
 use super::files::{metadata, FileInfo, FileKind};
 use super::kept::{open_kept, OpenedObject};
 use super::location::{Location, RemoteUrl};
-use super::range_read::buffer_for;
+use super::parts_ahead::{self, PartsAhead};
+use super::range_read::{buffer_for, AFTER_PART_BYTES};
 use super::store::{store_of, RangeRead};
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
@@ -54,8 +54,6 @@ const COMPARED: usize = 256 << 10;
 /// Flags by which files are opened: they neither block nor become the terminal of the process.
 pub(crate) const OPEN_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-/// Bytes after a part that are fetched with it, for the end of its last line.
-pub(crate) const AFTER_PART_BYTES: u64 = 32 << 10;
 /// The longest delay before a read.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
@@ -89,14 +87,30 @@ fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
 pub fn open_part(path: &Path, part: Range<u64>) -> Outcome<ReadFile> {
     match Location::of(path) {
         Location::Remote(url) if part != (0..u64::MAX) => {
-            if let Some(file) = begun::take(path, &part) {
-                return Ok(file);
-            }
-            pause();
             let fetched_to = part.end.saturating_add(AFTER_PART_BYTES);
-            read_file(path, open_object(path, &url, Some(part))).map(|file| ReadFile { fetched_to, ..file })
+            let object = parts_ahead::take(path, &part).map_or_else(
+                || {
+                    pause();
+                    open_object(path, &url, Some(part))
+                },
+                Ok,
+            );
+            read_file(path, object).map(|file| ReadFile { fetched_to, ..file })
         }
         _ => open_read(path),
+    }
+}
+
+/// Opens a part of an object, which the next call of [`open_part`] for it returns. Has no effect for a local file, and for an object that cannot
+/// be opened: who reads it finds that out.
+pub fn open_part_ahead(path: &Path, part: Range<u64>, parts: &PartsAhead) {
+    let Location::Remote(url) = Location::of(path) else { return };
+    // What begins a file is opened by those who look at it first.
+    if part.start == 0 || !parts.has_room() {
+        return;
+    }
+    if let Ok(object) = open_object(path, &url, Some(part.clone())) {
+        parts.put(path, part, object);
     }
 }
 

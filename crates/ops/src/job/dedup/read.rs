@@ -14,8 +14,8 @@ use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
 use gristmill_data::source::dedup::{lines_before, Kind, TextFile};
 use gristmill_dedup::Scanner;
-use gristmill_storage::begun::BegunParts;
-use gristmill_storage::read::open_read;
+use gristmill_storage::parts_ahead::PartsAhead;
+use gristmill_storage::read::{open_part_ahead, open_read};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -266,10 +266,10 @@ impl<'a> Reading<'a> {
 }
 
 /// Begins to fetch a unit that is read later.
-fn begin_unit(job: &Job<'_>, begun: &BegunParts, stretches: &[LineRange]) {
+fn begin_unit(job: &Job<'_>, parts: &PartsAhead, stretches: &[LineRange]) {
     let Some(first) = stretches.first() else { return };
     if let Some(file) = job.inputs.files.get(first.file).filter(|file| file.has_plain_lines()) {
-        begun.open(&file.path, first.from.offset..first.to);
+        open_part_ahead(&file.path, first.from.offset..first.to, parts);
     }
 }
 
@@ -280,12 +280,12 @@ fn name_of(number: usize) -> String {
 
 /// Reads all units.
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
-    let begun = BegunParts::begin();
+    let parts = PartsAhead::begin();
     let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
     crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
         let after = *number + job.memory.threads;
         if let Some(next) = units.get(after).filter(|_| job.noted::<Noted>(&name_of(after)).is_none()) {
-            begin_unit(job, &begun, next);
+            begin_unit(job, &parts, next);
         }
         read_unit(job, *number, stretches)
     })

@@ -7,8 +7,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-use super::super::range_read::{buffer_for, RangeRead};
-use super::super::read::AFTER_PART_BYTES;
+use super::super::range_read::{buffer_for, RangeRead, AFTER_PART_BYTES};
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::collections::VecDeque;

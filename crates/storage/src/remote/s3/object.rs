@@ -8,7 +8,7 @@ use super::super::dates::parse_http_date;
 use super::super::network::{Answer, Network, Pending};
 use super::super::version::beginnings::Beginnings;
 use super::super::version::known::{take_all, KnownObjects, ListedFolder};
-use super::super::version::{forget_all, plain_etag, ObjectVersion};
+use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::refusal::Refusal;
 use bytes::Bytes;
@@ -212,8 +212,7 @@ impl<C: ObjectClient> Objects<C> {
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
             // Whoever has replaced it may have replaced others with it.
-            self.known.forget_listings();
-            forget_all();
+            self.known.forget_answers();
             opened = self.begin(key, first, None)?;
         }
         match opened {

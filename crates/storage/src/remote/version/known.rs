@@ -171,9 +171,12 @@ impl KnownObjects {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Forgets all listings: an object has changed since.
-    pub(in crate::remote) fn forget_listings(&self) {
+    /// Forgets all listings and what is at keys: an object has changed since. The versions are kept that requests name.
+    pub(in crate::remote) fn forget_answers(&self) {
         self.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.absences().clear();
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.values_mut().for_each(|known| known.writes = None);
     }
 
     pub(in crate::remote) fn version(&self, key: &str) -> Option<ObjectVersion> {

@@ -140,12 +140,12 @@ fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
     level.insert(1, ("a".to_owned(), true));
     assert_eq!(entries(&store, "", false), level);
     // A prefix without a slash is one, too.
-    store.known.forget_listings();
+    store.known.forget_answers();
     let odd = "<EnumerationResults><Blobs><BlobPrefix><Name>\u{e4}</Name></BlobPrefix></Blobs></EnumerationResults>";
     server.fault("GET", Fault::Answer(200, String::new(), odd.to_owned()));
     assert_eq!(entries(&store, "", false), [("\u{e4}".to_owned(), true)]);
     // Pages may be empty and not the last.
-    store.known.forget_listings();
+    store.known.forget_answers();
     let empty = "<EnumerationResults><Blobs/><NextMarker>a</NextMarker></EnumerationResults>";
     server.fault("/acc/b?restype=container", Fault::Answer(200, String::new(), empty.to_owned()));
     assert!(info(&store, "c").unwrap().is_none());
