@@ -29,7 +29,11 @@ const MAX_STORE_BYTES: u64 = 256 << 20;
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
 /// Opens the folder, or one shard; the shards of a folder are also searched for in the background.
+///
+/// # Errors
+/// The path is a range of shards of which one is missing.
 pub(crate) fn open(root: &Path) -> Outcome<Opening> {
+    named_shards(root)?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared {
         root: root.to_owned(),
