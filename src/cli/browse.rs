@@ -8,7 +8,7 @@ use crate::tui::screens::browse::{locate, BrowseStart};
 use crate::tui::FirstScreen;
 use clap::Args;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, ProblemKind, Severity, Subject};
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
@@ -175,7 +175,8 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
     for line in lines(&listing) {
         context.printer.line(line);
     }
-    Ok(CommandSuccess::ok(fields(&listing)))
+    let unreadable = groups.groups.iter().filter(|group| group.is_unreadable());
+    Ok(CommandSuccess::with_findings(fields(&listing), unreadable.map(|_| (Severity::Problem, ProblemKind::Unreadable))))
 }
 
 /// Waits until a running scan has progressed far enough, or is complete.

@@ -44,6 +44,21 @@ fn what_cannot_be_browsed_says_what_can() {
 }
 
 #[test]
+fn a_range_names_the_shard_that_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/s_0.tar", ["a"]);
+    sandbox.tar("in/s_2.tar", ["b"]);
+    sandbox.say("browse in/s_{0..2}.tar").ends(3).complains("s_1.tar").complains("no such file");
+    sandbox.say("mount in/s_{0..2}.tar at --dry-run").ends(3).complains("s_1.tar");
+    sandbox.tar("in/s_1.tar", ["c"]);
+    sandbox.say("browse in/s_{0..2}.tar").ends(0).says("3 samples, 3 shards");
+    // A tar that is none.
+    std::fs::remove_file(sandbox.path("in/s_1.tar")).unwrap();
+    std::fs::create_dir(sandbox.path("in/s_1.tar")).unwrap();
+    sandbox.say("browse in/s_{0..2}.tar").ends(1).says("shard s_1.tar");
+}
+
+#[test]
 fn hostile_names_are_printed_as_visible_signs() {
     let sandbox = Sandbox::new();
     sandbox.tar("raw/a.tar", ["k\u{1b}[31m"]);

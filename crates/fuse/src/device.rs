@@ -77,6 +77,15 @@ fn no_device(error: rustix::io::Errno) -> Failure {
         .with_hint(NO_DEVICE_HINT)
 }
 
+/// Returns the failure of a device that this user may not open: without it, no way of mounting is left.
+fn refused_device() -> Option<Failure> {
+    open_device().err().filter(|error| matches!(*error, rustix::io::Errno::ACCESS | rustix::io::Errno::PERM))?;
+    let mode = rustix::fs::stat(DEVICE).ok()?.st_mode & 0o7777;
+    let why = format!("{DEVICE} has mode {mode:04o}, so that this user may not open it");
+    let hint = format!("chmod 666 {DEVICE}, as root, which is its usual mode");
+    Some(Failure::environment(WHAT, why).on(Subject::path(DEVICE)).with_hint(hint))
+}
+
 fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
     let failed = |error: io::Error| Failure::io(WHAT, at, &error);
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -92,10 +101,10 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
         helper.arg("-o").arg(&options).arg("--").arg(at).env("_FUSE_COMMFD", &socket).stderr(Stdio::piped());
     });
     let (mut child, name) = started.map_err(|error| match is_absent(&error) {
-        true => {
+        true => refused_device().unwrap_or_else(|| {
             let why = format!("this process may not mount, and there is no {}, which could", HELPERS.join(" or "));
             Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
-        }
+        }),
         false => Failure::io("starting", HELPERS[0], &error),
     })?;
     drop(theirs);
@@ -115,7 +124,8 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
                 true => "for --allow-other, /etc/fuse.conf has to have the line user_allow_other",
                 false => NO_RIGHTS_HINT,
             };
-            Err(Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(hint))
+            let failure = || Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(hint);
+            Err(refused_device().filter(|_| message.contains(DEVICE)).unwrap_or_else(failure))
         }
     }
 }

@@ -23,7 +23,10 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: Mount
             let hint = format!("umount {} removes it", quoted(dir));
             return Err(refuse("a mount is there whose process is gone").with_hint(hint));
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(dir, caller),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            check_parent(dir, caller)?;
+            return check_outside(dir, data);
+        }
         Err(error) => return Err(Failure::io(WHAT, dir, &error)),
         Ok(info) if !info.is_dir() => return Err(refuse("it is not a folder")),
         Ok(_) => {}
@@ -36,11 +39,27 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: Mount
     if !is_remote(data) && files::canonicalize(data).is_ok_and(|data| data.starts_with(&at)) {
         return Err(refuse("the mount would hide the data set").with_hint("choose a folder outside of it"));
     }
+    check_outside(dir, data)?;
     let mut entries = files::read_dir(&at).map_err(|error| Failure::io(WHAT, dir, &error))?;
     if !allows_content && entries.next().is_some() {
         return Err(refuse("the folder is not empty").with_hint("--nonempty mounts over what it holds"));
     }
     Ok(())
+}
+
+/// Refuses a folder inside of the data, which would change by it.
+fn check_outside(dir: &Path, data: &Path) -> Outcome<()> {
+    let absolute = files::absolute(dir).map_err(|error| Failure::io(WHAT, dir, &error))?;
+    let above = absolute.ancestors().find_map(|folder| files::canonicalize(folder).ok());
+    let data = if is_remote(data) { None } else { files::canonicalize(data).ok() };
+    match (above, data) {
+        (Some(above), Some(data)) if above.starts_with(&data) => {
+            Err(Failure::usage(WHAT, "it is inside of the data set")
+                .on(Subject::path(dir))
+                .with_hint("choose a folder outside of it"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_parent(dir: &Path, caller: MountCaller) -> Outcome<()> {

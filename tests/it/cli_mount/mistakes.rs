@@ -13,6 +13,7 @@ fn a_mount_point_must_be_an_empty_folder_outside_of_the_data() {
         ("mount data full", "not empty", "--nonempty"),
         ("mount data .", "hide the data set", "outside"),
         ("mount data data", "hide the data set", "outside"),
+        ("mount data data/inside", "inside of the data set", "outside"),
         ("mount data s3://bucket/x", "not supported", ""),
     ] {
         sandbox.say(line).ends(2).complains(why).complains(hint);

@@ -7,6 +7,7 @@ use super::planned::{listing_hash, plan_shards, PlannedRun, Purpose};
 use super::publish;
 use super::report::ShardReport;
 use super::write::{remove_work, ShardWriter};
+use crate::engine::browse::keep_for_run;
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::exclusive_output::folder_of;
 use crate::job::job_progress::{cost, Forecast};
@@ -52,7 +53,8 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport::of(&run, &layout.output);
-    report.free_bytes = Some(space::free_bytes(&layout.output)?);
+    let is_local = !is_remote(&layout.output);
+    report.free_bytes = is_local.then(|| space::free_bytes(&layout.output)).transpose()?;
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
     report.examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
     report.take_findings(context);
@@ -245,6 +247,9 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         publish::prepare(context, layout, set, spools)?;
     }
     publish::complete(context, layout)?;
+    for list in plan.choice.keep_keys.iter().chain(&plan.choice.drop_keys) {
+        keep_for_run(fs, list, own.path())?;
+    }
     report.take_findings(context);
     context.log(format!("wrote {}, {}", count(report.shards, "shard"), count(report.samples, "sample")));
     Ok(report)

@@ -475,6 +475,7 @@ impl BrowseScreen {
                 Some("only the text of JSONL files is compared".into())
             }
             A::Tokenizer if !self.is_tokens() => Some("only packed tokens have one".into()),
+            A::Mark if self.can_write_marked() => None,
             A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
                 Some("the field takes letters".into())

@@ -92,11 +92,29 @@ fn by_flags(filter: &SampleFilter, plan: &mut ShardPlan) -> bool {
     true
 }
 
+/// Returns the conditions of a filter of files that mean another thing for the samples which files make together.
+fn of_files_alone(filter: &SampleFilter) -> Option<String> {
+    let of_parts = SampleFilter {
+        has: if filter.has.len() > 1 { filter.has.clone() } else { Vec::new() },
+        lacks: filter.lacks.clone(),
+        min_bytes: filter.min_bytes,
+        max_bytes: filter.max_bytes,
+        ..SampleFilter::default()
+    };
+    (!of_parts.is_empty()).then(|| of_parts.title())
+}
+
 fn inform(words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(Level::Info, words))]
 }
 
 impl BrowseScreen {
+    /// Whether what is marked can be written as a new set.
+    pub(super) fn can_write_marked(&self) -> bool {
+        let kind = self.catalog().map(|catalog| catalog.kind());
+        kind.is_some_and(|kind| kind.is_web_dataset() || kind.holds_loose_files())
+    }
+
     /// Opens the form for a new data set of what is marked or listed, once a list of keys is written if it takes one.
     pub(super) fn write_set(&mut self) -> Vec<Effect> {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
@@ -105,7 +123,7 @@ impl BrowseScreen {
         if kind.is_tokens() {
             return inform("packed tokens are not samples with parts");
         }
-        if !kind.is_web_dataset() && !kind.holds_loose_files() {
+        if !self.can_write_marked() {
             // Which rows are written is decided by their columns.
             return self.open_shards(plan);
         }
@@ -123,9 +141,17 @@ impl BrowseScreen {
             };
             KeySelection::Spans(spans.iter().map(span).collect())
         } else {
+            let has_files = kind.holds_loose_files();
+            let of_files =
+                self.active_filter.as_ref().filter(|_| has_files).and_then(|active_filter| of_files_alone(&active_filter.filter));
+            if let Some(words) = of_files {
+                let why = format!("'{words}' holds for single files here, and what is written are samples of several");
+                return inform(format!("{why}: leave it out of the filter, or mark the files to be written"));
+            }
             match (&self.active_filter, &self.state.listing) {
                 (None, _) => return self.open_shards(plan),
-                (Some(active_filter), _) if by_flags(&active_filter.filter, &mut plan) => {
+                // Parts of listed files are named by their last extension, those of samples by all.
+                (Some(active_filter), _) if !has_files && by_flags(&active_filter.filter, &mut plan) => {
                     return self.open_shards(plan)
                 }
                 (Some(active_filter), Listing::Picked(matches)) if active_filter.is_over => {
@@ -176,6 +202,18 @@ impl BrowseScreen {
 mod tests {
     use super::*;
     use gristmill_ops::engine::browse::KeyQuery;
+
+    #[test]
+    fn conditions_of_single_files_are_not_those_of_samples() {
+        let of_files = |filter: SampleFilter| of_files_alone(&filter);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let lacks = SampleFilter { lacks: names(&["txt"]), has: names(&["png"]), ..SampleFilter::default() };
+        assert_eq!(of_files(lacks), Some("lacks txt".to_owned()));
+        assert!(of_files(SampleFilter { max_bytes: Some(9), ..SampleFilter::default() }).is_some());
+        assert!(of_files(SampleFilter { has: names(&["png", "txt"]), ..SampleFilter::default() }).is_some());
+        let key = KeyQuery::parse("a").ok();
+        assert_eq!(of_files(SampleFilter { has: names(&["png"]), key, ..SampleFilter::default() }), None);
+    }
 
     #[test]
     fn flags_say_what_they_can() {

@@ -1,6 +1,7 @@
 //! Elements of an array as lines.
 
 use super::line_form::LineForm;
+use gristmill_core::text::grouped;
 
 /// Changes the text of an array so that each element is a line, byte by byte: no offset changes.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,8 @@ pub(super) struct Elements {
     has_content: bool,
     /// Whether there is text after the array.
     has_rest: bool,
+    /// Bytes of the text so far.
+    bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +29,7 @@ enum State {
 
 impl LineForm for Elements {
     fn apply(&mut self, bytes: &mut [u8]) {
+        self.bytes += bytes.len() as u64;
         for byte in bytes {
             *byte = match self.state {
                 State::Before => {
@@ -44,20 +48,22 @@ impl LineForm for Elements {
     }
 
     fn has_open_line(&self) -> bool {
-        self.has_content
+        // What a cut leaves of an element is none.
+        self.has_content && (self.state == State::After || self.depth == 0 && !self.is_in_string)
     }
 
     fn damage(&self, _: u64) -> Option<(String, &'static str)> {
         let (message, hint) = match self.state {
             State::After if self.has_rest => {
-                ("the text after the array is not read", "keep each array in a file of its own")
+                ("the text after the array is not read".to_owned(), "keep each array in a file of its own")
             }
             State::After => return None,
             State::Before | State::Inside => {
-                ("the array has no end: the file is cut short", "get the file again from its source")
+                let message = format!("the list breaks off at byte {}: the file is cut short", grouped(self.bytes));
+                (message, "get the file again from its source")
             }
         };
-        Some((message.to_owned(), hint))
+        Some((message, hint))
     }
 }
 
@@ -111,6 +117,7 @@ mod tests {
         assert_eq!(found, "    {\"a\": [1, 2],  \"b\": \"x, \\\"]\"}\n  {}\n \"\\\\\"   ");
         assert_eq!((elements.damage(0), elements.has_open_line()), (None, true));
         assert!(!lines("[ \n]").1.has_open_line());
+        assert!(lines("[{}, {}").1.has_open_line() && !lines("[{}, {\"a").1.has_open_line());
         assert_eq!(lines("[1,\r\n2]\r\n").0, " 1\n  2   ");
     }
 

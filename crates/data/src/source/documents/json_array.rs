@@ -2,6 +2,7 @@
 
 use super::elements::Elements;
 use super::jsonl::{first_lines, LineReader, FIRST_BLOCK_BYTES};
+use super::layout::has_array_lines;
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
 use super::{layout_of, Blocks, Jsonl, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
@@ -65,13 +66,12 @@ impl DocumentSource for JsonArray {
         block_bytes: usize,
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>> {
-        match layout_of(file, cancel)? {
-            Layout::Array => {
+        match has_array_lines(file, cancel)? {
+            false => {
                 let blocks = Blocks::open_form(Box::new(Elements::default()), file, block_bytes, from, cancel)?;
                 Ok(Box::new(LineReader { blocks, file: file.clone() }))
             }
-            // Lines that are arrays.
-            _ => Jsonl.open(file, fields, from, block_bytes, cancel),
+            true => Jsonl.open(file, fields, from, block_bytes, cancel),
         }
     }
 

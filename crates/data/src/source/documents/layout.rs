@@ -49,6 +49,15 @@ pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
     }
 }
 
+/// Whether a text that begins with an array is lines of arrays or objects: after a whole array there is another value.
+pub(super) fn has_array_lines(file: &TextFile, cancel: &Cancel) -> Outcome<bool> {
+    let mut text = Text::open(file, cancel)?;
+    if text.next_content()? != Some(b'[') || !matches!(text.value(b'[')?, End::Whole { .. }) {
+        return Ok(false);
+    }
+    Ok(matches!(text.next_content()?, Some(b'[' | b'{')))
+}
+
 /// Reads the text of a file byte by byte.
 struct Text<'a> {
     input: UnpackedReader,

@@ -17,6 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WHAT: &str = "looking into the folder";
+/// Name of the group of the files right below the root.
+pub(super) const TOP_FOLDER: &str = ".";
+/// Beginning of the notes on entries that are not listed.
+pub(super) const LEFT_OUT: &str = "left out: ";
 /// The greatest depth of nested folders that is descended into.
 const MAX_DEPTH: usize = 256;
 /// Names between two checks for cancellation.
@@ -118,7 +122,7 @@ impl FolderIndex {
                 continue;
             }
             let name: Arc<str> = Arc::from(match folder.relative.to_string_lossy() {
-                name if name.is_empty() => ".".into(),
+                name if name.is_empty() => TOP_FOLDER.into(),
                 name => name,
             });
             let listing = match list(&path, cancel) {
@@ -133,7 +137,7 @@ impl FolderIndex {
                 let entries = gristmill_core::text::count(listing.odd, "entry");
                 let are = gristmill_core::text::agree(listing.odd, "is", "are");
                 let note = (listing.odd > 0)
-                    .then(|| Arc::from(format!("left out: {entries} that {are} no file or whose name is not UTF-8")));
+                    .then(|| Arc::from(format!("{LEFT_OUT}{entries} that {are} no file or whose name is not UTF-8")));
                 self.add(name, PackedNames::new(listing.names()), note);
             }
             if folder.depth < MAX_DEPTH {

@@ -1,6 +1,7 @@
 //! The groups of a data set: counts, and the conversion between a sample's number and its location.
 
-use super::SampleAt;
+use super::folder::LEFT_OUT;
+use super::{SampleAt, SLOW};
 use std::sync::Arc;
 
 /// One shard, file or folder.
@@ -16,6 +17,13 @@ pub struct Group {
     pub bytes: u64,
     /// Why the group cannot be read, or is slow to read.
     pub failure: Option<Arc<str>>,
+}
+
+impl Group {
+    /// Whether it, or a part of it, cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.failure.as_deref().is_some_and(|why| why != SLOW && !why.starts_with(LEFT_OUT))
+    }
 }
 
 /// One state of the groups; shared and immutable.

@@ -1,9 +1,14 @@
 //! Lists of samples by their names, as `--keep-keys` of `shard` takes them: `SHARD/KEY` a line, or the key alone for loose files.
 
+use super::folder::TOP_FOLDER;
 use super::{Catalog, SampleAt, VisitFields};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::read_whole;
 use gristmill_storage::{files, publish, xdg};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +17,10 @@ const FOLDER: &str = "key-lists";
 const WHAT: &str = "writing the list of keys";
 /// Age from which on a list is removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// End of the name of the file next to a list that has the run folders of the runs that took it, a line each.
+const RUNS: &str = ".runs";
+/// The largest such file that is read, in bytes.
+const MAX_RUNS_BYTES: u64 = 1 << 20;
 /// Bytes collected before a write.
 const WRITE_BYTES: usize = 256 << 10;
 
@@ -57,7 +66,7 @@ fn write_into(
                     return false;
                 }
                 let key = if has_files { first_stem(sample.key) } else { sample.key };
-                if !shard.is_empty() {
+                if !shard.is_empty() && !(has_files && &**shard == TOP_FOLDER) {
                     lines.extend_from_slice(shard.as_bytes());
                     lines.push(b'/');
                 }
@@ -77,11 +86,51 @@ fn write_into(
     Ok(())
 }
 
-/// Removes lists that no command is likely to name any more.
+/// Keeps a list of this folder as long as a run folder exists, so that the command of that run can be repeated. Other lists are those of the
+/// user.
+pub(crate) fn keep_for_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outcome<()> {
+    match list.parent() == Some(&xdg::state_dir().join(FOLDER)) {
+        true => add_run(fs, list, run_folder),
+        false => Ok(()),
+    }
+}
+
+fn add_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outcome<()> {
+    let path = runs_of(list);
+    let mut runs = read_whole(&path, MAX_RUNS_BYTES)?.unwrap_or_default();
+    let run = run_folder.as_os_str().as_encoded_bytes();
+    if runs.split(|byte| *byte == b'\n').any(|known| known == run) {
+        return Ok(());
+    }
+    runs.extend_from_slice(run);
+    runs.push(b'\n');
+    publish::write_file(fs, &path, &runs, 0o600)
+}
+
+fn runs_of(list: &Path) -> PathBuf {
+    let mut name = list.as_os_str().to_owned();
+    name.push(RUNS);
+    name.into()
+}
+
+/// Whether a run folder exists that a list is kept for.
+fn is_kept(list: &Path) -> bool {
+    let runs = read_whole(&runs_of(list), MAX_RUNS_BYTES).ok().flatten().unwrap_or_default();
+    let mut folders = runs.split(|byte| *byte == b'\n').filter(|run| !run.is_empty());
+    folders.any(|run| {
+        let folder = Path::new(OsStr::from_bytes(run));
+        // A store is not asked.
+        is_remote(folder) || files::exists(folder)
+    })
+}
+
+/// Removes old lists that no run is known to have taken.
 fn remove_old(folder: &Path) -> Outcome<()> {
     for entry in files::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?.flatten() {
         let age = entry.metadata().ok().and_then(|info| SystemTime::now().duration_since(info.modified()).ok());
-        if age.is_some_and(|age| age > MAX_AGE) {
+        let is_list = !entry.file_name().as_bytes().ends_with(RUNS.as_bytes());
+        if is_list && age.is_some_and(|age| age > MAX_AGE) && !is_kept(entry.path()) {
+            RealFs.remove_file(&runs_of(entry.path()))?;
             RealFs.remove_file(entry.path())?;
         }
     }
@@ -91,4 +140,55 @@ fn remove_old(folder: &Path) -> Outcome<()> {
 /// Returns the name of a file up to the dot that ends the key of its sample.
 fn first_stem(name: &str) -> &str {
     name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder;
+    use super::*;
+    use gristmill_core::DatasetKind;
+    use std::fs;
+
+    #[test]
+    fn files_at_the_top_are_named_as_their_samples() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("in/b")).unwrap();
+        for name in ["a.png", "a.seg.png", "b/c.png"] {
+            fs::write(folder.path().join("in").join(name), "").unwrap();
+        }
+        let opening = folder::open(&folder.path().join("in"), DatasetKind::PlainFolder).unwrap();
+        opening.background.into_iter().for_each(|work| work(&opening.stop));
+        let list = folder.path().join("list");
+        write_into(&list, &*opening.catalog, &mut (0..2), &|_| true, &Cancel::default()).unwrap();
+        assert_eq!(fs::read_to_string(list).unwrap(), "a\na\nb/c\n");
+    }
+
+    #[test]
+    fn a_list_is_kept_as_long_as_a_run_that_took_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join("lists").join(name);
+        let (run, other) = (folder.path().join("out.gristmill"), folder.path().join("other.gristmill"));
+        fs::create_dir_all(folder.path().join("lists")).unwrap();
+        fs::create_dir(&run).unwrap();
+        let long_ago = SystemTime::now() - 2 * MAX_AGE;
+        for (name, time) in [("new.txt", SystemTime::now()), ("old.txt", long_ago), ("taken.txt", long_ago)] {
+            fs::write(path(name), "key\n").unwrap();
+            fs::File::options().write(true).open(path(name)).unwrap().set_modified(time).unwrap();
+        }
+        for run in [&run, &other, &run] {
+            add_run(&RealFs, &path("taken.txt"), run).unwrap();
+        }
+        assert_eq!(fs::read_to_string(path("taken.txt.runs")).unwrap().lines().count(), 2);
+        let names = || {
+            let entries = fs::read_dir(folder.path().join("lists")).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        remove_old(&folder.path().join("lists")).unwrap();
+        assert_eq!(names(), ["new.txt", "taken.txt", "taken.txt.runs"]);
+        fs::remove_dir(&run).unwrap();
+        remove_old(&folder.path().join("lists")).unwrap();
+        assert_eq!(names(), ["new.txt"]);
+    }
 }

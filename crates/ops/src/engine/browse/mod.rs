@@ -29,6 +29,7 @@ pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
+pub(crate) use key_list::keep_for_run;
 pub use key_list::write_key_list;
 pub use marks::Marks;
 pub use matches::Matches;

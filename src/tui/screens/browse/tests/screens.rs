@@ -5,6 +5,7 @@ use crate::tui::screens::browse::contact_sheet::{ContactSheet, SheetSource};
 use crate::tui::screens::browse::detail::{Detail, DetailBody, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
+use crate::tui::screens::browse::screen::Sifting;
 use crate::tui::screens::browse::state::Mode;
 use crate::tui::screens::page::PageLine;
 use crate::tui::testing;
@@ -13,7 +14,7 @@ use gristmill_data::source::decode::Value;
 use gristmill_data::source::tar::HeaderField;
 use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
 use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView, SpanClaim};
-use gristmill_ops::engine::browse::{BrowsePart, Groups, Marks};
+use gristmill_ops::engine::browse::{BrowsePart, Groups, Marks, SampleFilter};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -39,6 +40,34 @@ fn a_marked_range_is_detected_and_counted() {
     compare("marked", &mut test);
     test.act(Action::Close);
     assert!(!test.settle().contains("marked"), "one step back ends the mark");
+}
+
+#[test]
+fn what_has_no_splits_is_marked_to_be_written() {
+    for (kind, is_marked) in
+        [(DatasetKind::RawWebDataset, true), (DatasetKind::LooseMedia, true), (DatasetKind::Jsonl, false)]
+    {
+        let mut fake = Fake::of(vec![group("a", 10)]);
+        fake.kind = kind;
+        let mut stage = Stage::new(fake);
+        stage.settle();
+        assert_eq!(stage.screen.why_not(Action::Mark).is_none(), is_marked, "{kind:?}");
+        assert!(stage.screen.why_not(Action::MoveTo).is_some());
+    }
+}
+
+#[test]
+fn a_filter_of_single_files_is_not_written_as_one_of_samples() {
+    let mut fake = Fake::of(vec![group("a", 10)]);
+    fake.kind = DatasetKind::LooseMedia;
+    let mut stage = Stage::new(fake);
+    stage.settle();
+    let filter = SampleFilter { lacks: vec!["txt".to_owned()], ..SampleFilter::default() };
+    stage.screen.sifting = Some(Sifting { filter, is_over: true, trouble: None });
+    stage.act(Action::WriteSet);
+    let toasts = stage.toasts().join("");
+    assert!(toasts.contains("lacks txt") && toasts.contains("mark the files"), "{toasts}");
+    assert!(stage.effects.is_empty());
 }
 
 #[test]

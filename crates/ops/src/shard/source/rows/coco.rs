@@ -4,6 +4,7 @@
 use super::value::{RowReader, Value};
 use crate::shard::record::{RecordSorter, SpoolContext};
 use crate::shard::sample::SourceContext;
+use gristmill_core::text::grouped;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{TextFile, UnpackedReader, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -54,13 +55,14 @@ impl<'a> Collected<'a> {
         let mut elements = SpoolWriter::create(context.fs, context.scratch, "coco-elements".to_owned())?;
         let mut ids = RecordSorter::new(SpoolContext::of_source(context), "coco-ids");
         let (mut counts, mut without_id) = ([0_u64; 2], [0_u64; 2]);
-        let mut buffer = vec![0; READ_BYTES];
+        let (mut buffer, mut total) = (vec![0; READ_BYTES], 0);
         loop {
             context.handles.cancel.check()?;
             let count = input.read(&mut buffer)?;
             if count == 0 || scanner.is_other() {
                 break;
             }
+            total += count as u64;
             for byte in buffer.get(..count).unwrap_or_default() {
                 let Some(array) = scanner.take(*byte) else { continue };
                 let element = scanner.element.trim_ascii();
@@ -79,13 +81,15 @@ impl<'a> Collected<'a> {
         let spool = context.scratch.join(elements.finish()?.name);
         // Lines may have fields of these names.
         let has_images = counts[0] == 0 || without_id[0] < counts[0];
-        if scanner.is_other() || !scanner.has_both() || !has_images {
+        let is_cut = scanner.has_images && !scanner.is_over;
+        if scanner.is_other() || !scanner.has_both() && !is_cut || !has_images {
             context.fs.remove_file(&spool)?;
             ids.discard()?;
             return Ok(None);
         }
-        if let Some(why) = input.broken().or((!scanner.is_over).then_some("it ends too early")) {
-            let failure = Failure::data(WHAT, why.to_owned()).on(Subject::path(&file.path));
+        let cut = || format!("the lists of the object break off at byte {}: the file is cut short", grouped(total));
+        if let Some(why) = input.broken().map(str::to_owned).or_else(|| (!scanner.is_over).then(cut)) {
+            let failure = Failure::data(WHAT, why).on(Subject::path(&file.path));
             return Err(failure.with_hint("get the file again from its source"));
         }
         report_without_id(file, context, without_id)?;
