@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 27),
-    ("cli", 8_075),
+    ("cli", 8_095),
     ("core", 3_584),
     ("datasets", 829),
     ("dedup", 2_736),
@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 14_540),
     ("tokenizer", 6_654),
     ("tokens", 12_108),
-    ("tui", 32_172),
+    ("tui", 32_270),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
