@@ -21,7 +21,7 @@ mod harness;
 mod measure;
 
 use generate::Set;
-use harness::{House, Start, Story};
+use harness::{Story, StoryOptions, TestHome};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -67,8 +67,8 @@ fn key_of(number: u64) -> String {
     format!("{:03}_{:08}", number / 10_000, number % 10_000)
 }
 
-fn browse<'a>(house: &'a House, path: &Path, variables: &[(&str, &str)]) -> Start<'a> {
-    let start = Start::new(house).arguments(&["browse", &path.to_string_lossy()]);
+fn browse<'a>(test_home: &'a TestHome, path: &Path, variables: &[(&str, &str)]) -> StoryOptions<'a> {
+    let start = StoryOptions::new(test_home).arguments(&["browse", &path.to_string_lossy()]);
     variables.iter().fold(start, |start, (name, value)| start.variable(name, value))
 }
 
@@ -76,8 +76,8 @@ fn start() {
     let path = large();
     let mut times: Vec<Duration> = (0..7)
         .map(|_| {
-            let house = House::new();
-            let mut story = browse(&house, &path, &[]).run();
+            let test_home = TestHome::new();
+            let mut story = browse(&test_home, &path, &[]).run();
             story.wait_for(&key_of(0));
             let time = story.elapsed();
             story.keys("q").exit_code();
@@ -152,8 +152,8 @@ fn travel(story: &mut Story) -> Vec<Duration> {
 
 fn keys() {
     let path = large();
-    let house = House::new();
-    let mut story = browse(&house, &path, &[]).run();
+    let test_home = TestHome::new();
+    let mut story = browse(&test_home, &path, &[]).run();
     story.wait_for(&key_of(0));
     let mut quiet = travel(&mut story);
     println!("keys     to frame, quiet machine: {}", Spread::of(&mut quiet));
@@ -167,8 +167,8 @@ fn keys() {
 
 fn slow() {
     let path = large();
-    let house = House::new();
-    let mut story = browse(&house, &path, &[("GRISTMILL_SLOW_READS_MS", "50")]).run();
+    let test_home = TestHome::new();
+    let mut story = browse(&test_home, &path, &[("GRISTMILL_SLOW_READS_MS", "50")]).run();
     story.wait_for(&key_of(0));
     println!("slow     first sample on storage of 50 ms: {:.0} ms", story.elapsed().as_secs_f64() * 1e3);
     let mut taken = travel(&mut story);
@@ -180,7 +180,7 @@ fn slow() {
 }
 
 fn picture() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let pixels = image::RgbImage::from_fn(4000, 3000, |x, y| {
         let wave = ((x / 7) ^ (y / 5)) as u8;
         image::Rgb([wave, (x * y / 977) as u8, (x + y) as u8])
@@ -192,10 +192,10 @@ fn picture() {
     let mut meanwhile = Vec::new();
     let mut peak = 0;
     for _ in 0..5 {
-        let folder = house.file("pictures/a.png", harness::TINY_PNG).parent().unwrap().to_owned();
-        house.file("pictures/b.jpg", jpeg.get_ref());
-        house.file("pictures/c.png", harness::TINY_PNG);
-        let mut story = browse(&house, &folder, &[("COLORTERM", "truecolor")]).run();
+        let folder = test_home.file("pictures/a.png", harness::TINY_PNG).parent().unwrap().to_owned();
+        test_home.file("pictures/b.jpg", jpeg.get_ref());
+        test_home.file("pictures/c.png", harness::TINY_PNG);
+        let mut story = browse(&test_home, &folder, &[("COLORTERM", "truecolor")]).run();
         story.wait_for("1×1");
         let begin = Instant::now();
         story.keys("j");
@@ -239,8 +239,8 @@ fn splits() {
         excludes.push_str(&format!("- shard_{shard:03}.tar/{shard:03}_{sample:08}\n"));
     }
     std::fs::write(&file, text.replace("exclude: []\n", &excludes)).unwrap();
-    let house = House::new();
-    let mut story = Start::new(&house).arguments(&["splits", &path.to_string_lossy()]).run();
+    let test_home = TestHome::new();
+    let mut story = StoryOptions::new(&test_home).arguments(&["splits", &path.to_string_lossy()]).run();
     story.wait_for("300,000");
     println!("splits   300,000 excludes, until they are shown: {:.0} ms", story.elapsed().as_secs_f64() * 1e3);
     let mut moved = Vec::new();
@@ -265,8 +265,8 @@ fn splits() {
 
 fn idle() {
     let path = large();
-    let house = House::new();
-    let mut story = browse(&house, &path, &[]).run();
+    let test_home = TestHome::new();
+    let mut story = browse(&test_home, &path, &[]).run();
     story.wait_for(&key_of(0));
     // Waits for the end of the work that follows the first frame (facts, previews).
     let mut seen = story.frames();

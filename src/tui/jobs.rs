@@ -369,11 +369,11 @@ fn name_of(path: &Path) -> String {
 
 /// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.
 fn leave(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
-    let what = "starting the job without a terminal";
+    let action = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
     let Some(text) = plan.to_yaml().transpose()? else { return Ok(()) };
     write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
-    let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;
+    let program = std::env::current_exe().map_err(|e| Failure::environment(action, e.to_string()))?;
     let mut command = Command::new(&program);
     command.arg("run").arg(&file).args(["--yes", "--quiet"]);
     command.arg(format!("--threads={}", options.threads)).arg(format!("--memory={}", options.memory_bytes));
@@ -386,7 +386,7 @@ fn leave(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A separate process group: a closing terminal only signals the foreground group.
     command.process_group(0);
-    command.spawn().map(|_| ()).map_err(|e| Failure::io(what, &program, &e))
+    command.spawn().map(|_| ()).map_err(|e| Failure::io(action, &program, &e))
 }
 
 fn view(entry: &mut JobEntry) -> JobView {

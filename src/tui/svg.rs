@@ -165,7 +165,7 @@ impl Shapes {
 
 /// Adjacent text of one style in a row.
 struct Run {
-    look: CellStyle,
+    cell_style: CellStyle,
     column: u32,
     row: u32,
     columns: u32,
@@ -200,30 +200,33 @@ pub fn draw(buffer: &Buffer, title: &str, palette: &Palette) -> String {
 
 impl Picture {
     fn cell(&mut self, cell: &Cell, column: u32, row: u32, columns: u32, palette: &Palette) {
-        let look = CellStyle::of(cell, palette);
+        let cell_style = CellStyle::of(cell, palette);
         let (x, y) = (MARGIN + column * CELL_WIDTH, MARGIN + row * CELL_HEIGHT);
         let width = columns * CELL_WIDTH;
-        if look.bg != palette.page {
-            self.pages.rect(look.bg, x, y, width, CELL_HEIGHT);
+        if cell_style.bg != palette.page {
+            self.pages.rect(cell_style.bg, x, y, width, CELL_HEIGHT);
         }
-        if look.underlined {
-            self.shapes.rect(look.fg, x, y + BASELINE + 3, width, 1);
+        if cell_style.underlined {
+            self.shapes.rect(cell_style.fg, x, y + BASELINE + 3, width, 1);
         }
         let symbol = cell.symbol();
         // Pixel pictures are stored in one cell as an escape sequence, which cannot be rendered.
-        if symbol.trim().is_empty() || symbol.contains('\x1b') || look.fg == look.bg {
+        if symbol.trim().is_empty() || symbol.contains('\x1b') || cell_style.fg == cell_style.bg {
             return;
         }
         let mut chars = symbol.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
-            if glyphs::draw(c, x, y, look.fg, look.bg, self) {
+            if glyphs::draw(c, x, y, cell_style.fg, cell_style.bg, self) {
                 return;
             }
         }
         let text = display_safe(symbol);
         let is_plain = text.len() == 1;
         let follows = |run: &Run| {
-            run.row == row && run.look == look && run.text.is_ascii() && run.column + run.columns + 1 >= column
+            run.row == row
+                && run.cell_style == cell_style
+                && run.text.is_ascii()
+                && run.column + run.columns + 1 >= column
         };
         match self.runs.last_mut().filter(|run| is_plain && follows(run)) {
             Some(run) => {
@@ -233,7 +236,7 @@ impl Picture {
                 run.text.push_str(&text);
                 run.columns = column + 1 - run.column;
             }
-            None => self.runs.push(Run { look, column, row, columns, text: text.into_owned() }),
+            None => self.runs.push(Run { cell_style, column, row, columns, text: text.into_owned() }),
         }
     }
 
@@ -268,7 +271,7 @@ impl Picture {
 impl Run {
     fn write(&self, out: &mut String) {
         let (x, y) = (MARGIN + self.column * CELL_WIDTH, MARGIN + self.row * CELL_HEIGHT + BASELINE);
-        let class = match (self.look.bold, self.look.italic) {
+        let class = match (self.cell_style.bold, self.cell_style.italic) {
             (true, true) => " class=\"b i\"",
             (true, false) => " class=\"b\"",
             (false, true) => " class=\"i\"",
@@ -278,7 +281,7 @@ impl Run {
         let _ = writeln!(
             out,
             "<text x=\"{x}\" y=\"{y}\" fill=\"{}\"{class} textLength=\"{length}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",
-            hex(self.look.fg),
+            hex(self.cell_style.fg),
             escaped(&self.text)
         );
     }

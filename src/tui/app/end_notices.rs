@@ -84,15 +84,15 @@ impl App {
             self.requests.push(Request::Ring);
         }
         let is_seen = |ended: &EndedJob| self.stack.iter().skip(base).any(|screen| screen.shows_job(ended.id));
-        let news: Vec<EndedJob> = ended.into_iter().filter(|ended| !is_seen(ended)).collect();
-        if news.is_empty() {
+        let unseen: Vec<EndedJob> = ended.into_iter().filter(|ended| !is_seen(ended)).collect();
+        if unseen.is_empty() {
             return;
         }
         // A warning stays until it is read; this notice is shown after it.
         if self.toast.as_ref().is_some_and(|toast| matches!(toast.level, Level::Ok | Level::Info)) {
             self.toast = None;
         }
-        self.ends.list.extend(news);
+        self.ends.list.extend(unseen);
         self.ends.since = Some(Instant::now());
         self.changed = true;
     }

@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 27),
-    ("cli", 8_075),
+    ("cli", 8_095),
     ("core", 3_584),
     ("datasets", 829),
     ("dedup", 2_743),

@@ -32,12 +32,12 @@ fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'s
     lines.push(Line::default());
     lines.push(heading("File that will be written", ui));
     for file in &preview.files {
-        let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
+        let label = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
         let size = format!("  ~{}  ", bytes(file.bytes));
-        let room = columns.saturating_sub(text::width(&size) + text::width(what.0) + 2);
+        let room = columns.saturating_sub(text::width(&size) + text::width(label.0) + 2);
         lines.push(Line::from(vec![
             Span::raw(format!("  {}{size}", text::fit_middle(&file.name, room, ui.glyphs))),
-            Span::styled(what.0, what.1),
+            Span::styled(label.0, label.1),
         ]));
     }
     if preview.rows_before > 0 {

@@ -54,14 +54,14 @@ pub struct PackFacts {
 impl PackFacts {
     /// Facts about a tokenizer.
     pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerPreview>> {
-        self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
+        self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, tokenizer_preview)| tokenizer_preview.as_ref())
     }
 
     /// Why a tokenizer cannot be used, alone or with this end token.
     pub fn tokenizer_blocker(&self, name: &str, end: Option<&SpecialToken>) -> Option<String> {
         match self.tokenizer_of(name)? {
             Err(failure) => Some(failure.to_string()),
-            Ok(look) => match (&look.unknown_end, end) {
+            Ok(tokenizer_preview) => match (&tokenizer_preview.unknown_end, end) {
                 (Some(unknown), Some(SpecialToken::Text(text))) if unknown == text => {
                     let text = crate::tui::widgets::text::safe(text);
                     Some(format!("the end token {text} is not in the vocabulary"))
@@ -84,9 +84,14 @@ impl PackFacts {
 
     /// Returns what answers are proposed from.
     pub fn data(&self, plan: &PackPlan) -> DataFacts<'_> {
-        let look = self.tokenizer_of(&plan.tokenizer).and_then(|look| look.as_ref().ok());
+        let tokenizer_preview =
+            self.tokenizer_of(&plan.tokenizer).and_then(|tokenizer_preview| tokenizer_preview.as_ref().ok());
         let is_one_file = self.files.as_ref().is_some_and(|files| files.as_ref().as_ref().is_ok_and(|f| f.is_one_file));
-        DataFacts { keys: self.keys(), is_one_file, usual_end: look.and_then(|look| look.usual_end) }
+        DataFacts {
+            keys: self.keys(),
+            is_one_file,
+            usual_end: tokenizer_preview.and_then(|tokenizer_preview| tokenizer_preview.usual_end),
+        }
     }
 
     /// Returns why no file can be listed.

@@ -87,7 +87,7 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
     if end.is_none() && template.suffix.is_empty() && plan.end.is_none() {
         warnings.push("nothing ends a document: neither an end token nor the template".to_owned());
     }
-    let mut look = TokenizerPreview {
+    let mut preview = TokenizerPreview {
         usual_end: usual_end(tokenizer),
         specials: specials.take(MAX_SPECIALS).collect(),
         template: (spelled(&template.prefix), spelled(&template.suffix)),
@@ -100,16 +100,16 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
     };
     if let Some(document) = document {
         let spans = tokenizer.encoder().encode_spans(document)?;
-        look.size = (spans.len() as u64, document.chars().count() as u64);
+        preview.size = (spans.len() as u64, document.chars().count() as u64);
         let named = |id: u32| (id, tokenizer.token_of(id).unwrap_or_else(|| format!("#{id}")));
         let before: Vec<(u32, String)> = template.prefix.iter().map(|id| named(*id)).collect();
         let after = match end {
             Some(end) => vec![named(end)],
             None => template.suffix.iter().map(|id| named(*id)).collect(),
         };
-        (look.text, look.ids) = drawn(document, &spans, &before, &after);
+        (preview.text, preview.ids) = drawn(document, &spans, &before, &after);
     }
-    Ok(look)
+    Ok(preview)
 }
 
 /// Returns a document as text with alternating tokens, and as ids.
@@ -170,8 +170,8 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
 }
 
 /// Returns the size of a vocabulary as text.
-pub fn size_words(look: &TokenizerPreview) -> String {
-    let added = look.facts.full_size.saturating_sub(look.facts.base_size);
-    let fast = if look.facts.is_fast { "fast" } else { "by the reference" };
-    format!("{}, {} and {} added, {fast}", look.facts.model, count(look.facts.base_size, "token"), grouped(added))
+pub fn size_words(preview: &TokenizerPreview) -> String {
+    let added = preview.facts.full_size.saturating_sub(preview.facts.base_size);
+    let fast = if preview.facts.is_fast { "fast" } else { "by the reference" };
+    format!("{}, {} and {} added, {fast}", preview.facts.model, count(preview.facts.base_size, "token"), grouped(added))
 }

@@ -96,8 +96,8 @@ fn load(test: &mut Test) {
     let tokenizer = Tokenizer::load(&plan.tokenizer).unwrap();
     let texts = test.guide.known.extracted.clone().unwrap();
     let text = texts.texts.iter().find_map(|text| text.clone().ok());
-    let look = probe::probe_tokenizer(&tokenizer, text.as_deref(), &plan);
-    test.guide.known.tokenizer = Some((plan.tokenizer, Arc::new(look)));
+    let tokenizer_preview = probe::probe_tokenizer(&tokenizer, text.as_deref(), &plan);
+    test.guide.known.tokenizer = Some((plan.tokenizer, Arc::new(tokenizer_preview)));
     update(test);
 }
 

@@ -66,12 +66,12 @@ impl Workers {
             tokenizer: Latest::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
                 let known = loaded.take().filter(|(name, _)| *name == asked.name).map(|(_, known)| Ok(known));
                 let tokenizer = known.unwrap_or_else(|| Tokenizer::load(&asked.name));
-                let look = tokenizer.and_then(|tokenizer| {
-                    let look = probe::probe_tokenizer(&tokenizer, asked.document.as_deref(), &asked.plan);
+                let tokenizer_preview = tokenizer.and_then(|tokenizer| {
+                    let tokenizer_preview = probe::probe_tokenizer(&tokenizer, asked.document.as_deref(), &asked.plan);
                     loaded = Some((asked.name.clone(), tokenizer));
-                    look
+                    tokenizer_preview
                 });
-                (asked.name, Arc::new(look))
+                (asked.name, Arc::new(tokenizer_preview))
             }),
             found: Latest::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
                 probe::tokenizers(&inputs, &hubs)

@@ -203,13 +203,13 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
 /// Returns lines about the entries whose media metadata will be recorded; none if that is not requested.
 fn media(answers: &Answers, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(plan) = &answers.plan.media else { return Vec::new() };
-    let which = match &plan.filter {
+    let filter_text = match &plan.filter {
         MediaFilter::Extension => "entries picked by the end of their names".to_owned(),
         MediaFilter::Header => "entries picked by their first bytes".to_owned(),
         MediaFilter::Glob(patterns) => format!("entries that match {}", patterns.join(", ")),
     };
     let how = if plan.decode { "; each picture is decoded whole" } else { "" };
-    let words = text::fit_end(&format!("  {which}{how}"), columns, ui.glyphs);
+    let words = text::fit_end(&format!("  {filter_text}{how}"), columns, ui.glyphs);
     vec![Line::default(), heading("Media metadata", ui), Line::from(words)]
 }
 

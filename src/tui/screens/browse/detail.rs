@@ -65,7 +65,7 @@ impl DetailQuestion {
 /// The result of a read.
 pub struct Detail {
     /// The request that this answers.
-    pub look: DetailRequest,
+    pub request: DetailRequest,
     /// What to draw.
     pub body: DetailBody,
 }
@@ -108,9 +108,9 @@ impl PartBytes for PartBeginning<'_> {
 /// cancelled or after `READ_TIMEOUT`.
 pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
-    let look = question.request();
+    let request = question.request();
     if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
-        return note(look, "earlier samples are still being decoded; look again in a moment");
+        return note(request, "earlier samples are still being decoded; look again in a moment");
     }
     let (sender, came) = channel();
     let counted = ReadCount::new();
@@ -120,25 +120,27 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Deta
         let _ = sender.send(body_of(&catalog, &asked));
     };
     if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
-        return note(look, &format!("no thread could be started: {error}"));
+        return note(request, &format!("no thread could be started: {error}"));
     }
     let end = Instant::now() + READ_TIMEOUT;
     loop {
         match came.recv_timeout(CANCEL_CHECK_EVERY) {
-            Ok(body) => return Detail { look, body },
-            Err(RecvTimeoutError::Disconnected) => return note(look, "the decoder failed; the bytes may be damaged"),
-            Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return note(look, "stopped"),
+            Ok(body) => return Detail { request, body },
+            Err(RecvTimeoutError::Disconnected) => {
+                return note(request, "the decoder failed; the bytes may be damaged")
+            }
+            Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return note(request, "stopped"),
             Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
             Err(RecvTimeoutError::Timeout) => {
                 question.cancel.cancel();
-                return note(look, "it takes too long to read or decode; E exports it as it is");
+                return note(request, "it takes too long to read or decode; E exports it as it is");
             }
         }
     }
 }
 
-fn note(look: DetailRequest, why: &str) -> Detail {
-    Detail { look, body: DetailBody::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
+fn note(request: DetailRequest, why: &str) -> Detail {
+    Detail { request, body: DetailBody::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
 }
 
 /// Number of reads in progress or abandoned.

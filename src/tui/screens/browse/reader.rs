@@ -53,7 +53,7 @@ impl BrowseScreen {
         }
         let Some(sample) = self.state.sample() else { return false };
         let part = self.state.part_index(sample);
-        let is_shown = |detail: &Detail| (detail.look.at, detail.look.part) == (sample.at, part);
+        let is_shown = |detail: &Detail| (detail.request.at, detail.request.part) == (sample.at, part);
         let preview = self.preview.preview().filter(|_| self.detail.as_ref().is_some_and(is_shown));
         match preview.map(|preview| &preview.body) {
             Some(Drawable::Text(_)) => true,
@@ -88,9 +88,9 @@ impl BrowseScreen {
         self.state.pane = covered.pane;
         let same = covered.detail.as_ref().is_some_and(|detail| {
             let part = self.state.sample().map(|sample| self.state.part_index(sample));
-            Some(detail.look.at) == self.state.at
-                && Some(detail.look.part) == part
-                && detail.look.mode == self.state.mode
+            Some(detail.request.at) == self.state.at
+                && Some(detail.request.part) == part
+                && detail.request.mode == self.state.mode
         });
         if same {
             (self.detail, self.asked, self.preview) = (covered.detail, covered.asked, covered.preview);

@@ -153,8 +153,8 @@ impl BrowseScreen {
         }
         let part = if self.state.mode == Mode::Parts { self.state.part_index(sample) } else { 0 };
         let is_reading = self.state.is_reading && self.state.mode == Mode::Parts;
-        let look = DetailRequest { at: sample.at, mode: self.state.mode, part, is_reading };
-        let Some(detail) = self.detail.as_ref().filter(|detail| detail.look == look) else {
+        let request = DetailRequest { at: sample.at, mode: self.state.mode, part, is_reading };
+        let Some(detail) = self.detail.as_ref().filter(|detail| detail.request == request) else {
             let line = Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted));
             return frame.render_widget(line, row(area, 0));
         };
@@ -169,8 +169,8 @@ impl BrowseScreen {
                 let title = text::fit_end(&self.preview.title(ui), usize::from(area.width), ui.glyphs);
                 frame.render_widget(Line::from(Span::styled(title, ui.theme.accent)), row(body, 0));
                 let focused = self.state.pane == Pane::Detail;
-                let look = PreviewOptions { ui, depth: self.depth };
-                let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &look);
+                let options = PreviewOptions { ui, depth: self.depth };
+                let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &options);
                 self.places.put(drawn, ScreenArea::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
             }

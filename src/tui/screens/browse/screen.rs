@@ -315,15 +315,15 @@ impl BrowseScreen {
         let Some(sample) = state.sample().cloned() else { return };
         let part = if state.mode == Mode::Parts { state.part_index(&sample) } else { 0 };
         let is_reading = state.is_reading && state.mode == Mode::Parts;
-        let look = DetailRequest { at: sample.at, mode: state.mode, part, is_reading };
-        let is_further = self.asked.as_ref() == Some(&look);
+        let request = DetailRequest { at: sample.at, mode: state.mode, part, is_reading };
+        let is_further = self.asked.as_ref() == Some(&request);
         let wanted = self.preview.take_wanted_page().filter(|_| is_further);
         let from = match wanted {
             Some(from) => from,
             None if is_further => return,
             None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
         };
-        self.asked = Some(look);
+        self.asked = Some(request);
         workers.request_detail(DetailQuestion {
             sample,
             mode: state.mode,

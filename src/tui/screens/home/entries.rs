@@ -164,8 +164,8 @@ impl EntryFacts {
         }
         let size = bytes(self.bytes);
         if !self.formats.is_empty() {
-            let of = |(format, look): &(&str, EntryFacts)| match look.state {
-                PreparationState::Prepared => format!("{format} {}", bytes(look.bytes)),
+            let of = |(format, entry_facts): &(&str, EntryFacts)| match entry_facts.state {
+                PreparationState::Prepared => format!("{format} {}", bytes(entry_facts.bytes)),
                 _ => format!("{format} unusable"),
             };
             return self.formats.iter().map(of).collect::<Vec<_>>().join(&format!(" {dot} "));
@@ -255,7 +255,7 @@ fn inspect_folder(path: &Path) -> EntryFacts {
         NamesBelow { has_shard: counter.shards > 0, has_media: counter.media > 0, tables: counter.tables.kind() };
     let kind = folder_kind(path, || names);
     let (media, size) = if kind.is_web_dataset() { (0, counter.bytes) } else { (counter.media, counter.media_bytes) };
-    let look = EntryFacts {
+    let entry_facts = EntryFacts {
         shards: counter.shards,
         bytes: size,
         media,
@@ -266,7 +266,7 @@ fn inspect_folder(path: &Path) -> EntryFacts {
         parts: counter.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
     };
-    summarize(path, look)
+    summarize(path, entry_facts)
 }
 
 #[cfg(test)]

@@ -46,24 +46,24 @@ impl Mixture {
 }
 
 /// Adds to the facts of an entry what a few small reads show: its state, and what its kind counts.
-pub fn summarize(path: &Path, look: EntryFacts) -> EntryFacts {
-    match look.kind {
+pub fn summarize(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
+    match entry_facts.kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
-            EntryFacts { state: webdataset(path, look.kind), ..look }
+            EntryFacts { state: webdataset(path, entry_facts.kind), ..entry_facts }
         }
-        DatasetKind::Jsonl => jsonl(path, look),
-        DatasetKind::Metadataset => yaml(path, look),
-        DatasetKind::Tokens(kind) => tokens(path, kind, look),
-        DatasetKind::PackedFormats => packed(path, look),
-        DatasetKind::MixtureIndex => mixture_index(path, look),
-        DatasetKind::Filesystem => EntryFacts { state: PreparationState::Prepared, ..look },
-        DatasetKind::LooseMedia => EntryFacts { state: PreparationState::Raw, ..look },
-        DatasetKind::PlainFolder if look.texts > 0 => {
+        DatasetKind::Jsonl => jsonl(path, entry_facts),
+        DatasetKind::Metadataset => yaml(path, entry_facts),
+        DatasetKind::Tokens(kind) => tokens(path, kind, entry_facts),
+        DatasetKind::PackedFormats => packed(path, entry_facts),
+        DatasetKind::MixtureIndex => mixture_index(path, entry_facts),
+        DatasetKind::Filesystem => EntryFacts { state: PreparationState::Prepared, ..entry_facts },
+        DatasetKind::LooseMedia => EntryFacts { state: PreparationState::Raw, ..entry_facts },
+        DatasetKind::PlainFolder if entry_facts.texts > 0 => {
             let is_deduplicated = removed::companion(path).is_some_and(|(_, name)| name.is_empty());
             let state = if is_deduplicated { PreparationState::Prepared } else { PreparationState::None };
-            EntryFacts { state, is_deduplicated, ..look }
+            EntryFacts { state, is_deduplicated, ..entry_facts }
         }
-        _ => look,
+        _ => entry_facts,
     }
 }
 
@@ -84,14 +84,14 @@ fn webdataset(path: &Path, kind: DatasetKind) -> PreparationState {
 }
 
 /// Returns the facts about a JSONL file and its index.
-fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
+fn jsonl(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     let (state, samples) = match jsonl_idx::state_of(path) {
         Ok(IndexState::Missing) => (PreparationState::Raw, None),
         Ok(IndexState::Fits { samples }) => (PreparationState::Prepared, Some(samples)),
         Ok(IndexState::OutOfDate { why }) => (PreparationState::Stale(why), None),
         Err(failure) => (PreparationState::Broken(failure.to_string()), None),
     };
-    EntryFacts { state, samples, ..look }
+    EntryFacts { state, samples, ..entry_facts }
 }
 
 /// Maximum number of samples of a mixture index that are read to count its data sets.
@@ -100,35 +100,35 @@ const MIXTURE_SAMPLES: u64 = 1 << 17;
 const MAX_FILES: usize = 10_000;
 
 /// Returns the facts about tokens. Of a folder, the number and size of the files with tokens, without the files that describe them.
-fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
+fn tokens(path: &Path, kind: &TokenKind, entry_facts: EntryFacts) -> EntryFacts {
     let state = (kind.defect)(path).map_or(PreparationState::Prepared, |why| PreparationState::Broken(why.to_owned()));
     if kind.is_file {
-        return EntryFacts { state, ..look };
+        return EntryFacts { state, ..entry_facts };
     }
     let files = (kind.files)(path);
     let sizes = files.iter().take(MAX_FILES).filter_map(|file| files::metadata(file).ok()).map(|facts| facts.len());
     let (bytes, more) = (sizes.sum(), files.len() > MAX_FILES);
-    let (texts, members) = (look.texts, look.members);
-    EntryFacts { state, files: files.len() as u64, bytes, more, texts, members, ..EntryFacts::of(look.kind) }
+    let (texts, members) = (entry_facts.texts, entry_facts.members);
+    EntryFacts { state, files: files.len() as u64, bytes, more, texts, members, ..EntryFacts::of(entry_facts.kind) }
 }
 
 /// Returns the facts about tokens packed in several formats.
-fn packed(path: &Path, look: EntryFacts) -> EntryFacts {
+fn packed(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     let looked = packed_formats(path).into_iter().map(|(expected, path)| match token_folder_kind(&path) {
         Some(kind) => (expected.format, summarize(&path, EntryFacts::of(kind))),
         None => (expected.format, EntryFacts::of(DatasetKind::PlainFolder)),
     });
     let formats: Vec<_> = looked.collect();
-    let lacks = formats.iter().find(|(_, look)| look.state != PreparationState::Prepared);
+    let lacks = formats.iter().find(|(_, entry_facts)| entry_facts.state != PreparationState::Prepared);
     let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
     let state = why.map_or(PreparationState::Prepared, PreparationState::Broken);
-    let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
-    EntryFacts { bytes, state, formats, texts: look.texts, ..EntryFacts::of(look.kind) }
+    let bytes = formats.iter().map(|(_, entry_facts)| entry_facts.bytes).sum();
+    EntryFacts { bytes, state, formats, texts: entry_facts.texts, ..EntryFacts::of(entry_facts.kind) }
 }
 
 /// Returns the facts about the index of a mixture.
-fn mixture_index(path: &Path, look: EntryFacts) -> EntryFacts {
-    let look = EntryFacts { texts: look.texts, ..EntryFacts::of(look.kind) };
+fn mixture_index(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
+    let entry_facts = EntryFacts { texts: entry_facts.texts, ..EntryFacts::of(entry_facts.kind) };
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     match mixture_facts(path, MIXTURE_SAMPLES, &handles) {
@@ -140,10 +140,10 @@ fn mixture_index(path: &Path, look: EntryFacts) -> EntryFacts {
                 datasets,
                 bytes: facts.bytes,
                 more: facts.more,
-                ..look
+                ..entry_facts
             }
         }
-        Err(failure) => EntryFacts { state: PreparationState::Broken(failure.to_string()), ..look },
+        Err(failure) => EntryFacts { state: PreparationState::Broken(failure.to_string()), ..entry_facts },
     }
 }
 
@@ -170,16 +170,16 @@ fn prepared(root: &Path) -> PreparationState {
 }
 
 /// Returns the facts about a YAML file: a metadataset, one with mistakes, or an unrelated file.
-fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
+fn yaml(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     let text = read_whole(path, MAX_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(text) = text else { return EntryFacts { kind: DatasetKind::OtherFile, ..look } };
+    let Some(text) = text else { return EntryFacts { kind: DatasetKind::OtherFile, ..entry_facts } };
     match metadataset::read(&text) {
         Ok(found) => {
             let missing = missing_member(&found, path.parent().unwrap_or(Path::new(".")));
             let state = missing.map_or(PreparationState::Prepared, |name| {
                 PreparationState::Broken(format!("its member {name} is not there"))
             });
-            EntryFacts { state, mixture: Some(mixture(&found)), ..look }
+            EntryFacts { state, mixture: Some(mixture(&found)), ..entry_facts }
         }
         // Mistakes are reported only for a file that declares itself a metadataset; other YAML files are ignored.
         Err(mistakes) if text.contains("Metadataset") => {
@@ -187,10 +187,10 @@ fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
             EntryFacts {
                 state: PreparationState::Broken(first.unwrap_or_default()),
                 mixture: Some(Mixture::default()),
-                ..look
+                ..entry_facts
             }
         }
-        Err(_) => EntryFacts { kind: DatasetKind::OtherFile, ..look },
+        Err(_) => EntryFacts { kind: DatasetKind::OtherFile, ..entry_facts },
     }
 }
 

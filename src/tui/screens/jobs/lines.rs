@@ -124,8 +124,8 @@ fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
 /// Returns the lines about a run of another process for the lower pane.
 pub(super) fn elsewhere_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let status = run.status.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
-    let way = run.way.iter().flat_map(|line| text::wrap(line, columns));
-    status.chain(way.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
+    let next_step = run.next_step.iter().flat_map(|line| text::wrap(line, columns));
+    status.chain(next_step.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
 }
 
 pub(super) fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {

@@ -31,7 +31,7 @@ pub struct OtherRun {
     /// The state of the run, in whole sentences.
     pub status: Vec<String>,
     /// How the user can continue it.
-    pub way: Option<String>,
+    pub next_step: Option<String>,
     run: RunKind,
 }
 
@@ -154,13 +154,13 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
         State::Interrupted => (vec!["It was stopped. What it had done is kept.".to_owned()], stopped),
         State::Lost => (vec!["It was stopped, and nothing of it is kept.".to_owned()], RunKind::Lost),
     };
-    let way = match &run {
+    let next_step = match &run {
         RunKind::Works => None,
         RunKind::Lost => Some("The same command begins anew.".to_owned()),
         RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(way_on(&own, env)),
     };
     let place = env.short_path(&path);
-    OtherRun { title: format!("{verb} {name}"), path, place, status, way, run }
+    OtherRun { title: format!("{verb} {name}"), path, place, status, next_step, run }
 }
 
 /// Describes how to continue, by key and on the command line.

@@ -55,7 +55,7 @@ impl ProblemEditor {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
             changed = true;
-            table.rows_mut().take_ways(found.ways);
+            table.rows_mut().take_targets(found.targets);
             match found.edit {
                 Ok(groups) => {
                     self.groups = Some(groups);

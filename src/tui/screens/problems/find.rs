@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The result of a search.
 pub struct ProblemTargets {
     /// The target of each problem, in the order of the input.
-    pub ways: Vec<ProblemTarget>,
+    pub targets: Vec<ProblemTarget>,
     /// The shards of the data set, if it supports excludes; otherwise the reason why not.
     pub edit: Result<Arc<Groups>, Arc<str>>,
 }
@@ -37,8 +37,8 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTarget
         (Ok(kind), Ok(None)) => (None, Err(why_no_edit(kind))),
     };
     let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
-    let ways = problems.iter().map(|problem| finder.problem_target(problem)).collect();
-    ProblemTargets { ways, edit }
+    let targets = problems.iter().map(|problem| finder.problem_target(problem)).collect();
+    ProblemTargets { targets, edit }
 }
 
 /// Returns the targets of the unlisted problems of a kind: each sample or shard once, in the prepared data set at `root`.

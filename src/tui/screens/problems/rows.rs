@@ -47,7 +47,7 @@ pub struct ReportedProblems {
     problems: Vec<Problem>,
     texts: Vec<String>,
     /// The target of each problem; empty until they have been looked up.
-    ways: Vec<ProblemTarget>,
+    targets: Vec<ProblemTarget>,
     /// Length in bytes of the folder path that all texts begin with.
     shared: usize,
 }
@@ -84,7 +84,7 @@ impl ReportedProblems {
         });
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let shared = shared_folder(&texts);
-        Self { problems, texts, ways: Vec::new(), shared }
+        Self { problems, texts, targets: Vec::new(), shared }
     }
 }
 
@@ -174,7 +174,7 @@ impl ProblemRows {
     /// Returns the target of the problem of a row; `None` while it is being looked up.
     pub fn target(&self, row: usize) -> Option<ProblemTarget> {
         match self {
-            Self::Reported(rows) => rows.ways.get(row).cloned(),
+            Self::Reported(rows) => rows.targets.get(row).cloned(),
             Self::Known(rows) => rows.target(row),
         }
     }
@@ -199,10 +199,10 @@ impl ProblemRows {
     }
 
     /// Takes the targets of the problems of a run.
-    pub(super) fn take_ways(&mut self, ways: Vec<ProblemTarget>) {
+    pub(super) fn take_targets(&mut self, targets: Vec<ProblemTarget>) {
         if let Self::Reported(rows) = self {
-            if ways.len() == rows.problems.len() {
-                rows.ways = ways;
+            if targets.len() == rows.problems.len() {
+                rows.targets = targets;
             }
         }
     }

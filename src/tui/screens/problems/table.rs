@@ -139,20 +139,23 @@ impl ProblemTable {
     /// Returns what Enter opens.
     pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.target(row).ok_or(STILL_SEARCHED)?;
-        way.open.map_err(|why| why.to_string())
+        let problem_target = self.rows.target(row).ok_or(STILL_SEARCHED)?;
+        problem_target.open.map_err(|why| why.to_string())
     }
 
     /// Returns what `x` excludes.
     fn target(&self) -> Result<ExcludeTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.target(row).ok_or(STILL_SEARCHED)?;
-        way.exclude.map_err(|why| why.to_string())
+        let problem_target = self.rows.target(row).ok_or(STILL_SEARCHED)?;
+        problem_target.exclude.map_err(|why| why.to_string())
     }
 
     /// Whether the target of a row is excluded.
     pub(super) fn is_row_excluded(&self, row: usize) -> bool {
-        self.rows.target(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
+        self.rows
+            .target(row)
+            .and_then(|problem_target| problem_target.exclude.ok())
+            .is_some_and(|target| self.is_excluded(&target))
     }
 
     fn is_excluded(&self, target: &ExcludeTarget) -> bool {
@@ -193,7 +196,7 @@ impl ProblemTable {
             }
         };
         for row in (0..self.rows.len()).filter(|row| self.rows.kind(*row) == Some(kind)) {
-            match (self.rows.target(row).map(|way| way.exclude), self.rows.problem(row)) {
+            match (self.rows.target(row).map(|problem_target| problem_target.exclude), self.rows.problem(row)) {
                 (Some(Ok(target)), Some(problem)) => add(NotedTarget { target, note: note(&problem) }),
                 (Some(Err(reason)), _) => _ = why.get_or_insert(reason),
                 _ => is_looking = true,

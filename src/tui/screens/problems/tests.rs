@@ -40,14 +40,14 @@ fn table() -> ProblemTable {
     table.report(&problems, &counts, &UnlistedProblems::default(), true);
     let nowhere: Arc<str> = Arc::from("the problem is about '0,0', not about a place in the data");
     let shard = ExcludeTarget { group: 1, shard: "s_1.tar".into(), key: None };
-    let ways = vec![
+    let targets = vec![
         ProblemTarget { open: Err(Arc::clone(&nowhere)), exclude: Err(nowhere) },
         sample(0, "a"),
         sample(0, "a"),
         sample(1, "b"),
         ProblemTarget { open: Ok(OpenTarget::Sample(SampleAt { group: 1, index: 0 })), exclude: Ok(shard) },
     ];
-    table.rows_mut().take_ways(ways);
+    table.rows_mut().take_targets(targets);
     table
 }
 

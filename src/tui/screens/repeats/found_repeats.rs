@@ -127,7 +127,7 @@ impl Ranges for FoundRepeats {
     type At = usize;
     const COPY: &'static str = "the copy that stays";
 
-    fn instead(&self) -> Option<ListPlaceholder<'_>> {
+    fn placeholder(&self) -> Option<ListPlaceholder<'_>> {
         match &self.seen {
             None => {
                 let read = bytes(self.read.load(Ordering::Relaxed));

@@ -58,7 +58,7 @@ pub struct HighlightedText {
 
 /// Prepares a text for drawing: only the part around byte `focus` if it is long. `marks` are in order and do not overlap, except
 /// that [`Mark::Kept`] takes precedence over others.
-pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> HighlightedText {
+pub fn highlight(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> HighlightedText {
     let window = window(text, focus);
     let mut cuts: Vec<usize> = vec![window.start, window.end];
     cuts.extend(marks.iter().flat_map(|(range, _)| [range.start, range.end]).filter(|at| window.contains(at)));
@@ -203,7 +203,7 @@ mod tests {
     fn brackets_surround_marked_text_and_the_kept_copy_wins() {
         let text = "one two three four";
         let marks = [(0..3, Mark::Repeat), (8..13, Mark::Here), (10..18, Mark::Kept)];
-        let seen = shown(text, &marks, 8, true);
+        let seen = highlight(text, &marks, 8, true);
         assert_eq!(seen.text, "[[one]] two [[th<<ree four>>");
         assert_eq!(seen.text.get(seen.focus..seen.focus + 4), Some("[[th"));
         let kinds: Vec<Mark> = seen.marks.iter().map(|(_, mark)| *mark).collect();
@@ -213,16 +213,16 @@ mod tests {
     #[test]
     fn of_a_long_text_the_part_around_the_focus_is_shown() {
         let text = "ä".repeat(100_000);
-        let seen = shown(&text, &[(120_000..120_010, Mark::Here)], 120_000, false);
+        let seen = highlight(&text, &[(120_000..120_010, Mark::Here)], 120_000, false);
         assert!(seen.text.starts_with("(109.2 KiB before)\n"), "{}", &seen.text[..40]);
         assert!(seen.text.ends_with(" more)") && seen.text.contains("⟦äääää⟧"));
         assert!(seen.text.len() < 2 * MAX_WINDOW_BYTES);
-        assert_eq!(shown("", &[], 0, false), HighlightedText::default());
+        assert_eq!(highlight("", &[], 0, false), HighlightedText::default());
     }
 
     #[test]
     fn what_a_terminal_obeys_becomes_visible() {
-        let seen = shown("a\u{1b}[31mb\tc\r\nd", &[(1..6, Mark::Here)], 0, true);
+        let seen = highlight("a\u{1b}[31mb\tc\r\nd", &[(1..6, Mark::Here)], 0, true);
         assert!(!seen.text.contains('\u{1b}') && !seen.text.contains('\t'), "{:?}", seen.text);
         assert!(seen.text.ends_with("\nd"));
     }

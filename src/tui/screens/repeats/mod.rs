@@ -2,7 +2,8 @@
 //! display ([`open`]). Writes nothing.
 //!
 //! [`RangesPage`](state::RangesPage) holds the lists and the text (position, keys, drawing). Its data source is a
-//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found_repeats::FoundRepeats) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
+//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found_repeats::FoundRepeats) holds everything in memory,
+//! [`RunRanges`](run::RunRanges) reads with workers.
 
 mod found_repeats;
 mod highlight;

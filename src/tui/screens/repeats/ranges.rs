@@ -133,7 +133,7 @@ pub trait Ranges {
     const COPY: &'static str;
 
     /// Returns what to show in place of the lists; `None` once the lists are available.
-    fn instead(&self) -> Option<ListPlaceholder<'_>>;
+    fn placeholder(&self) -> Option<ListPlaceholder<'_>>;
     /// Returns the noun for one range in a count.
     fn range_word(&self) -> &'static str;
 

@@ -116,7 +116,7 @@ impl RunRanges {
     }
 
     /// Returns the index of a document's file, with the files of the earlier set before those of the set, and its line, counted from 0.
-    fn whereabouts(&self, at: DocumentAt) -> Option<(usize, u64)> {
+    fn location_of(&self, at: DocumentAt) -> Option<(usize, u64)> {
         match (at, self.page(at)) {
             (_, Some(Ok(page))) => Some((page.source, page.line)),
             (DocumentAt::Line(source, _, line), _) => Some((source, line)),
@@ -174,7 +174,7 @@ impl Ranges for RunRanges {
     type At = DocumentAt;
     const COPY: &'static str = "the first copy";
 
-    fn instead(&self) -> Option<ListPlaceholder<'_>> {
+    fn placeholder(&self) -> Option<ListPlaceholder<'_>> {
         match &self.removed {
             None => Some(ListPlaceholder::Waits("opening what the run found".to_owned())),
             Some(Err(failure)) => Some(ListPlaceholder::Fails(failure)),
@@ -262,7 +262,7 @@ impl Ranges for RunRanges {
     }
 
     fn place(&self, at: DocumentAt) -> Option<FileLine<'_>> {
-        let (source, line) = self.whereabouts(at)?;
+        let (source, line) = self.location_of(at)?;
         let source = self.removed()?.source(source)?;
         Some(FileLine { name: &source.name, path: source.path.clone(), line: line.saturating_add(1) })
     }
@@ -327,10 +327,10 @@ impl Ranges for RunRanges {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<DocumentAt>> {
-        let mut news = Vec::new();
+        let mut updates = Vec::new();
         if let Some(removed) = self.opener.take() {
             self.removed = Some(removed.map(Arc::new));
-            news.push(RangesUpdate::Lists);
+            updates.push(RangesUpdate::Lists);
         }
         match self.row_reader.take() {
             Some(Ok(rows)) => {
@@ -339,19 +339,19 @@ impl Ranges for RunRanges {
                     self.rows.clear();
                 }
                 self.rows.extend(rows.into_iter().map(|row| (row.number, row)));
-                news.push(RangesUpdate::Rows);
+                updates.push(RangesUpdate::Rows);
             }
             Some(Err(failure)) => effects.push(Effect::Toast(Toast::new(Level::Warn, failure.to_string()))),
             None => {}
         }
         if let Some(read) = self.page_reader.take() {
             self.page = Some(read);
-            news.push(RangesUpdate::Text);
+            updates.push(RangesUpdate::Text);
         }
         if let Some(copy) = self.finder.take() {
-            news.push(RangesUpdate::Copy(self.position_of(copy)));
+            updates.push(RangesUpdate::Copy(self.position_of(copy)));
         }
-        news
+        updates
     }
 
     fn is_busy(&self) -> bool {

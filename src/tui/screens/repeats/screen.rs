@@ -66,9 +66,9 @@ impl<R: Ranges> Screen for RangesPage<R> {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let news = self.ranges.tick(effects);
-        let is_new = !news.is_empty();
-        for one in news {
+        let updates = self.ranges.tick(effects);
+        let is_new = !updates.is_empty();
+        for one in updates {
             match one {
                 RangesUpdate::Lists => self.take_lists(),
                 RangesUpdate::Rows => {}
@@ -110,7 +110,10 @@ impl<R: Ranges> Screen for RangesPage<R> {
                 Some("no range is shown")
             }
             Action::Passages | Action::ByFile | Action::NextPane | Action::PreviousPane
-                if matches!(self.ranges.instead(), Some(ListPlaceholder::Fails(_) | ListPlaceholder::Nothing(..))) =>
+                if matches!(
+                    self.ranges.placeholder(),
+                    Some(ListPlaceholder::Fails(_) | ListPlaceholder::Nothing(..))
+                ) =>
             {
                 Some("there is nothing to be listed")
             }

@@ -1,6 +1,6 @@
 //! Draws documents with ranges: a list, and the text with the repeats marked.
 
-use super::highlight::shown;
+use super::highlight::highlight;
 use super::ranges::{ListKind, ListPlaceholder, Ranges, Row};
 use super::state::{RangesPage, ScreenArea};
 use crate::tui::screen::Ui;
@@ -26,13 +26,13 @@ const MIN_NAME_COLUMNS: usize = 8;
 pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     page.places.clear();
     let columns = usize::from(area.width).saturating_sub(4);
-    let instead = match page.ranges.instead() {
+    let placeholder = match page.ranges.placeholder() {
         Some(ListPlaceholder::Waits(words)) => Some(vec![waiting(&words, ui)]),
         Some(ListPlaceholder::Fails(failure)) => Some(failure_lines(failure, columns, ui)),
         Some(ListPlaceholder::Nothing(words, troubles)) => Some(nothing_lines(&words, troubles, columns, ui)),
         None => None,
     };
-    if let Some(lines) = instead {
+    if let Some(lines) = placeholder {
         let inner = framed("Repeats", true, frame, area, ui);
         return draw_lines(frame.buffer_mut(), indented(inner), lines);
     }
@@ -145,7 +145,7 @@ fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
         Some(Some(Err(failure))) => failure_lines(failure, columns, ui),
         Some(Some(Ok(text))) => {
             let (marks, focus) = page.marks();
-            let drawn = shown(text.text, &marks, focus, ui.glyphs.ascii);
+            let drawn = highlight(text.text, &marks, focus, ui.glyphs.ascii);
             return drawn.draw(&mut page.scroll, frame, inner, ui);
         }
     };

@@ -211,13 +211,13 @@ fn jsonl(report: &JsonlReport, dot: &str) -> Vec<String> {
 fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for file in files {
-        let what = if file.replaces { "  replaced" } else { "  new" };
+        let label = if file.replaces { "  replaced" } else { "  new" };
         let size = text::pad_start(&bytes(file.bytes), 11);
         let name_columns = columns.saturating_sub(24).max(8);
         let name = text::pad_end(&text::fit_middle(&file.name, name_columns, ui.glyphs), name_columns);
         lines.push(Line::from(vec![
             Span::raw(format!("  {name}{size}")),
-            Span::styled(what.to_owned(), ui.theme.muted),
+            Span::styled(label.to_owned(), ui.theme.muted),
         ]));
     }
     lines

@@ -170,18 +170,17 @@ impl LeakScreen {
     }
 
     fn exclude(&mut self) -> Vec<Effect> {
-        let way =
-            self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
-        match way.cloned() {
-            Some(way) => self.repair(&way),
+        let repair = self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
+        match repair.cloned() {
+            Some(repair) => self.repair(&repair),
             None => self.choose(),
         }
     }
 
     fn move_shard(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
-        if let Some(way) = leak.repairs.iter().find(|r| matches!(r, LeakRepair::Move { .. })).cloned() {
-            return self.repair(&way);
+        if let Some(repair) = leak.repairs.iter().find(|r| matches!(r, LeakRepair::Move { .. })).cloned() {
+            return self.repair(&repair);
         }
         let Some(last) = leak.places.last() else { return Vec::new() };
         choose_split(&self.session, vec![Arc::clone(&last.shard)], Some(&last.split))
@@ -197,7 +196,7 @@ impl LeakScreen {
         let lines: Vec<String> = leak.places.iter().map(place_words).collect();
         let offers = leak.repairs.iter().map(repair_offer).collect();
         let (session, repairs) = (self.session.clone(), leak.repairs.clone());
-        let chosen = move |row: usize| repairs.get(row).map(|way| session.apply(way.edit())).unwrap_or_default();
+        let chosen = move |row: usize| repairs.get(row).map(|repair| session.apply(repair.edit())).unwrap_or_default();
         vec![Effect::Push(Box::new(Choice::new(leak.kind.title(), lines, offers, chosen)))]
     }
 
@@ -205,11 +204,11 @@ impl LeakScreen {
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
         let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.homes.is_open(leak));
-        let ways: Vec<&LeakRepair> = open.filter_map(|leak| leak.repairs.first()).collect();
-        if ways.is_empty() {
+        let repairs: Vec<&LeakRepair> = open.filter_map(|leak| leak.repairs.first()).collect();
+        if repairs.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
-        let edit = together(format!("end {}", count(ways.len() as u64, "leak")), all_at_once(&ways));
+        let edit = together(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
         let effects = self.session.apply(edit);
         self.observe();
         effects
@@ -217,11 +216,11 @@ impl LeakScreen {
 }
 
 /// Combines many repairs into few edits: one for all excludes, one for each split that receives shards.
-fn all_at_once(ways: &[&LeakRepair]) -> Vec<Edit> {
+fn all_at_once(repairs: &[&LeakRepair]) -> Vec<Edit> {
     let mut excluded = Vec::new();
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
-    for way in ways {
-        match way {
+    for repair in repairs {
+        match repair {
             LeakRepair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::escaped)),
             LeakRepair::Move { shard, to } => moved.entry(to).or_default().push(Arc::clone(shard)),
         }
@@ -403,7 +402,7 @@ pub fn draw_leaks(
     ui: &Ui,
 ) -> Rect {
     let found = &report.found;
-    let looked = format!(
+    let scope = format!(
         "{} of {}, {}",
         count(report.compared.samples, "sample"),
         count(report.compared.shards, "shard"),
@@ -418,11 +417,11 @@ pub fn draw_leaks(
     };
     if found.leaks.is_empty() {
         let sign = format!(" {} no split shares anything with another", ui.glyphs.check);
-        let lines = [Line::from(Span::styled(sign, ui.theme.ok)), line(&looked)];
+        let lines = [Line::from(Span::styled(sign, ui.theme.ok)), line(&scope)];
         draw_lines(frame.buffer_mut(), inner, lines);
         return Rect::default();
     }
-    draw_lines(frame.buffer_mut(), inner, [line(&looked)]);
+    draw_lines(frame.buffer_mut(), inner, [line(&scope)]);
     let selected = list.get().and_then(|row| found.leaks.get(row));
     let places = selected.map_or(0, |leak| leak.places.len().min(6) + 2);
     // The places of the selected leak are drawn if there is room for more than the list.

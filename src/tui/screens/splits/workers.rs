@@ -129,8 +129,8 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
     let place = draft::place(state_dir, root);
     // An interrupted run is finished first, because it would change the files after they are opened.
-    let looked = before_looking(root, &ProblemLog::default());
-    let editor = looked.and_then(|()| SplitEditor::open(root, None));
+    let recovered = before_looking(root, &ProblemLog::default());
+    let editor = recovered.and_then(|()| SplitEditor::open(root, None));
     OpenedSplits { editor, found: draft::load(&place), place }
 }
 

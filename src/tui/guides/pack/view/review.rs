@@ -76,11 +76,11 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
             lines.push(Line::from(Span::styled(words, ui.theme.muted)));
         }
         for file in target.outputs.iter().take(FILES_EACH) {
-            let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
+            let label = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
             let size = format!("  ~{}  ", bytes(file.bytes));
-            let room = columns.saturating_sub(text::width(&size) + text::width(what.0) + 2);
+            let room = columns.saturating_sub(text::width(&size) + text::width(label.0) + 2);
             let name = text::fit_middle(below(&file.name, output), room, ui.glyphs);
-            lines.push(Line::from(vec![Span::raw(format!("  {name}{size}")), Span::styled(what.0, what.1)]));
+            lines.push(Line::from(vec![Span::raw(format!("  {name}{size}")), Span::styled(label.0, label.1)]));
         }
         if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
             lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));

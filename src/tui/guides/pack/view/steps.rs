@@ -189,7 +189,7 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
         }
         None => lines.push(waiting("loading", ui)),
         Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
-        Some(Ok(look)) => lines = tokenizer_lines(look, columns, ui),
+        Some(Ok(preview)) => lines = tokenizer_lines(preview, columns, ui),
     }
     draw_below(form, frame, from_row(area, line), lines, ui);
 }
@@ -206,24 +206,24 @@ fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: R
     });
 }
 
-fn tokenizer_lines(look: &TokenizerPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::from(text::fit_end(&size_words(look), columns, ui.glyphs))];
-    let template = text::safe(&format!("template: {}", template_words(&look.template)));
+fn tokenizer_lines(preview: &TokenizerPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(text::fit_end(&size_words(preview), columns, ui.glyphs))];
+    let template = text::safe(&format!("template: {}", template_words(&preview.template)));
     lines.extend(wrapped(&template, columns, ui.theme.text));
-    if !look.specials.is_empty() {
-        let words = text::fit_end(&format!("special tokens: {}", look.specials.join(" ")), columns, ui.glyphs);
+    if !preview.specials.is_empty() {
+        let words = text::fit_end(&format!("special tokens: {}", preview.specials.join(" ")), columns, ui.glyphs);
         lines.push(Line::from(Span::styled(words, ui.theme.muted)));
     }
-    for warning in &look.warnings {
+    for warning in &preview.warnings {
         lines.extend(wrapped(&format!("{} {warning}", ui.glyphs.warn), columns, ui.theme.warn));
     }
-    let Some(shown) = &look.text else { return lines };
+    let Some(shown) = &preview.text else { return lines };
     lines.push(Line::default());
-    let (tokens, characters) = look.size;
+    let (tokens, characters) = preview.size;
     let words = format!("A real document: {}, {}", count(tokens, "token"), count(characters, "character"));
     lines.push(heading(&words, ui));
     lines.extend(token_lines(shown, columns, 5, ui));
-    if let Some(ids) = &look.ids {
+    if let Some(ids) = &preview.ids {
         lines.push(heading("Its ids", ui));
         lines.extend(token_lines(ids, columns, 40, ui));
     }

@@ -53,7 +53,7 @@ pub struct SourceStep {
     pub saw_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
-    /// Odd things in view.
+    /// Findings in view.
     pub findings: ListState,
     /// The finding shown in full.
     pub shows_detail: bool,

@@ -238,7 +238,7 @@ fn page(test: &mut BrowserTest, mode: Mode, lines: Vec<PageLine>) {
     let at = test.screen.state.at.unwrap();
     test.settle();
     test.screen.detail =
-        Some(Detail { look: DetailRequest { at, mode, part: 0, is_reading: false }, body: DetailBody::Page(lines) });
+        Some(Detail { request: DetailRequest { at, mode, part: 0, is_reading: false }, body: DetailBody::Page(lines) });
 }
 
 fn field(name: &str, field_type: &'static str, expr: &str, value: Result<Value, &str>) -> LoaderField {

@@ -167,6 +167,6 @@ fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_aske
     // Damaged ranges are reported as a failure.
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
-    assert!(matches!(page.ranges.instead(), Some(ListPlaceholder::Fails(_))));
+    assert!(matches!(page.ranges.placeholder(), Some(ListPlaceholder::Fails(_))));
     assert!(page.status_right().is_none() && page.why_disabled(Action::KeptCopy).is_some());
 }
