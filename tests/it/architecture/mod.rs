@@ -50,7 +50,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_554),
     ("shard", 5_427),
     ("source", 12_439),
-    ("storage", 14_888),
+    ("storage", 14_850),
     ("tokenizer", 6_654),
     ("tokens", 12_108),
     ("tui", 32_172),
