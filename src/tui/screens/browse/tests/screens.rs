@@ -5,7 +5,7 @@ use crate::tui::screens::browse::contact_sheet::{ContactSheet, SheetSource};
 use crate::tui::screens::browse::detail::{Detail, DetailBody, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
-use crate::tui::screens::browse::screen::Sifting;
+use crate::tui::screens::browse::screen::ActiveFilter;
 use crate::tui::screens::browse::state::Mode;
 use crate::tui::screens::page::PageLine;
 use crate::tui::testing;
@@ -49,10 +49,10 @@ fn what_has_no_splits_is_marked_to_be_written() {
     {
         let mut fake = Fake::of(vec![group("a", 10)]);
         fake.kind = kind;
-        let mut stage = Stage::new(fake);
-        stage.settle();
-        assert_eq!(stage.screen.why_not(Action::Mark).is_none(), is_marked, "{kind:?}");
-        assert!(stage.screen.why_not(Action::MoveTo).is_some());
+        let mut test = BrowserTest::new(fake);
+        test.settle();
+        assert_eq!(test.screen.why_not(Action::Mark).is_none(), is_marked, "{kind:?}");
+        assert!(test.screen.why_not(Action::MoveTo).is_some());
     }
 }
 
@@ -60,14 +60,14 @@ fn what_has_no_splits_is_marked_to_be_written() {
 fn a_filter_of_single_files_is_not_written_as_one_of_samples() {
     let mut fake = Fake::of(vec![group("a", 10)]);
     fake.kind = DatasetKind::LooseMedia;
-    let mut stage = Stage::new(fake);
-    stage.settle();
+    let mut test = BrowserTest::new(fake);
+    test.settle();
     let filter = SampleFilter { lacks: vec!["txt".to_owned()], ..SampleFilter::default() };
-    stage.screen.sifting = Some(Sifting { filter, is_over: true, trouble: None });
-    stage.act(Action::WriteSet);
-    let toasts = stage.toasts().join("");
+    test.screen.active_filter = Some(ActiveFilter { filter, is_over: true, trouble: None });
+    test.act(Action::WriteSet);
+    let toasts = test.toasts().join("");
     assert!(toasts.contains("lacks txt") && toasts.contains("mark the files"), "{toasts}");
-    assert!(stage.effects.is_empty());
+    assert!(test.effects.is_empty());
 }
 
 #[test]
