@@ -133,7 +133,7 @@ fn a_lock_that_a_kill_at_the_very_end_has_left_is_removed_by_the_next_run() {
     let plan = plan("reshard_count", output);
     let task = Task::start("shard", RunOptions::default(), Arc::new(RealFs), move |context| run_shard(context, &plan));
     assert!(task.unwrap().wait().unwrap().nothing_to_do);
-    assert_eq!(places.map(|place| exists(place)), [false; 2]);
+    assert_eq!(places.map(exists), [false; 2]);
 }
 
 /// Writes samples as loose files, or as one shard. The content is of this letter.

@@ -27,6 +27,8 @@ const MAX_WINDOW_BYTES: u64 = 32 << 20;
 /// Bytes that are fetched ahead of a second read in order, as to fetch them takes no longer than to wait for a store, and by how much they grow.
 const MIN_WINDOW_BYTES: u64 = 1 << 20;
 const WINDOW_GROWTH: u64 = 4;
+/// Minimum share of a reader in the memory for what is fetched ahead: many of those that are open may not be reading.
+const MIN_SHARE_BYTES: u64 = 2 << 20;
 /// Maximum number of bytes of an object that are kept although they were read.
 const MAX_READ_BYTES: u64 = 1 << 20;
 /// Bytes of all objects in memory above which nothing more is fetched ahead.
@@ -214,7 +216,7 @@ pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
 /// Returns the maximum number of bytes that are fetched ahead of a reader: its share, so that none has to do with small requests for want of memory.
 fn max_window() -> u64 {
     let readers = READERS.load(Ordering::Relaxed).max(1) as u64;
-    (MAX_TOTAL_BYTES / readers).clamp(MIN_WINDOW_BYTES, MAX_WINDOW_BYTES)
+    (MAX_TOTAL_BYTES / readers).clamp(MIN_SHARE_BYTES, MAX_WINDOW_BYTES)
 }
 
 /// Returns up to where an object is fetched for a part: with what its reader may need of what follows.
