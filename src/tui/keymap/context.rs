@@ -47,6 +47,9 @@ contexts! {
     Dedup, [Guided, List, Global], "dedup", "A step of the form of dedup.";
     DedupRail, [GuidedRail, Dedup, Guided, List, Global], "dedup: steps", "The list of steps of the form of dedup.";
     DedupReview, [GuidedReview, Dedup, Guided, List, Global], "dedup: review", "The review of what will be deduplicated.";
+    Shard, [Guided, List, Global], "shard", "A step of the form of shard, with samples.";
+    ShardText, [GuidedText, Global], "shard: text", "A text field in a step of the form of shard: letters type.";
+    ShardRail, [GuidedRail, Shard, Guided, List, Global], "shard: steps", "The list of steps of the form of shard.";
     Splits, [List, Global], "splits", "The columns of the split editor.";
     SplitsExcludes, [Splits, List, Global], "splits: excludes", "The excludes in the split editor.";
     SplitsList, [List, Global], "splits: choose", "A list over the split editor from which something is chosen.";

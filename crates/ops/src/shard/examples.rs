@@ -5,13 +5,17 @@ use super::record::ListedSample;
 use super::sample::{Origin, Part};
 use super::source::divide_name;
 use gristmill_core::shard_plan::KeyRule;
-use std::path::Path;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::open_any;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most samples by chance, parts of a sample, and names of files that are kept.
 const MAX_RANDOM: usize = 16;
 const MAX_PARTS: usize = 64;
 const MAX_NAMES: usize = 6;
+/// Bytes that are kept of a part that is made of a row.
+const MAX_MADE_BYTES: usize = 64 << 10;
 
 /// A part of a sample that will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +26,47 @@ pub struct FuturePart {
     pub bytes: u64,
     /// The file that it comes from; empty if it is made of a row.
     pub from: String,
+    /// Where its bytes are.
+    pub content: PartContent,
 }
+
+/// Where the bytes of a part are, for people who look at it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PartContent {
+    /// Nowhere after the list was made, such as in a copy that was unpacked.
+    #[default]
+    Unknown,
+    /// Here, the first of them.
+    Made(Vec<u8>),
+    /// In a file.
+    Range {
+        /// The file.
+        path: PathBuf,
+        /// Offset of the first byte.
+        offset: u64,
+    },
+}
+
+impl FuturePart {
+    /// Reads up to `limit` bytes from an offset on.
+    pub fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let count = usize::try_from(self.bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(limit);
+        match &self.content {
+            PartContent::Unknown => Err(Failure::data(LOOKING, "it cannot be read before it is written")),
+            PartContent::Made(bytes) => {
+                let rest = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+                Ok(rest.get(..count).unwrap_or(rest).to_vec())
+            }
+            PartContent::Range { path, offset } => {
+                let mut bytes = vec![0; count];
+                let read = open_any(path)?.read_exact_at(&mut bytes, offset.saturating_add(from));
+                read.map_err(|error| Failure::io(LOOKING, path, &error)).map(|()| bytes)
+            }
+        }
+    }
+}
+
+const LOOKING: &str = "reading a part";
 
 /// A sample that will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +161,7 @@ impl FutureSample {
         let shown = parts.iter().take(MAX_PARTS).map(|part| FuturePart {
             name: String::from_utf8_lossy(&part.name).into_owned(),
             bytes: part.bytes,
+            content: content_of(&part.origin, files),
             from: match &part.origin {
                 Origin::File { path, .. } => text_of(path),
                 Origin::Range { file, .. } | Origin::Sparse { file, .. } => {
@@ -131,6 +176,18 @@ impl FutureSample {
             part_count: parts.len() as u64,
             bytes,
         }
+    }
+}
+
+fn content_of(origin: &Origin, files: &[InputFile]) -> PartContent {
+    match origin {
+        Origin::File { path, .. } => PartContent::Range { path: path.clone(), offset: 0 },
+        Origin::Range { file, offset } => match files.get(file.0 as usize).filter(|file| file.original.is_none()) {
+            Some(file) => PartContent::Range { path: file.path.clone(), offset: *offset },
+            None => PartContent::Unknown,
+        },
+        Origin::Sparse { .. } => PartContent::Unknown,
+        Origin::Made(bytes) => PartContent::Made(bytes.get(..MAX_MADE_BYTES).unwrap_or(bytes).to_vec()),
     }
 }
 
@@ -184,5 +241,7 @@ mod tests {
         let largest = examples.largest.unwrap();
         assert_eq!((largest.part_count, largest.bytes), (3, 94));
         assert!(largest.parts.iter().take(2).all(|part| part.from.is_empty()));
+        assert_eq!(largest.parts[0].read(1, 9).unwrap(), b"}");
+        assert!(largest.parts[1].read(0, 9).is_err());
     }
 }

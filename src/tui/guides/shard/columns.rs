@@ -6,13 +6,14 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Outcome, ShardPlan};
 use gristmill_ops::browse;
 use gristmill_ops::engine::browse::SampleAt;
+use gristmill_ops::shard::examples::{FutureSample, PartContent};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
 /// Rows that are read, and the most bytes of one and columns of all.
 const READ_ROWS: usize = 10;
-const MAX_ROW_BYTES: usize = 64 << 10;
+const MAX_ROW_BYTES: usize = 4 << 20;
 const MAX_COLUMNS: usize = 200;
 /// The longest shown value in characters.
 const MAX_VALUE_CHARS: usize = 80;
@@ -106,6 +107,29 @@ pub(super) struct RowColumn {
     pub(super) value: String,
 }
 
+fn shown(value: Value) -> String {
+    let value = match value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    display_safe(&value).chars().take(MAX_VALUE_CHARS).collect()
+}
+
+/// Returns the columns of the images of a file of annotations, from a sample that is made of it; none of other samples.
+pub(super) fn image_columns(sample: &FutureSample) -> Vec<RowColumn> {
+    let json = sample.parts.iter().find(|part| part.name == "json");
+    let Some(PartContent::Made(row)) = json.map(|part| &part.content) else { return Vec::new() };
+    let Ok(Value::Object(mut row)) = serde_json::from_slice(row) else { return Vec::new() };
+    match (row.remove("image"), row.remove("annotations")) {
+        (Some(Value::Object(fields)), Some(Value::Array(_))) => {
+            let column = |(name, value)| RowColumn { name: format!("image.{name}"), value: shown(value) };
+            fields.into_iter().take(MAX_COLUMNS).map(column).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Returns the columns of the first rows of an input; none if it has no rows.
 pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColumn>> {
     let catalog = browse::open(input)?;
@@ -122,12 +146,7 @@ pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColu
         // A row that is longer, or is no object, shows in the preview.
         let Ok(Value::Object(fields)) = serde_json::from_slice(&bytes) else { continue };
         for (name, value) in fields {
-            let value = match value {
-                Value::String(text) => text,
-                Value::Null => String::new(),
-                other => other.to_string(),
-            };
-            let value: String = display_safe(&value).chars().take(MAX_VALUE_CHARS).collect();
+            let value = shown(value);
             if let Some(known) = columns.iter_mut().find(|known| known.name == name) {
                 if known.value.is_empty() {
                     known.value = value;

@@ -1,9 +1,10 @@
 //! The guide of `shard`: the fields of a step, what the data say about them, and samples as they will be written.
 
-use super::columns::{read_columns, Mark, RowColumn};
-use crate::tui::form::guide::{draw_printed, PreviewGuide};
+use super::columns::{image_columns, read_columns, Mark, RowColumn};
+use super::samples::{look_part, shown_samples, SampleLooks, SampleTexts};
+use crate::tui::form::guide::{draw_printed, Contexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
-use crate::tui::keymap::Action;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::layout::{draw_lines, heading};
@@ -14,9 +15,9 @@ use crate::tui::work::Stoppable;
 use gristmill_core::shard_plan::KeyRule;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
-use gristmill_ops::shard::examples::{DividedName, FutureSample, NameExample};
+use gristmill_ops::shard::examples::{DividedName, FuturePart, NameExample};
 use gristmill_ops::shard::{ranges_of, ShardReport};
-use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -33,8 +34,6 @@ const MIN_BELOW_ROWS: u16 = 4;
 /// The most columns of rows that are in view, and columns of the screen of a mark and a name.
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
-/// Parts of a sample that are shown.
-const SHOWN_PARTS: usize = 4;
 /// Shards above this number are hard on file systems and stores.
 const MANY_SHARDS: u64 = 10_000;
 
@@ -55,6 +54,8 @@ pub struct ShardGuide {
     pub(super) list: ListState,
     /// The number of the random sample that is shown.
     pub(super) random: usize,
+    /// Their pictures and texts.
+    pub(super) looks: SampleLooks,
 }
 
 impl ShardGuide {
@@ -73,6 +74,7 @@ impl ShardGuide {
             unnamed: 0,
             list: ListState::new(0),
             random: 0,
+            looks: SampleLooks::start(env),
         }
     }
 
@@ -87,10 +89,7 @@ impl ShardGuide {
 
     /// Returns the preview of these answers.
     pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
-        match self.preview.report(form)? {
-            Ok(report) => report.typed().map(Ok),
-            Err(failure) => Some(Err(failure)),
-        }
+        report_of(&self.preview, form)
     }
 
     /// Gives the selected column the next mark, or the one before.
@@ -108,6 +107,13 @@ impl ShardGuide {
     }
 }
 
+fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
+    match preview.report(form)? {
+        Ok(report) => report.typed().map(Ok),
+        Err(failure) => Some(Err(failure)),
+    }
+}
+
 /// Returns the plan of the form.
 pub(super) fn plan_of(form: &Form) -> ShardPlan {
     form.plan_of().cloned().unwrap_or_default()
@@ -122,6 +128,17 @@ impl Guide for ShardGuide {
             self.set_columns(Vec::new());
             self.reader.ask(input);
         }
+        if form.step_id() == "samples" && self.columns.is_empty() && !self.reader.is_waiting() {
+            let first = self.report(form).and_then(Result::ok).and_then(|report| report.examples.first.as_ref());
+            if let Some(columns) = first.map(image_columns).filter(|columns| !columns.is_empty()) {
+                self.set_columns(columns);
+            }
+        }
+        if let Some(Ok(report)) = report_of(&self.preview, form) {
+            let shown = shown_samples(report, self.random);
+            let parts: Vec<FuturePart> = shown.iter().filter_map(|(_, sample)| look_part(sample)).cloned().collect();
+            self.looks.ask(parts);
+        }
     }
 
     fn take(&mut self, form: &mut Form) -> bool {
@@ -130,7 +147,9 @@ impl Guide for ShardGuide {
         if let Some((_, columns)) = read.filter(|(path, _)| *path == self.asked) {
             self.set_columns(columns.unwrap_or_default());
         }
-        self.preview.take(form) || is_read
+        let has_looks = self.looks.take();
+        let has_preview = self.preview.take(form);
+        has_preview || is_read || has_looks
     }
 
     fn is_busy(&self) -> bool {
@@ -185,13 +204,15 @@ impl Guide for ShardGuide {
         list == "columns"
     }
 
-    fn key(&mut self, _: &mut Form, key: &KeyEvent) {
-        if key.code == KeyCode::Char('r') {
-            self.random = self.random.wrapping_add(1);
-        }
+    fn contexts(&self, _: &Form) -> Contexts {
+        Contexts { step: Context::Shard, text: Context::ShardText, rail: Context::ShardRail, ..Contexts::default() }
     }
 
     fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        if action == Action::Random {
+            self.random = self.random.wrapping_add(1);
+            return Some(Vec::new());
+        }
         if !form.is_focused(COLUMNS) || !matches!(action, Action::Left | Action::Right | Action::Toggle) {
             return None;
         }
@@ -233,12 +254,17 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     if is_wide {
         let x = area.right().saturating_sub(SAMPLE_COLUMNS);
         let right = Rect { x, width: SAMPLE_COLUMNS, ..area };
-        draw_lines(frame.buffer_mut(), right, sample_lines(guide, form, usize::from(SAMPLE_COLUMNS), ui));
+        draw_samples(guide, form, frame.buffer_mut(), right, ui);
     } else {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        lines.extend(sample_lines(guide, form, usize::from(left.width), ui));
+        let (texts, width) = (texts_of(form, ui), usize::from(left.width));
+        let guide = &*guide;
+        lines.extend(guide.preview.result_lines(guide, form, width, ui, |report, columns, _| {
+            let shown = report.typed().map(|report| shown_samples(report, guide.random));
+            texts.lines(&shown.unwrap_or_default(), columns)
+        }));
     }
     draw_below(form, frame, from_row(place, line), lines, ui);
     true
@@ -315,40 +341,24 @@ fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'stati
     lines
 }
 
-/// Returns three samples as they will be written, or why there are none yet.
-fn sample_lines(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    guide.preview.result_lines(guide, form, columns, ui, |report, columns, ui| {
-        let Some(report) = report.typed::<ShardReport>() else { return Vec::new() };
-        let examples = &report.examples;
-        let random = match examples.random.len() {
-            0 => None,
-            length => examples.random.get(guide.random % length),
-        };
-        let shown = [
-            ("First sample", examples.first.as_ref()),
-            (if form.wants_text() { "Random sample" } else { "Random sample, r takes another" }, random),
-            ("Largest sample", examples.largest.as_ref()),
-        ];
-        let shown = shown.into_iter().filter_map(|(title, sample)| Some((title, sample?)));
-        shown.flat_map(|(title, sample)| one_sample(title, sample, columns, ui)).collect()
-    })
+fn texts_of<'a>(form: &Form, ui: &'a Ui<'a>) -> SampleTexts<'a> {
+    let context = if form.wants_text() { Context::ShardText } else { Context::Shard };
+    SampleTexts { plan: plan_of(form), key: ui.key(context, Action::Random), ui }
 }
 
-fn one_sample(title: &str, sample: &FutureSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = vec![heading(title, ui)];
-    lines.extend(wrapped(&text::fit_middle(&display_safe(&sample.key), columns, ui.glyphs), columns, ui.theme.accent));
-    for part in sample.parts.iter().take(SHOWN_PARTS) {
-        let name = text::pad_end(&text::fit_end(&display_safe(&part.name), 9, ui.glyphs), 9);
-        let size = text::pad_start(&bytes(part.bytes), 9);
-        let from = match part.from.as_str() {
-            "" => "from the row".to_owned(),
-            path => text::fit_middle(&display_safe(path), columns.saturating_sub(21), ui.glyphs),
-        };
-        lines.push(Line::from(vec![Span::raw(format!(" {name}{size} ")), Span::styled(from, ui.theme.muted)]));
+/// Draws samples, or why there are none yet.
+fn draw_samples(guide: &mut ShardGuide, form: &Form, buffer: &mut Buffer, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut lines = guide.preview.result_lines(&*guide, form, columns, ui, |_, _, _| Vec::new());
+    match report_of(&guide.preview, form) {
+        Some(Ok(report)) if lines.is_empty() => {
+            let shown = shown_samples(report, guide.random);
+            return texts_of(form, ui).draw(&shown, &mut guide.looks, buffer, area);
+        }
+        None if lines.is_empty() => {
+            lines = wrapped("Samples are shown here once the answers are complete.", columns, ui.theme.muted);
+        }
+        _ => {}
     }
-    if let Some(more) = sample.part_count.checked_sub(SHOWN_PARTS as u64).filter(|more| *more > 0) {
-        lines.push(Line::from(Span::styled(format!(" and {}", count(more, "more part")), ui.theme.muted)));
-    }
-    lines.push(Line::default());
-    lines
+    draw_lines(buffer, area, lines);
 }

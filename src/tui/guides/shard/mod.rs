@@ -2,6 +2,7 @@
 
 mod columns;
 mod guide;
+mod samples;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
-use super::columns::{Mark, RowColumn};
+use super::columns::{image_columns, Mark, RowColumn};
 use super::guide::{plan_of, ShardGuide, COLUMNS};
 use crate::tui::form::testing::FormTest;
 use crate::tui::form::Guide as _;
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::{Failure, Outcome, RunOptions, ShardPlan};
+use gristmill_data::preview::Drawable;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, WriteShards};
-use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, NameExample};
+use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, NameExample, PartContent};
 use gristmill_ops::shard::{ShardReport, WrittenShard};
 
 fn sample(key: &str, parts: &[(&str, u64, &str)]) -> FutureSample {
@@ -15,6 +16,7 @@ fn sample(key: &str, parts: &[(&str, u64, &str)]) -> FutureSample {
         name: (*name).to_owned(),
         bytes: *bytes,
         from: (*from).to_owned(),
+        content: PartContent::Unknown,
     };
     FutureSample {
         key: key.to_owned(),
@@ -92,10 +94,42 @@ fn another_sample_by_chance_is_shown_by_a_key() {
     test.go_to("order");
     let size = (100, 28, false);
     assert!(test.shown(size).contains("0417") && test.shown(size).contains("r takes another"));
-    test.press("r");
+    test.act_in_guide(&[Action::Random]);
     assert!(test.shown(size).contains("0090") && !test.shown(size).contains("0417"));
-    test.press("r");
+    test.act_in_guide(&[Action::Random]);
     assert!(test.shown(size).contains("0417"));
+}
+
+#[test]
+fn pictures_texts_and_columns_of_annotations_are_shown() {
+    let mut picture = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::new_rgb8(32, 32).write_to(&mut picture, image::ImageFormat::Png).unwrap();
+    let made = |name: &str, bytes: Vec<u8>| FuturePart {
+        name: name.to_owned(),
+        bytes: bytes.len() as u64,
+        from: String::new(),
+        content: PartContent::Made(bytes),
+    };
+    let of = |key: &str, parts: Vec<FuturePart>| FutureSample { parts, ..sample(key, &[]) };
+    let json = br#"{"image": {"id": 7, "file_name": "a.png"}, "annotations": []}"#.to_vec();
+    let mut found = report(1);
+    found.examples = Examples::default();
+    found.examples.first = Some(of("a", vec![made("json", json), made("png", picture.into_inner())]));
+    found.examples.random = vec![of("b", vec![made("txt", b"a cat sleeps".to_vec())])];
+    let first = found.examples.first.clone();
+    let mut test = form(Some(Ok(found)));
+    test.go_to("samples");
+    test.guide.ask(&mut test.form);
+    while !test.guide.looks.take() {
+        std::thread::yield_now();
+    }
+    let shown = test.shown((100, 40, false));
+    assert!(shown.contains("a cat sleeps"), "{shown}");
+    let previews = test.guide.looks.known.iter().map(|(_, preview)| &preview.body);
+    assert_eq!(previews.filter(|body| matches!(body, Drawable::Picture(_))).count(), 1);
+    let columns = image_columns(first.as_ref().unwrap());
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["image.id", "image.file_name"]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub const GUIDED: &[&[Binding]] = &[
     &jumping(C::GuidedText),
     WEIGHTS,
     DEDUP,
+    SHARD,
 ];
 
 /// Bindings in a step of a guided form.
@@ -80,6 +81,8 @@ const fn reviewing(context: Context) -> [Binding; 4] {
         key(context, A::BeginAnew, &["B"]),
     ]
 }
+
+const SHARD: &[Binding] = &[bar(C::Shard, A::Random, &["r", "alt-r"]), bar(C::ShardText, A::Random, &["alt-r"])];
 
 const PREPARE: &[Binding] = &[
     bar(C::PrepareShards, A::Exclude, &["x"]),

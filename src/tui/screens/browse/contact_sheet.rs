@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::splits::Prompt;
 use crate::tui::widgets::layout::below;
-use crate::tui::widgets::preview::{draw_short, Pixels};
+use crate::tui::widgets::preview::{draw_short, is_picture, Pixels};
 use crate::tui::widgets::{text, Gesture, MouseAreas};
 use crate::tui::work::Stream;
 use gristmill_core::text::grouped;
@@ -205,14 +205,6 @@ fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Ca
         Arc::new(preview::part(&part.name, &bytes, cancel))
     });
     Ok(Thumbnail { sample, preview })
-}
-
-fn is_picture(name: &str) -> bool {
-    let extension = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
-    matches!(
-        extension.as_str(),
-        "jpg" | "jpeg" | "png" | "webp" | "gif" | "bmp" | "tif" | "tiff" | "ppm" | "pgm" | "img"
-    )
 }
 
 impl Drop for ContactSheet {

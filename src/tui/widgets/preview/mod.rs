@@ -25,6 +25,15 @@ use search::Search;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Whether a part is a picture by its name.
+pub fn is_picture(name: &str) -> bool {
+    let extension = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
+    matches!(
+        extension.as_str(),
+        "jpg" | "jpeg" | "png" | "webp" | "gif" | "bmp" | "tif" | "tiff" | "ppm" | "pgm" | "img"
+    )
+}
+
 /// The shown part, and the position in it.
 #[derive(Clone, Debug, Default)]
 pub struct PreviewState {
