@@ -28,7 +28,6 @@ pub mod pages;
 pub mod publish;
 mod range_read;
 pub mod read;
-mod release;
 pub mod remote;
 pub mod run_folder;
 pub mod scratch;
