@@ -14,7 +14,7 @@ use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use gristmill_storage::files;
-use gristmill_storage::location::{bucket_list, RemoteUrl};
+use gristmill_storage::location::{bucket_list, is_bucket_list};
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub struct BrowseArgs {
 
 /// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
-    if let Some(store) = bucket_list(&args.path).filter(|_| is_store_alone(&args.path)) {
+    if let Some(store) = bucket_list(&args.path).filter(|_| is_bucket_list(&args.path)) {
         return match context.may_ask() && !context.prefers_prompts() {
             true => super::screen::screen(FirstScreen::Home(Some(store)), context),
             false => print_buckets(&store, context),
@@ -69,11 +69,6 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
         return super::screen::screen(FirstScreen::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
-}
-
-/// Whether a path is the address of a store without a bucket, such as `s3://`.
-fn is_store_alone(path: &Path) -> bool {
-    RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
 }
 
 /// Prints the addresses of all buckets of a store.

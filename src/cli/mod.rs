@@ -56,6 +56,7 @@ use exit::{CommandFailure, CommandResult, CommandSuccess};
 use gristmill_core::{Failure, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
+use gristmill_storage::location::is_bucket_list;
 use gristmill_storage::{files, notices};
 use printer::Printer;
 use std::ffi::OsString;
@@ -105,6 +106,9 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     let path = command.as_ref().and_then(Command::data_path);
+    // `browse` takes the list of buckets, which is not looked up as data.
+    let is_list = |path: &&Path| matches!(command, Some(Command::Browse(_))) && is_bucket_list(path);
+    let path = path.filter(|path| !is_list(path));
     let problems = path.map(|path| report_losses(path, context)).transpose()?.unwrap_or_default();
     let finished = run(command, context);
     let noticed = notices::take();

@@ -29,7 +29,6 @@ pub mod parts_ahead;
 pub mod publish;
 mod range_read;
 pub mod read;
-mod release;
 pub mod remote;
 pub mod run_folder;
 pub mod scratch;

@@ -138,6 +138,11 @@ pub fn is_bucket(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| (url.scheme.is_bucket)(&url))
 }
 
+/// Whether a path is the address of all buckets of a store, such as `s3://`.
+pub fn is_bucket_list(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
+}
+
 /// Returns the address of all buckets of the store that a path leads to; `None` if they cannot be listed.
 pub fn bucket_list(path: &Path) -> Option<PathBuf> {
     let scheme = RemoteUrl::parse(path)?.scheme;

@@ -5,7 +5,7 @@ use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
 use super::location::RemoteUrl;
 use super::notices;
-use super::release::{remove_or_release, RELEASED};
+use super::publish::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;

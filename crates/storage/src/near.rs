@@ -2,19 +2,19 @@
 
 use super::files::first_entries;
 use super::location::RemoteUrl;
+use super::store::{NO_BUCKET, NO_CONTAINER};
 use gristmill_core::did_you_mean::nearest;
-use gristmill_core::Failure;
+use gristmill_core::{ExitClass, Failure};
 use std::path::Path;
 
-/// Reasons of failures about a bucket, or what is in its place, that does not exist.
-pub(super) const NO_BUCKET: &str = "there is no such bucket";
-pub(super) const NO_CONTAINER: &str = "there is no such container";
 /// Maximum number of names that are compared.
 const MAX_NAMES: usize = 1000;
 
 /// Returns a failure about an address that does not exist with the nearest one that does in its hint. The store is asked, if it permits that.
 pub fn with_near_address(failure: Failure) -> Failure {
-    let is_missing = failure.is_missing() || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
+    // Some commands call a wrong name a wrong use.
+    let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
+    let is_missing = is_missing || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
     let path = failure.subject.path.clone().filter(|_| is_missing);
     match path.as_deref().and_then(|path| near_address(Path::new(path))) {
         Some(near) => failure.with_hint(format!("there is {near}")),

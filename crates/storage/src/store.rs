@@ -74,6 +74,10 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::hf::SCHEME,
 ];
 
+/// Reasons of failures about a bucket, or what is in its place, that does not exist.
+pub(super) const NO_BUCKET: &str = "there is no such bucket";
+pub(super) const NO_CONTAINER: &str = "there is no such container";
+
 /// Returns the beginnings of addresses, those that can be written or all.
 pub fn schemes_text(is_written: bool) -> String {
     let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));

@@ -13,13 +13,13 @@ pub(crate) mod record;
 mod single;
 
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};
+pub(super) use single::{remove_or_release, RELEASED};
 
 use super::files::{look_around_during, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
 use super::read::{open_read, read_whole};
-use super::release::remove_or_release;
 use super::run_folder::RunFolder;
 use super::store::Condition;
 use apply::{is_there, Renamer};

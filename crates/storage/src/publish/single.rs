@@ -4,11 +4,12 @@ use super::{parent_of, unique, TEMPORARY};
 use crate::files::FileInfo;
 use crate::fs::{rename_here, Fs};
 use crate::location::{is_remote, RemoteUrl};
+use crate::notices;
 use crate::read::open_any;
 use crate::run_folder::RunFolder;
 use crate::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind};
 use std::path::{Path, PathBuf};
 
 /// Permission bits of a file that there was not.
@@ -44,6 +45,30 @@ fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Con
     }
     let put = store_of(url).and_then(|store| store.put(url, content, condition));
     put.map_err(|error| Failure::io("writing", path, &error))
+}
+
+/// Content of an object, such as a lock, that counts as absent: where a store does not permit to remove it.
+pub(crate) const RELEASED: &[u8] = b"released\n";
+
+/// Removes a file or an object. An object that cannot be removed is overwritten, if it still has the version of the condition, and a note
+/// names the right that is missing.
+pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) -> Outcome<()> {
+    let Err(failure) = fs.remove_file(path) else { return Ok(()) };
+    let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(RELEASED), condition);
+    match RemoteUrl::parse(path).map(put) {
+        Some(Ok(is_put)) => {
+            if is_put {
+                let why = format!("it cannot be removed, and is marked as released: {}", failure.why);
+                let note = Problem::note(ProblemKind::Other, Subject::path(path), why);
+                notices::add(match failure.hint {
+                    Some(hint) => note.with_hint(hint),
+                    None => note,
+                });
+            }
+            Ok(())
+        }
+        None | Some(Err(_)) => Err(failure),
+    }
 }
 
 /// Returns the condition that what is at an address is still what was there.

@@ -1,11 +1,12 @@
 //! The proxies that the environment names. The crate that sends requests takes them from there; here they are checked, and named in messages.
 
 use super::environment::Environment;
-use super::network::WHAT;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
 
+/// Name of this step in errors.
+const WHAT: &str = "reading the address of the proxy";
 /// Variables for addresses with and without TLS, and for both.
 const HTTPS: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 const HTTP: [&str; 2] = ["HTTP_PROXY", "http_proxy"];
@@ -24,7 +25,7 @@ pub(super) struct NamedProxy {
 pub(super) fn check(environment: &Environment) -> Outcome<()> {
     for name in HTTPS.into_iter().chain(HTTP).chain(ALL) {
         if environment.text(name).is_some_and(|value| parse(&value).is_none()) {
-            return Err(Failure::environment(WHAT, "it is not the address of a proxy")
+            return Err(Failure::environment(WHAT, "it is not valid")
                 .on(Subject::field(name))
                 .with_hint("its form is http://HOST:PORT; unset it to send requests without a proxy"));
         }

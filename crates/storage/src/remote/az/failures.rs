@@ -3,7 +3,7 @@
 use super::super::network::WHAT;
 use super::super::s3::{Action, Keys, Refusal};
 use super::client::AzureClient;
-use crate::near::NO_CONTAINER;
+use crate::store::NO_CONTAINER;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, ProblemKind, Subject};
 

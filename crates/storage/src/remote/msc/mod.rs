@@ -114,11 +114,12 @@ pub fn address_in_profile(url: &RemoteUrl<'_>) -> Option<String> {
     // A profile has a bucket, a prefix in it, or all buckets: the path in it is an end of the whole path.
     let ends = || std::iter::successors(Some(whole.as_str()), |path| path.split_once('/').map(|(_, below)| below));
     let addresses = names.flat_map(|name| ends().map(move |path| format!("msc://{name}/{path}")));
-    addresses.into_iter().find(|address| {
+    let is_same = |address: &String| {
         let path = Path::new(address.as_str());
         let same = RemoteUrl::parse(path).and_then(|url| Some((store_of(&url).ok()?, url)));
         same.is_some_and(|(store, url)| (store.service(&url), store.usual_address(&url)) == wanted)
-    })
+    };
+    addresses.filter(is_same).min_by_key(String::len)
 }
 
 /// Checks an address; that of a folder of this machine is replaced by its path.

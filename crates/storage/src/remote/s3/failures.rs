@@ -4,7 +4,7 @@ use super::super::network::WHAT;
 use super::client::{Action, S3Client};
 use super::maker::Maker;
 use super::refusal::Refusal;
-use crate::near::NO_BUCKET;
+use crate::store::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
 /// Codes of refusals that do not depend on the object.
