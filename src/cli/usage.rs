@@ -113,6 +113,9 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
             why.push_str(line);
         }
     }
+    // A value cannot follow `--`, which ends the flags.
+    let is_negative = |tip: &String| !tip.contains("'-- -");
+    let tip = tip.filter(is_negative);
     let hint = commands.or(tip).or(choices).or(usage);
     Failure::usage("reading the command line", why)
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))

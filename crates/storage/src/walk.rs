@@ -14,10 +14,24 @@ use std::path::{Path, PathBuf};
 /// Walks everything below a root that is not hidden and not kept next to an output by this program, following links; errors are yielded as
 /// items.
 pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
-    let is_shown = |entry: &WalkEntry| {
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        let is_ours = || entry.kind().is_dir() && is_beside_output(entry.path());
-        entry.depth() == 0 || !is_hidden && !is_ours()
+    walk_shown(root, depth, |_| ())
+}
+
+/// Does the same, and calls `hidden` with each hidden entry that is left out, of which what is below it is not looked at.
+pub fn walk_shown<'a>(
+    root: &Path,
+    depth: usize,
+    mut hidden: impl FnMut(&WalkEntry) + 'a,
+) -> impl Iterator<Item = Result<WalkEntry, WalkError>> + 'a {
+    let is_shown = move |entry: &WalkEntry| {
+        if entry.depth() == 0 {
+            return true;
+        }
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            hidden(entry);
+            return false;
+        }
+        !(entry.kind().is_dir() && is_beside_output(entry.path()))
     };
     Walk::new(root).max_depth(depth).filter_entry(is_shown)
 }

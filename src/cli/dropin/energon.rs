@@ -243,8 +243,8 @@ pub fn run(args: EnergonArgs, context: &Context) -> CommandResult {
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
         EnergonCommand::PrepareMedia(args) => prepare_media(&args, context),
         EnergonCommand::Mount(args) => super::mount::run(args, context),
-        EnergonCommand::Checkpoint(_) => not_yet("checkpoint", "checkpoints are not data preparation"),
-        EnergonCommand::AnalyzeDebug(_) => not_yet("analyze-debug", "training logs are not data preparation"),
+        EnergonCommand::Checkpoint(_) => elsewhere("checkpoint", "checkpoints are not data preparation"),
+        EnergonCommand::AnalyzeDebug(_) => elsewhere("analyze-debug", "training logs are not data preparation"),
     }
 }
 
@@ -269,10 +269,11 @@ fn own_name(name: &str) -> Option<&str> {
     (name != "split.yaml").then_some(name)
 }
 
-fn not_yet(name: &str, why: &str) -> CommandResult {
+/// Refuses a command that only the original has.
+fn elsewhere(name: &str, why: &str) -> CommandResult {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
-        .with_hint("prepare, prepare-media, info, lint, preview and mount are there")
+        .with_hint(format!("the energon command of megatron-energon does that: energon {name}"))
         .into())
 }
 

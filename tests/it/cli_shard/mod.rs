@@ -6,6 +6,7 @@ mod choices;
 mod golden;
 mod inputs;
 mod kills;
+mod mistakes;
 mod refusals;
 mod sparse;
 

@@ -93,7 +93,7 @@ impl Findings {
 
 /// Reports again what was found by the finished run, which may not have processed everything: a repeated run that has nothing to do must
 /// not present its result as complete. A finding about a path that no longer exists is dropped, unless the path is among `inputs`, the
-/// files under the paths of this run.
+/// files under the paths of this run, or is not UTF-8: whether that exists is not known.
 pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
@@ -103,8 +103,10 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     let inputs: Vec<&Path> = inputs.collect();
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
-        let is_remote = path.to_str().is_some_and(is_hub_url);
-        is_remote || inputs.iter().any(|input| input.ends_with(path)) || files::is_taken(path)
+        // The report has it with a sign in place of what is not UTF-8.
+        let is_unknown =
+            path.to_str().is_some_and(|path| is_hub_url(path) || path.contains(char::REPLACEMENT_CHARACTER));
+        is_unknown || inputs.iter().any(|input| input.ends_with(path)) || files::is_taken(path)
     };
     found.retain(is_there);
     found.report_to(&context.problems)

@@ -1,6 +1,7 @@
 //! Answers that are wrong for any data.
 
 use super::pattern::NamePattern;
+use super::source::EXTENSION;
 use gristmill_core::shard_plan::InputKind;
 use gristmill_core::{Loading, Problem, ProblemKind, ShardPlan, SplitPlan, Subject};
 
@@ -39,6 +40,9 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
     }
     if plan.rows.media_root.is_some() && plan.rows.media.is_empty() && plan.read_as != InputKind::Auto {
         refuse("--media-root", "no column has media".into(), "name the column with --media");
+    }
+    if let Some((flag, part)) = unknown_braces(plan) {
+        refuse(flag, format!("'{part}' has braces that name nothing"), "only {ext} has a meaning, with --media");
     }
     let apart = &plan.apart;
     let is_named = |path: &Option<std::path::PathBuf>, ends: &[&str]| {
@@ -81,4 +85,14 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
         );
     }
     problems
+}
+
+/// Returns the name of a part with braces that nothing takes the place of, and its flag.
+fn unknown_braces(plan: &ShardPlan) -> Option<(&'static str, &str)> {
+    let has_braces = |text: &str| text.contains(['{', '}']);
+    let mut media = plan.rows.media.iter().filter_map(|column| column.part.as_deref());
+    let mut text = plan.rows.text.iter().filter_map(|column| column.part.as_deref());
+    let media = media.find(|part| has_braces(&part.replace(EXTENSION, "")));
+    let text = text.find(|part| has_braces(part));
+    media.map(|part| ("--media", part)).or(text.map(|part| ("--text", part)))
 }

@@ -21,6 +21,21 @@ pub struct LeftOut {
     pub without_required: u64,
     /// By a list of keys.
     pub by_keys: u64,
+    /// Excluded in `split.yaml` of the input, by themselves or with their shards.
+    #[serde(default)]
+    pub excluded: u64,
+}
+
+impl LeftOut {
+    /// Returns the numbers with their reasons in words, and the flags that are about each.
+    pub(super) fn reasons(&self) -> [(u64, &'static str, &'static str); 4] {
+        [
+            (self.excluded, "that split.yaml excludes", "--keep-excluded"),
+            (self.without_parts, "without a part that is kept", "--keep-parts and --drop-parts"),
+            (self.without_required, "without a part that --require names", "--require"),
+            (self.by_keys, "by a list of keys", "--keep-keys and --drop-keys"),
+        ]
+    }
 }
 
 /// Applies the choice of a plan.

@@ -3,7 +3,7 @@
 use super::sample::Sample;
 use gristmill_core::text::{count, count_verb};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
-use gristmill_storage::read::open_read;
+use gristmill_storage::read::{open_read, ReadFile};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
@@ -16,6 +16,14 @@ const READ_BYTES: usize = 1 << 20;
 /// Lines between two checks of the cancel flag.
 const CANCEL_EVERY: usize = 1 << 16;
 
+/// Opens a list; the failure of one that is missing says what it has.
+fn open(path: &Path) -> Outcome<ReadFile> {
+    open_read(path).map_err(|failure| match failure.hint {
+        Some(_) => failure,
+        None => failure.with_hint("--keep-keys and --drop-keys name a file with a KEY or SHARD/KEY a line"),
+    })
+}
+
 /// Keys, or shards and keys joined by a slash. With 10⁷ lines and 10⁹ samples, two hashes collide in one of 2,000 data sets.
 pub(super) struct KeyList {
     path: PathBuf,
@@ -27,7 +35,7 @@ pub(super) struct KeyList {
 
 impl KeyList {
     pub(super) fn read(path: &Path, cancel: &Cancel) -> Outcome<Self> {
-        let mut reader = BufReader::with_capacity(READ_BYTES, open_read(path)?.into_reader());
+        let mut reader = BufReader::with_capacity(READ_BYTES, open(path)?.into_reader());
         let (mut line, mut hashes) = (Vec::new(), Vec::new());
         let mut is_first = true;
         loop {

@@ -2,9 +2,10 @@
 
 use super::record::{subject_of, ListedSample, RecordSorter, RecordWriter, Records, SpoolContext};
 use super::sample::{Sample, SampleSink, SourceFile};
-use gristmill_core::text::{bytes, count};
-use gristmill_core::{FileStamp, Outcome, Problem, ProblemKind, ProblemSink};
+use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::{FileStamp, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Longest name of an entry, in bytes.
 const MAX_NAME: usize = 4096;
@@ -12,6 +13,8 @@ const MAX_NAME: usize = 4096;
 const MAX_COMPONENT: usize = 255;
 /// Parts above this size are noted, in bytes.
 const LARGE_PART: u64 = 2 << 30;
+/// Ranges above this number have no lines: rows may be left out between all others.
+const MAX_LINE_RANGES: usize = 100_000;
 /// Names of folders that are splits by themselves.
 pub(super) const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
 
@@ -38,6 +41,15 @@ pub(super) struct SourceRange {
     pub(super) first: u64,
     pub(super) input: u32,
     pub(super) shard: String,
+    /// File and line of the first sample; later ones are from the lines that follow.
+    line: Option<(Arc<str>, u64)>,
+}
+
+impl SourceRange {
+    /// Returns file and line of a sample of the range.
+    fn line_of(&self, number: u64) -> Option<(Arc<str>, u64)> {
+        self.line.as_ref().map(|(file, line)| (Arc::clone(file), line + (number - self.first)))
+    }
 }
 
 /// Everything that was listed.
@@ -53,6 +65,8 @@ pub(super) struct Listing<'a> {
     pub(super) has_splits: bool,
     /// Whether all samples are in folders named like splits.
     pub(super) has_split_folders: bool,
+    /// Samples that inputs exclude.
+    pub(super) excluded: u64,
 }
 
 /// Receives the samples of all inputs.
@@ -61,6 +75,8 @@ pub(super) struct Lister<'a> {
     writer: RecordWriter,
     record: Vec<u8>,
     input: u32,
+    /// File and line of the next sample.
+    line: Option<(Arc<str>, u64)>,
     listing: PartialListing<'a>,
 }
 
@@ -72,6 +88,7 @@ struct PartialListing<'a> {
     parts: u64,
     has_splits: bool,
     is_outside_of_split_folders: bool,
+    excluded: u64,
 }
 
 impl<'a> Lister<'a> {
@@ -84,9 +101,10 @@ impl<'a> Lister<'a> {
             parts: 0,
             has_splits: false,
             is_outside_of_split_folders: false,
+            excluded: 0,
         };
         let writer = RecordWriter::create(&context, "samples")?;
-        Ok(Self { problems, writer, record: Vec::new(), input: 0, listing })
+        Ok(Self { problems, writer, record: Vec::new(), input: 0, line: None, listing })
     }
 
     /// Begins the samples of an input.
@@ -105,6 +123,7 @@ impl<'a> Lister<'a> {
             parts: listing.parts,
             has_splits: listing.has_splits,
             has_split_folders: listing.samples > 0 && !listing.is_outside_of_split_folders,
+            excluded: listing.excluded,
         })
     }
 
@@ -155,11 +174,15 @@ impl<'a> Lister<'a> {
         Ok(())
     }
 
-    fn note_place(&mut self, sample: &Sample) {
+    fn note_place(&mut self, sample: &Sample, line: Option<(Arc<str>, u64)>) {
         let list = &mut self.listing;
-        let is_same = |last: &SourceRange| last.input == self.input && last.shard == sample.shard;
+        let line = line.filter(|_| list.ranges.len() < MAX_LINE_RANGES);
+        let number = list.samples;
+        let is_same =
+            |last: &SourceRange| last.input == self.input && last.shard == sample.shard && last.line_of(number) == line;
         if !list.ranges.last().is_some_and(is_same) {
-            list.ranges.push(SourceRange { first: list.samples, input: self.input, shard: sample.shard.clone() });
+            let (input, shard) = (self.input, sample.shard.clone());
+            list.ranges.push(SourceRange { first: number, input, shard, line });
         }
         list.has_splits |= sample.split.is_some();
         let is_split = |folder: &[u8]| SPLIT_FOLDERS.contains(&folder);
@@ -187,12 +210,17 @@ impl SampleSink for Lister<'_> {
         Ok(number)
     }
 
+    fn set_line(&mut self, file: &Arc<str>, line: u64) {
+        self.line = Some((Arc::clone(file), line));
+    }
+
     fn add_sample(&mut self, sample: Sample) -> Outcome<()> {
+        let line = self.line.take();
         if !self.check_names(&sample)? {
             return Ok(());
         }
         self.note_sizes(&sample)?;
-        self.note_place(&sample);
+        self.note_place(&sample, line);
         self.listing.keys.push(&sample.key, [self.listing.samples])?;
         self.listing.samples += 1;
         self.listing.parts += sample.parts.len() as u64;
@@ -200,17 +228,32 @@ impl SampleSink for Lister<'_> {
         ListedSample { input: self.input, sample }.encode(&mut self.record);
         self.writer.push(&self.record)
     }
+
+    fn count_excluded(&mut self, samples: u64) {
+        self.listing.excluded += samples;
+    }
 }
 
 impl Listing<'_> {
     /// Returns where a sample is, for messages.
     pub(super) fn place_of(&self, number: u64, inputs: &[PathBuf]) -> String {
         let Some(range) = self.range_of(number) else { return String::new() };
+        if let Some((file, line)) = range.line_of(number) {
+            return format!("line {} of {file}", grouped(line));
+        }
         let input = inputs.get(range.input as usize).map(|path| path.to_string_lossy()).unwrap_or_default();
         match (range.shard.is_empty(), inputs.len()) {
             (true, _) => input.into_owned(),
             (false, 1) => range.shard.clone(),
             (false, _) => format!("{} of {input}", range.shard),
+        }
+    }
+
+    /// Returns a sample as the subject of a problem.
+    pub(super) fn subject_of(&self, number: u64, inputs: &[PathBuf]) -> Subject {
+        match self.range_of(number).and_then(|range| range.line_of(number)) {
+            Some((file, line)) => Subject::path(&*file).line(line),
+            None => Subject::shard(self.place_of(number, inputs)),
         }
     }
 

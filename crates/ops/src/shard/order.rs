@@ -86,6 +86,11 @@ impl<'a> Arranger<'a> {
         sorter.push(&self.record, [])
     }
 
+    /// Returns the names of the splits so far, sorted; an empty one if there are none.
+    pub(super) fn splits(&self) -> impl Iterator<Item = &String> {
+        self.counts.keys()
+    }
+
     fn split_of(&self, listed: &ListedSample) -> Outcome<String> {
         let refuse = |why: &str, hint: &str| {
             let failure = Failure::data("dividing into splits", why).on(subject_of(&listed.sample));

@@ -18,7 +18,7 @@ use crate::job::job_progress::Forecast;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_storage::files::is_dir;
@@ -107,8 +107,8 @@ fn plan_with(
     let (mut has_other_than_rows, next_row) = (false, AtomicU64::new(0));
     let keeper = ReadKeeper::new(scratch, plan)?;
     let keeps = keeper.as_ref().filter(|_| purpose == Purpose::Writing);
-    for (number, input) in (0..).zip(&plan.inputs) {
-        let kind = source::kind_of(input, plan.read_as, &context.problems)?;
+    let kinds = source::kinds_of(plan, &context.problems)?;
+    for (number, (input, kind)) in (0..).zip(plan.inputs.iter().zip(kinds)) {
         has_other_than_rows |= kind != InputKind::Rows;
         // What is prepared, or has rows, says by itself what its splits are.
         has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
@@ -129,8 +129,9 @@ fn plan_with(
     let is_numbered = has_other_than_rows && plan.key.as_deref() == Some(source::NUMBER);
     let mut listing = lister.finish()?;
     context.log(format!("listed {}", listing.amount()));
+    let excluded = listing.excluded;
     if listing.samples == 0 {
-        return Err(no_sample(plan, "no sample was found"));
+        return Err(nothing_found(plan, excluded));
     }
     note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
@@ -154,16 +155,17 @@ fn plan_with(
     settle_keys((plan, is_numbered), listing, spools, &context.problems, take)?;
     chooser.finish()?;
     known.iter().try_for_each(SetKeys::finish)?;
+    check_lines(layout, arranger.splits())?;
     arranger.finish(&mut dealer)?;
     let (planned, lines) = dealer.finish()?;
     let sets = layout.sets.iter().zip(planned);
     let sets = sets.map(|((_, output), planned)| PlannedSet { output: output.clone(), planned });
     let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
     check_metadataset(layout, &sets)?;
+    let left_out = LeftOut { excluded, ..chooser.left_out };
     if sets.is_empty() {
-        return Err(no_sample(plan, no_set(lines.as_ref())));
+        return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
-    let left_out = chooser.left_out;
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
     Ok(PlannedRun { sets, lines, files, left_out, _kept: kept })
 }
@@ -184,14 +186,6 @@ fn note_random_order(
     context
         .problems
         .report(note.with_hint("--scratch with more space, or gristmill cp, which copies the input to a disk"))
-}
-
-/// Returns why there are no shards.
-fn no_set(lines: Option<&PlannedLines>) -> &'static str {
-    match lines.is_some_and(|lines| lines.samples > 0) {
-        true => "no part is media, and nothing is left for shards",
-        false => "no sample is left to write",
-    }
 }
 
 /// Returns what says which split a sample belongs to.
@@ -217,6 +211,17 @@ fn check_metadataset(layout: &OutputLayout, sets: &[PlannedSet]) -> Outcome<()> 
     let failure = Failure::data("planning the metadataset", why).on(Subject::field("--metadataset"));
     let failure = failure.of_kind(ProblemKind::EmptyResult);
     Err(failure.with_hint("leave out --metadataset, or leave out --media-to to write one set"))
+}
+
+/// Refuses lines of text of several splits: a file of lines has none, so that validation data would be trained on.
+fn check_lines<'n>(layout: &OutputLayout, splits: impl Iterator<Item = &'n String>) -> Outcome<()> {
+    let names: Vec<&str> = splits.map(String::as_str).collect();
+    if layout.lines.is_none() || names.len() < 2 {
+        return Ok(());
+    }
+    let why = format!("a file of lines has no splits, and the samples are in {}", display_safe(&names.join(", ")));
+    let failure = Failure::usage("planning the lines of text", why).on(Subject::field("--text-to"));
+    Err(failure.with_hint("--split NAME takes the samples of one split; --one-split writes those of all"))
 }
 
 fn is_prepared(input: &Path) -> Outcome<bool> {
@@ -246,7 +251,45 @@ impl PlannedRun {
     }
 }
 
-fn no_sample(plan: &ShardPlan, why: &str) -> Failure {
+/// Returns the failure of inputs in which there is no sample, of which `excluded` were left out.
+fn nothing_found(plan: &ShardPlan, excluded: u64) -> Failure {
+    let splits = plan.choice.splits.join(", ");
+    let (why, hint) = match (excluded, plan.choice.splits.is_empty()) {
+        (0, true) => {
+            let inputs = if plan.inputs.len() > 1 { ", in this input and in the others" } else { "" };
+            (
+                format!("no sample was found{inputs}"),
+                "gristmill info PATH says what is there; --as decides how it is read",
+            )
+        }
+        (0, false) => {
+            (format!("no sample was found in {}", display_safe(&splits)), "leave out --split, or name other splits")
+        }
+        (excluded, _) => {
+            let why = format!("no sample was found that is not excluded: split.yaml excludes {}", grouped(excluded));
+            (why, "--keep-excluded writes them, too")
+        }
+    };
+    no_sample(plan, why).with_hint(hint)
+}
+
+/// Returns the failure of choices that leave nothing for shards.
+fn nothing_left(plan: &ShardPlan, left_out: &LeftOut, lines: Option<&PlannedLines>) -> Failure {
+    if lines.is_some_and(|lines| lines.samples > 0) {
+        let failure = no_sample(plan, "no part is media, and nothing is left for shards".to_owned());
+        return failure.with_hint("leave out --media-to and --text-to to write shards");
+    }
+    let reasons = left_out.reasons().into_iter().filter(|(samples, _, _)| *samples > 0);
+    let (whys, flags): (Vec<String>, Vec<&str>) =
+        reasons.map(|(samples, why, flags)| (format!("{} {why}", count(samples, "sample")), flags)).unzip();
+    match whys.is_empty() {
+        true => no_sample(plan, "no sample is left to write".to_owned()),
+        false => no_sample(plan, format!("no sample is left to write: {} left out", whys.join(", ")))
+            .with_hint(format!("change {}", flags.join(" or "))),
+    }
+}
+
+fn no_sample(plan: &ShardPlan, why: String) -> Failure {
     let input = plan.inputs.first().cloned().unwrap_or_default();
     Failure::data("looking for samples", why).on(Subject::path(input)).of_kind(ProblemKind::EmptyResult)
 }

@@ -5,10 +5,11 @@ use super::layout::{OutputLayout, Recorded};
 use super::planned::{PlannedRun, PlannedSet};
 use super::report::ShardReport;
 use super::write::WorkFolders;
+use crate::engine::dataset;
 use crate::engine::index::SpooledShard;
 use crate::engine::mix::author::render_member;
 use crate::engine::plan::file::typed_to_yaml;
-use crate::engine::plan::validate;
+use crate::engine::plan::{inherited, resolve_in, validate};
 use crate::job::exclusive_output::folder_of;
 use crate::job::jsonl;
 use crate::job::prepare::{hand_over, run_prepare};
@@ -21,7 +22,7 @@ use gristmill_core::plan::SplitPattern;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{
     DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, Severity,
-    Shard, ShardFacts, ShardPlan, SplitPlan, Subject,
+    Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -207,16 +208,20 @@ fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outc
 
 /// Fails if the new set could not be prepared, as far as that is known before it is written.
 pub(super) fn check_preparation(plan: &ShardPlan, set: &PlannedSet) -> Outcome<()> {
-    if plan.preparation.no_prepare || plan.append {
+    if plan.preparation.no_prepare {
         return Ok(());
+    }
+    let shards = set.planned.shards.iter();
+    let shard =
+        |shard: &PlannedShard| ShardFacts { name: shard.name.clone(), samples: shard.samples, ..ShardFacts::default() };
+    let shards: Vec<ShardFacts> = shards.map(shard).collect();
+    if plan.append {
+        return check_new_splits(plan, &set.output, shards);
     }
     let names = || NamesBelow { has_shard: true, has_media: false, tables: None };
     let mut facts = DatasetFacts::new(set.output.clone(), folder_kind(&set.output, names));
     facts.opened = true;
-    let shards = set.planned.shards.iter();
-    let shard =
-        |shard: &PlannedShard| ShardFacts { name: shard.name.clone(), samples: shard.samples, ..ShardFacts::default() };
-    facts.shards = shards.map(shard).collect();
+    facts.shards = shards;
     let problems = validate(&prepare_plan(plan, &set.output, &set.splits()), &facts);
     let refusal = problems.into_iter().find(|problem| problem.severity == Severity::Refusal);
     refusal.map_or(Ok(()), |refusal| {
@@ -230,6 +235,30 @@ pub(super) fn check_preparation(plan: &ShardPlan, set: &PlannedSet) -> Outcome<(
             false => failure,
         })
     })
+}
+
+/// With `--append`: fails if a new shard would be in no split, by the answers or by the recorded rule.
+fn check_new_splits(plan: &ShardPlan, output: &Path, new: Vec<ShardFacts>) -> Outcome<()> {
+    let mut facts = dataset::open(output)?.facts;
+    let Some(prepared) = facts.prepared.as_ref().filter(|prepared| !prepared.splits.is_empty()) else { return Ok(()) };
+    let splits: Vec<&str> = prepared.splits.iter().map(|(name, _)| name.as_str()).collect();
+    let hint = format!("--new-to NAME names the split of the new shards; there are {}", splits.join(", "));
+    let first = facts.shards.len();
+    facts.shards.extend(new);
+    let resolved = resolve_in(&inherited(&prepare_plan(plan, output, &[]), facts.prepared.as_ref()), &facts);
+    if let Some(refusal) = resolved.problems.into_iter().find(|problem| problem.severity == Severity::Refusal) {
+        let mut failure = refusal.into_failure();
+        "adding shards to the set".clone_into(&mut failure.what);
+        return Err(failure);
+    }
+    let is_new = |id: &&ShardId| id.0 as usize >= first;
+    let unassigned = resolved.unassigned.iter().filter(is_new).count() as u64;
+    if unassigned == 0 {
+        return Ok(());
+    }
+    let why = format!("the recorded splits have no place for {}", count(unassigned, "new shard"));
+    let failure = Failure::usage("adding shards to the set", why).on(Subject::field("--new-to"));
+    Err(failure.of_kind(ProblemKind::UnassignedShards).with_hint(hint))
 }
 
 /// Prepares a set whose shards are in place. Shards whose spools are missing are read again.

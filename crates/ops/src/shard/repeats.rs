@@ -139,9 +139,8 @@ impl<'a> Repeats<'a> {
                 self.in_one_shard.get_or_insert_with(text);
             }
             if is_listed && self.later <= MAX_LISTED {
-                let place = |number| listing.place_of(number, &plan.inputs);
-                let why = format!("the key is also in {}", place(first));
-                let subject = Subject::shard(place(number)).key(text());
+                let why = format!("the key is also in {}", listing.place_of(first, &plan.inputs));
+                let subject = listing.subject_of(number, &plan.inputs).key(text());
                 problems.report(Problem::problem(ProblemKind::DuplicateKey, subject, why))?;
             }
             Ok(())

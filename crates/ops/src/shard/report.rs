@@ -126,7 +126,7 @@ pub struct ShardReport {
     /// Hash of the inputs as they were listed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub listing: String,
-    /// Of a preview: free space at the output.
+    /// Of a preview: free space at the output, unless it is in a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
     /// Of a preview: estimated time of the copy.
@@ -175,15 +175,9 @@ impl ShardReport {
     }
 
     fn left_out_lines(&self) -> Vec<ReportLine> {
-        let LeftOut { without_parts, without_required, by_keys } = self.left_out;
-        let reasons = [
-            (without_parts, "without a part that is kept"),
-            (without_required, "without a part that --require names"),
-            (by_keys, "by a list of keys"),
-        ];
-        let line =
-            |(number, why): (u64, &str)| ReportLine::plain(format!("Left out: {} {why}.", count(number, "sample")));
-        reasons.into_iter().filter(|(number, _)| *number > 0).map(line).collect()
+        let reasons = self.left_out.reasons().into_iter().filter(|(number, _, _)| *number > 0);
+        let line = |number, why| ReportLine::plain(format!("Left out: {} {why}.", count(number, "sample")));
+        reasons.map(|(number, why, _)| line(number, why)).collect()
     }
 
     fn preview_lines(&self) -> Vec<ReportLine> {
@@ -201,12 +195,12 @@ impl ShardReport {
                 format!("Loaders deal shards to workers: with more workers than {few}, some have nothing to do.");
             lines.push(ReportLine::plain(line));
         }
-        if let (Some(free), Some(seconds)) = (self.free_bytes, self.seconds) {
+        if let Some(seconds) = self.seconds {
             let time = gristmill_core::text::duration(Duration::from_secs_f64(seconds));
-            lines.push(ReportLine::plain(format!(
-                "{} are free at the output; the copy takes about {time}.",
-                bytes(free)
-            )));
+            lines.push(ReportLine::plain(match self.free_bytes {
+                Some(free) => format!("{} are free at the output; the copy takes about {time}.", bytes(free)),
+                None => format!("The copy takes about {time}."),
+            }));
         }
         lines
     }

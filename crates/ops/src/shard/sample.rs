@@ -8,6 +8,7 @@ use gristmill_media::kind::type_by_extension;
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 
 /// Number of a file that many parts are in; see [`SampleSink::add_file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,8 +99,14 @@ pub trait SampleSink {
         let _ = original;
         self.add_file(path, stamp)
     }
+    /// Names the line of a file that the next sample is from, counted from 1.
+    fn set_line(&mut self, file: &Arc<str>, line: u64) {
+        let _ = (file, line);
+    }
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
+    /// Counts samples that the input excludes.
+    fn count_excluded(&mut self, samples: u64);
 }
 
 /// What a source needs besides the plan.

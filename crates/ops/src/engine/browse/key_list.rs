@@ -66,7 +66,8 @@ fn write_into(
                     return false;
                 }
                 let key = if has_files { first_stem(sample.key) } else { sample.key };
-                if !shard.is_empty() && !(has_files && &**shard == TOP_FOLDER) {
+                let is_top = shard.is_empty() || has_files && &**shard == TOP_FOLDER;
+                if !is_top {
                     lines.extend_from_slice(shard.as_bytes());
                     lines.push(b'/');
                 }

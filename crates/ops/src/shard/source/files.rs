@@ -5,11 +5,14 @@ use super::refuse_split;
 use crate::shard::list::SPLIT_FOLDERS;
 use crate::shard::record::{RecordSorter, SpoolContext};
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext};
+use gristmill_core::text::count;
 use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::layout::NV_META;
 use gristmill_data::source::tar::is_reserved;
 use gristmill_storage::files::is_symlink;
 use gristmill_storage::folder::OpenFolder;
-use gristmill_storage::walk::{walk, WalkEntry, WalkError};
+use gristmill_storage::walk::{walk_shown, WalkEntry, WalkError};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -28,13 +31,20 @@ const END: u8 = 0;
 pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let sorter = RecordSorter::new(SpoolContext::of_source(context), "files");
     let mut found = ListedFile { root, context, sorter, folder: OpenFolder::default(), folders: Folders::default() };
-    for entry in walk(root, usize::MAX) {
+    let hidden = Cell::new(0);
+    // What a preparation has left is no data.
+    let count_hidden = |entry: &WalkEntry| hidden.set(hidden.get() + u64::from(entry.file_name() != NV_META));
+    for entry in walk_shown(root, usize::MAX, count_hidden) {
         context.handles.cancel.check()?;
         match entry {
             Ok(entry) if entry.kind().is_dir() => {}
             Ok(entry) => found.add(&entry)?,
             Err(error) => found.report_error(&error)?,
         }
+    }
+    if hidden.get() > 0 {
+        let why = format!("hidden, and left out: {} with a dot before the name", count(hidden.get(), "entry"));
+        found.note(ProblemKind::UnnamedEntry, root, &why)?;
     }
     let has_splits = found.folders.are_splits(context)?;
     if !has_splits {

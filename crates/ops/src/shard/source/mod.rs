@@ -5,11 +5,12 @@ mod keys;
 mod prepared;
 mod rows;
 mod tars;
+pub(super) use rows::EXTENSION;
 #[cfg(test)]
 mod tests;
 
 use super::sample::{SampleSink, SourceContext};
-use gristmill_core::shard_plan::{InputKind, KeyRule};
+use gristmill_core::shard_plan::{InputKind, KeyRule, Missing};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::discover::{is_like_shard, shard_range};
@@ -33,8 +34,19 @@ pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)>
     keys::divide(name.as_bytes(), rule).map(|(key, part)| (text(&key), text(part)))
 }
 
+/// Returns what each input is read as.
+///
+/// # Errors
+/// An input cannot be read, or an answer is about what no input has.
+pub(super) fn kinds_of(plan: &ShardPlan, problems: &dyn ProblemSink) -> Outcome<Vec<InputKind>> {
+    let kinds = plan.inputs.iter().map(|input| kind_of(input, plan.read_as, problems));
+    let kinds = kinds.collect::<Outcome<Vec<InputKind>>>()?;
+    refuse_unused(plan, &kinds)?;
+    Ok(kinds)
+}
+
 /// Returns what an input is read as.
-pub(super) fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
+fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
     let info = match metadata(input) {
         Ok(info) => info,
         Err(error) => {
@@ -99,6 +111,32 @@ fn refuse_split(input: &Path, plan: &ShardPlan) -> Outcome<()> {
     }
     let failure = Failure::usage(WHAT, "it has no splits for --split").on(Subject::path(input));
     Err(failure.with_hint("leave out --split; --keep-keys chooses samples by their keys"))
+}
+
+/// Refuses answers that no input takes.
+fn refuse_unused(plan: &ShardPlan, kinds: &[InputKind]) -> Outcome<()> {
+    let rows = &plan.rows;
+    let of_rows = [
+        ("--media", !rows.media.is_empty()),
+        ("--media-root", rows.media_root.is_some()),
+        ("--text", !rows.text.is_empty()),
+        ("--no-json", rows.no_json),
+        ("--split-column", rows.split.is_some()),
+        ("--missing", rows.missing != Missing::Skip),
+    ];
+    let (has_rows, has_files) = (kinds.contains(&InputKind::Rows), kinds.contains(&InputKind::Files));
+    let of_rows = of_rows.into_iter().find(|(_, is_given)| *is_given && !has_rows).map(|(flag, _)| flag);
+    let of_names = (plan.key_rule != KeyRule::FirstDot && !has_rows && !has_files).then_some("--key-rule");
+    let Some(flag) = of_rows.or(of_names) else { return Ok(()) };
+    let why = match of_rows {
+        Some(_) => "it is about rows, and no input is read as rows",
+        None => "it is about names of loose files, and all inputs are shards",
+    };
+    let hint = match has_files {
+        true => "--as rows reads the rows of JSONL, JSON, CSV, TSV, Parquet or Arrow files in a folder",
+        false => "leave it out",
+    };
+    Err(Failure::usage(WHAT, why).on(Subject::field(flag)).with_hint(hint))
 }
 
 /// Lists the samples of an input.

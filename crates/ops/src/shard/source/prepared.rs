@@ -13,6 +13,8 @@ pub(super) struct PreparedInput {
     splits: HashMap<String, Vec<String>>,
     /// `SHARD` and `SHARD/KEY`.
     excludes: HashSet<String>,
+    /// Samples of each excluded shard.
+    excluded_samples: HashMap<String, u64>,
     /// Whether more than one of the chosen splits has samples.
     is_divided: bool,
     is_prepared: bool,
@@ -46,6 +48,7 @@ impl PreparedInput {
         }
         let counts: HashMap<&str, u64> =
             info.shard_counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        let excluded_samples = info.shard_counts.iter().filter(|(name, _)| excludes.contains(name)).cloned().collect();
         let is_chosen = |name: &String| choice.splits.is_empty() || choice.splits.contains(name);
         let has_samples = |shard: &String| counts.get(shard.as_str()) > Some(&0) && !excludes.contains(shard);
         let divided = lists.iter().filter(|(name, shards)| is_chosen(name) && shards.iter().any(has_samples)).count();
@@ -63,7 +66,7 @@ impl PreparedInput {
                 }
             }
         }
-        Ok(Self { splits, excludes, is_divided: divided > 1, is_prepared: true })
+        Ok(Self { splits, excludes, excluded_samples, is_divided: divided > 1, is_prepared: true })
     }
 
     /// Returns the split of a shard: `None` if the shard is left out, `Some(None)` if there is only one.
@@ -90,6 +93,14 @@ impl PreparedInput {
                 Err(failure.with_hint("--split NAMES takes some splits; --one-split writes everything into one"))
             }
         }
+    }
+
+    /// Returns the number of samples of a shard that is excluded as a whole, if its split is written.
+    pub(super) fn excluded_samples(&self, shard: &str, plan: &ShardPlan) -> u64 {
+        let chosen = &plan.choice.splits;
+        let is_chosen = || self.splits.get(shard).is_some_and(|splits| splits.iter().any(|name| chosen.contains(name)));
+        let samples = self.excluded_samples.get(shard).filter(|_| chosen.is_empty() || is_chosen());
+        samples.copied().unwrap_or_default()
     }
 
     /// Whether a sample is excluded.

@@ -49,8 +49,9 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     };
     let mut units = Vec::with_capacity(shards.len());
     for shard in shards {
-        if let Some(split) = prepared.split_of(&shard.name, context.plan)? {
-            units.push((units.len(), shard, split));
+        match prepared.split_of(&shard.name, context.plan)? {
+            Some(split) => units.push((units.len(), shard, split)),
+            None => sink.count_excluded(prepared.excluded_samples(&shard.name, context.plan)),
         }
     }
     // Compressed shards are unpacked first.
@@ -169,6 +170,7 @@ fn pass_on(
         sample.split = split.cloned();
         sink.add_sample(sample)?;
     }
+    sink.count_excluded(excluded);
     if excluded > 0 {
         let why = format!("{} excluded by split.yaml, left out", count_verb(excluded, "sample", "is", "are"));
         context.handles.problems.report(Problem::note(

@@ -29,6 +29,7 @@ impl SampleSink for Kept {
         self.samples.push(sample);
         Ok(())
     }
+    fn count_excluded(&mut self, _: u64) {}
 }
 
 impl Kept {

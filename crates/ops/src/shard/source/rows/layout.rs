@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use memchr::memmem::find;
 
 /// Replaced by the extension of a file in names of parts.
-const EXTENSION: &str = "{ext}";
+pub(in crate::shard) const EXTENSION: &str = "{ext}";
 /// Name of the part of a text column without a name.
 const TEXT_PART: &str = "txt";
 /// Name of the part of the row itself.

@@ -16,11 +16,13 @@ use gristmill_data::source::documents::{
     list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text, TextFile,
 };
 use gristmill_storage::files::is_dir;
+pub(in crate::shard) use layout::EXTENSION;
 use layout::{PartLayout, JSON_PART};
 use media::MediaRoot;
 use sample::{Draft, DraftPart, LeftOut, SampleMaker};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use value::RowReader;
 
 const WHAT: &str = "reading the rows";
@@ -70,6 +72,8 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
 /// Reads the rows of one file.
 struct Rows<'a> {
     file: &'a TextFile,
+    /// Its path, for messages.
+    name: Arc<str>,
     context: &'a SourceContext<'a>,
     sink: &'a mut dyn SampleSink,
     maker: SampleMaker<'a>,
@@ -106,7 +110,21 @@ impl<'a> Rows<'a> {
         let key = context.plan.key.iter().filter(|key| *key != sample::NUMBER);
         let unseen = columns.chain(key.cloned()).chain(rows.split.clone()).collect();
         let (reader, waiting) = (RowReader::default(), Vec::new());
-        Ok(Self { file, context, sink, maker, media, reader, source: None, number, unseen, waiting, held_bytes: 0 })
+        let name = Arc::from(file.path.to_string_lossy());
+        Ok(Self {
+            file,
+            name,
+            context,
+            sink,
+            maker,
+            media,
+            reader,
+            source: None,
+            number,
+            unseen,
+            waiting,
+            held_bytes: 0,
+        })
     }
 
     fn read(&mut self) -> Outcome<()> {
@@ -252,6 +270,9 @@ impl<'a> Rows<'a> {
             let chosen = &self.context.plan.choice.splits;
             let is_of_other = |split: &String| !chosen.is_empty() && !chosen.contains(split);
             if !is_left_out && !split.as_ref().is_some_and(is_of_other) {
+                if let Some(line) = subject.line {
+                    self.sink.set_line(&self.name, line);
+                }
                 self.sink.add_sample(Sample { key, split, shard: String::new(), parts })?;
             }
         }
@@ -261,7 +282,10 @@ impl<'a> Rows<'a> {
     fn left_out(&self, left_out: &LeftOut, subject: Subject) -> Outcome<()> {
         let (kind, why, hint) = match left_out {
             LeftOut::Bad(bad) => (ProblemKind::BadLine, bad.0.to_owned(), "correct the row, or remove it"),
-            LeftOut::Name(why) => (ProblemKind::BadName, why.clone(), "choose other keys with --key"),
+            LeftOut::Key(why) => (ProblemKind::BadName, why.clone(), "choose other keys with --key"),
+            LeftOut::Split(why) => {
+                (ProblemKind::BadName, why.clone(), "correct the split, or choose another --split-column")
+            }
             LeftOut::Outside { path, why } => {
                 let hint = match path.contains("://") {
                     true => "get the files first, for example by gristmill cp, and name their folder by --media-root",

@@ -53,8 +53,10 @@ pub(super) enum LeftOut {
     Bad(BadRow),
     /// It leads out of the folder of media.
     Outside { path: String, why: &'static str },
-    /// Its key or its split cannot be used.
-    Name(String),
+    /// Its key cannot be used.
+    Key(String),
+    /// Its split cannot be used.
+    Split(String),
 }
 
 impl From<BadRow> for LeftOut {
@@ -130,13 +132,12 @@ impl SampleMaker<'_> {
         if self.layout.has_json {
             parts.add(Some(DraftPart::Ready(json)), JSON_PART)?;
         }
-        let name = |why: String| Ok(Err(LeftOut::Name(why)));
         let key = match self.key(row, number, only_path.as_deref()) {
             Ok(key) => key,
             Err(left_out) => return Ok(Err(left_out)),
         };
         if let Some(why) = refusal(&key) {
-            return name(why.to_owned());
+            return Ok(Err(LeftOut::Key(why.to_owned())));
         }
         match self.split(row) {
             Ok(split) => Ok(Ok(Draft { key, split, parts: parts.list })),
@@ -211,7 +212,7 @@ impl SampleMaker<'_> {
             Some(column) => match self.value(row, column)? {
                 Value::Text(text) => Ok(key_of_text(text.as_bytes())),
                 Value::Json(raw) if raw.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => Ok(raw.to_vec()),
-                _ => Err(LeftOut::Name(format!("its column '{column}' has no text and no integer as the key"))),
+                _ => Err(LeftOut::Key(format!("its column '{column}' has no text and no integer as the key"))),
             },
             None => Ok(path.map_or_else(by_number, |path| key_of_path(path, self.plan.key_rule))),
         }
@@ -222,10 +223,10 @@ impl SampleMaker<'_> {
         let split = match self.value(row, column)? {
             Value::Text(text) => text,
             Value::Null => String::new(),
-            Value::Json(_) => return Err(LeftOut::Name(format!("its column '{column}' has no text as the split"))),
+            Value::Json(_) => return Err(LeftOut::Split(format!("its column '{column}' has no text as the split"))),
         };
         match split_refusal(&split) {
-            Some(why) => Err(LeftOut::Name(why.to_owned())),
+            Some(why) => Err(LeftOut::Split(why.to_owned())),
             None => Ok(Some(split)),
         }
     }

@@ -1,0 +1,146 @@
+//! Answers that would be ignored, losses that would be hidden, and the reasons of empty results.
+
+use super::{entries, files_below};
+use crate::cli_support::Sandbox;
+use std::os::unix::ffi::OsStrExt as _;
+
+#[test]
+fn answers_about_rows_and_names_are_refused_where_nothing_takes_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("folder/a.jsonl", "{\"img\": \"a.png\"}\n");
+    sandbox.tar("tars/0.tar", ["a"]);
+    for flags in ["--media img", "--text img", "--media-root folder", "--no-json", "--split-column s", "--missing keep"]
+    {
+        let flag = flags.split(' ').next().unwrap();
+        sandbox.say(&format!("shard folder --output out {flags}")).ends(2).complains(flag).complains("--as rows");
+    }
+    sandbox.say("shard tars --output out --media img").ends(2).complains("no input is read as rows");
+    sandbox.say("shard tars --output out --key-rule last-dot").ends(2).complains("all inputs are shards");
+    assert!(!sandbox.has("out"));
+    sandbox.write("folder/a.png", "p");
+    sandbox.say("shard folder/a.jsonl tars --output out --media img --key number").ends(0);
+}
+
+#[test]
+fn parts_with_unknown_braces_and_negative_numbers_are_mistakes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.jsonl", "{\"img\": \"a.png\"}\n");
+    for flags in ["--media img:{foo}", "--media img:x{ext}}", "--text img:{ext}"] {
+        sandbox.say(&format!("shard rows.jsonl --output out {flags}")).ends(2).complains("braces");
+    }
+    for flags in ["--start -1", "--mtime -5"] {
+        let ran = sandbox.say(&format!("shard rows.jsonl --output out {flags}")).ends(2);
+        assert!(!ran.err.contains("'-- -"), "{}", ran.err);
+    }
+    sandbox.say("shard rows.jsonl --output out --keep-keys none").ends(3).complains("a KEY or SHARD/KEY a line");
+    sandbox.write("splits.jsonl", "{\"s\": \"a/b\"}\n{\"s\": \"x\"}\n");
+    sandbox.say("shard splits.jsonl --split-column s --output out").ends(1).complains("--split-column");
+}
+
+#[test]
+fn a_repeated_run_reports_again_what_a_name_that_is_not_utf8_has_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "1");
+    std::fs::write(sandbox.path("in").join(std::ffi::OsStr::from_bytes(b"b\xff.txt")), "2").unwrap();
+    sandbox.say("shard in --output out").ends(1).complains("not UTF-8");
+    sandbox.say("shard in --output out").ends(1).says("Nothing to do").complains("not UTF-8");
+}
+
+#[test]
+fn lines_of_text_are_of_one_split() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/train/0.tar", ["a"]);
+    sandbox.tar("in/val/0.tar", ["b"]);
+    sandbox.say("shard in --output set").ends(0);
+    let line = "shard set --media-to media --text-to text.jsonl";
+    sandbox.say(line).ends(2).complains("the samples are in train, val").complains("--one-split");
+    assert!(!sandbox.has("text.jsonl") && !sandbox.has("media"));
+    let reason = "nothing is left for shards";
+    sandbox.say(&format!("{line} --split val")).ends(1).complains(reason);
+    sandbox.say(&format!("{line} --one-split")).ends(1).complains(reason);
+}
+
+#[test]
+fn new_shards_without_a_split_are_refused_before_they_are_written() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/train/0.tar", ["a"]);
+    sandbox.tar("in/val/0.tar", ["b"]);
+    sandbox.tar("more/0.tar", ["c"]);
+    sandbox.say("shard in --output set").ends(0);
+    let before = files_below(&sandbox.path("set"));
+    for dry in ["", " --dry-run"] {
+        let ran = sandbox.say(&format!("shard more --output set --append{dry}")).ends(2);
+        ran.complains("no place for 1 new shard").complains("--new-to NAME").complains("train, val");
+    }
+    assert_eq!(files_below(&sandbox.path("set")), before);
+    sandbox.say("shard more --output set --append --new-to none").ends(2).complains("no split 'none'");
+    assert_eq!(files_below(&sandbox.path("set")), before);
+    sandbox.say("shard more --output set --append --new-to val").ends(0);
+    // A ratio has a place for each shard.
+    sandbox.say("shard in/train --output one").ends(0);
+    sandbox.say("shard more --output one --append").ends(0);
+}
+
+#[test]
+fn lists_that_are_cut_short_are_no_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.write("list.json", "[{\"k\": \"a\"}, {\"k\": \"b\"},\n {\"k\": \"c");
+    let ran = sandbox.say("shard list.json --key k --output out").ends(1).complains("the list breaks off at byte 34");
+    assert!(!ran.err.contains("row is left out"), "{}", ran.err);
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.json", "b.json"]);
+    let images = "{\"images\": [{\"id\": 1, \"file_name\": \"a.png\"}, ";
+    for (name, text) in [("in-images", images.to_owned()), ("later", format!("{images}{{}}], \"annotations\": [{{"))] {
+        sandbox.write(&format!("{name}.json"), &text);
+        let ran = sandbox.say(&format!("shard {name}.json --output none")).ends(1);
+        ran.complains(&format!("break off at byte {}", text.len()));
+    }
+    // Lines of arrays are no list.
+    sandbox.write("lines.json", "{\"k\": \"a\", \"images\": []}\n{\"k\": \"b\"}\n");
+    sandbox.say("shard lines.json --key k --output lines").ends(0).says("2 samples");
+}
+
+#[test]
+fn what_is_excluded_or_hidden_is_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/0.tar", ["a", "b", "c"]);
+    sandbox.tar("in/1.tar", ["d", "e"]);
+    sandbox.say("prepare in --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    sandbox.say("splits exclude in 1.tar").ends(0);
+    sandbox.say("splits exclude in 0.tar/b").ends(0);
+    let line = "Left out: 3 samples that split.yaml excludes.";
+    sandbox.say("shard in --output out --dry-run").ends(0).says(line);
+    let report = sandbox.say("shard in --output out --json").ends(0).json("ok");
+    assert_eq!(report["left_out"]["excluded"], 3);
+    sandbox.say("splits exclude in 0.tar").ends(0);
+    let all = sandbox.say("shard in --output none").ends(1);
+    all.complains("split.yaml excludes 5").complains("--keep-excluded");
+    sandbox.write("files/a.txt", "1");
+    sandbox.write("files/.b.txt", "1");
+    sandbox.write("files/.c/d.txt", "1");
+    sandbox.say("shard files --output files-out -v").ends(0).complains("2 entries with a dot before the name");
+}
+
+#[test]
+fn an_empty_result_has_its_reasons() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/0.tar", ["a", "b"]);
+    sandbox.write("empty/x", "");
+    sandbox.write("keys", "a\n");
+    for (line, reason, hint) in [
+        ("shard empty --output out", "no sample was found", "gristmill info"),
+        ("shard in --output out --require png", "2 samples without a part that --require names", "change --require"),
+        ("shard in --output out --keep-parts png", "2 samples without a part that is kept", "--keep-parts"),
+        ("shard in --output out --keep-keys keys --drop-keys keys", "2 samples by a list of keys", "--drop-keys"),
+    ] {
+        sandbox.say(line).ends(1).complains(reason).complains(hint);
+    }
+    assert!(!sandbox.has("out"));
+}
+
+#[test]
+fn both_lines_of_a_repeated_key_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.jsonl", "{\"k\": \"a\"}\n\n{\"k\": \"b\"}\n[]\n{\"k\": \"a\"}\n");
+    let ran = sandbox.say("shard rows.jsonl --key k --output out").ends(1);
+    ran.complains("the key is also in line 1 of").complains("line 5");
+}
