@@ -171,7 +171,10 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
         context.printer.line(line);
     }
     let unreadable = groups.groups.iter().filter(|group| group.is_unreadable());
-    Ok(CommandSuccess::with_findings(fields(&listing), unreadable.map(|_| (Severity::Problem, ProblemKind::Unreadable))))
+    Ok(CommandSuccess::with_findings(
+        fields(&listing),
+        unreadable.map(|_| (Severity::Problem, ProblemKind::Unreadable)),
+    ))
 }
 
 /// Waits until a running scan has progressed far enough, or is complete.

@@ -2,7 +2,7 @@
 
 use super::columns::{image_columns, read_columns, Mark, RowColumn};
 use super::samples::{look_part, shown_samples, SampleLooks, SampleTexts};
-use crate::tui::form::guide::{draw_printed, Contexts, PreviewGuide};
+use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
@@ -204,8 +204,13 @@ impl Guide for ShardGuide {
         list == "columns"
     }
 
-    fn contexts(&self, _: &Form) -> Contexts {
-        Contexts { step: Context::Shard, text: Context::ShardText, rail: Context::ShardRail, ..Contexts::default() }
+    fn contexts(&self, _: &Form) -> KeyContexts {
+        KeyContexts {
+            step: Context::Shard,
+            text: Context::ShardText,
+            rail: Context::ShardRail,
+            ..KeyContexts::default()
+        }
     }
 
     fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {

@@ -142,8 +142,11 @@ impl BrowseScreen {
             KeySelection::Spans(spans.iter().map(span).collect())
         } else {
             let has_files = kind.holds_loose_files();
-            let of_files =
-                self.active_filter.as_ref().filter(|_| has_files).and_then(|active_filter| of_files_alone(&active_filter.filter));
+            let of_files = self
+                .active_filter
+                .as_ref()
+                .filter(|_| has_files)
+                .and_then(|active_filter| of_files_alone(&active_filter.filter));
             if let Some(words) = of_files {
                 let why = format!("'{words}' holds for single files here, and what is written are samples of several");
                 return inform(format!("{why}: leave it out of the filter, or mark the files to be written"));

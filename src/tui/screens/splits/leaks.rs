@@ -170,7 +170,8 @@ impl LeakScreen {
     }
 
     fn exclude(&mut self) -> Vec<Effect> {
-        let repair = self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
+        let repair =
+            self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
         match repair.cloned() {
             Some(repair) => self.repair(&repair),
             None => self.choose(),
