@@ -4,11 +4,12 @@ use super::context::Context;
 use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
+use super::task::print_findings;
 use crate::tui::screens::browse::{locate, BrowseStart};
 use crate::tui::FirstScreen;
 use clap::Args;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Cancel, Failure, Outcome, ProblemKind, Severity, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
@@ -49,6 +50,10 @@ pub struct BrowseArgs {
 /// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
     if let Some(store) = bucket_list(&args.path).filter(|_| is_bucket_list(&args.path)) {
+        if args.sample.is_some() || args.number.is_some() {
+            let failure = Failure::usage("browsing", "it is a list of buckets, which have no samples");
+            return Err(failure.on(Subject::path(&args.path)).with_hint("name a data set in one of them").into());
+        }
         return match context.may_ask() && !context.prefers_prompts() {
             true => super::screen::screen(FirstScreen::Home(Some(store)), context),
             false => print_buckets(&store, context),
@@ -170,11 +175,14 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
     for line in lines(&listing) {
         context.printer.line(line);
     }
+    let problems: Vec<Problem> = catalog.problems().others().iter().map(|problem| Problem::clone(problem)).collect();
+    print_findings(&problems, &[], context);
     let unreadable = groups.groups.iter().filter(|group| group.is_unreadable());
-    Ok(CommandSuccess::with_findings(
-        fields(&listing),
-        unreadable.map(|_| (Severity::Problem, ProblemKind::Unreadable)),
-    ))
+    let defects = listing.listed.iter().filter(|row| row.defect.is_some()).map(|_| ());
+    let unreadable = unreadable.map(|_| ()).chain(defects).map(|()| (Severity::Problem, ProblemKind::Unreadable));
+    let mut done = CommandSuccess::with_findings(fields(&listing), unreadable);
+    done.add_problems(&problems);
+    Ok(done)
 }
 
 /// Waits until a running scan has progressed far enough, or is complete.

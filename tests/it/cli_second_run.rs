@@ -302,6 +302,9 @@ fn what_a_person_excluded_before_a_run_would_have_stays() {
         let excluded = if by_plan { "s_10.tar/001" } else { "s_10.tar/last" };
         let splits = || sandbox.text("data/.nv-meta/split.yaml");
         assert!(splits().ends_with(&format!("exclude:\n- {excluded}\n")), "{}", splits());
+        // Another update reads neither of the shards again.
+        sandbox.tar("data/s_11.tar", ["another"]);
+        sandbox.say("prepare data --yes --update");
         // The first one is gone, so no run needs the exclude.
         sandbox.tar("data/s_00.tar", ["other"]);
         sandbox.say("prepare data --yes --update").ends(0).says("1 exclude item kept");

@@ -87,7 +87,7 @@ impl Failure {
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
         let path = path.as_ref();
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
-            if inner.is_about_setting(path) {
+            if inner.is_about_setting(path) || inner.is_cancelled() {
                 return inner.clone();
             }
             return Self { what: what.into(), ..inner.clone() }.on(Subject::path(path));

@@ -79,7 +79,12 @@ fn no_device(error: rustix::io::Errno) -> Failure {
 
 /// Returns the failure of a device that this user may not open: without it, no way of mounting is left.
 fn refused_device() -> Option<Failure> {
-    open_device().err().filter(|error| matches!(*error, rustix::io::Errno::ACCESS | rustix::io::Errno::PERM))?;
+    match open_device().err()? {
+        rustix::io::Errno::ACCESS => {}
+        // What a container refuses does not depend on the mode.
+        error @ rustix::io::Errno::PERM => return Some(no_device(error)),
+        _ => return None,
+    }
     let mode = rustix::fs::stat(DEVICE).ok()?.st_mode & 0o7777;
     let why = format!("{DEVICE} has mode {mode:04o}, so that this user may not open it");
     let hint = format!("chmod 666 {DEVICE}, as root, which is its usual mode");

@@ -16,13 +16,13 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Number of attempts on a lock that is changing hands, and the interval between them.
 const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// Number of intervals until all who created a lock at once, in a store without conditions, have done so: 2 s.
-const SETTLE_INTERVALS: u32 = if cfg!(test) { 0 } else { 80 };
+/// Time until all who created a lock at once, in a store without conditions, have done so.
+const SETTLE: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.
@@ -125,15 +125,14 @@ impl DatasetLock {
     /// Returns the lock that the store of an output has, whoever holds it.
     pub fn stored(own: &RunFolder) -> Outcome<Option<StoredLock>> {
         let path = own.shown().join(OBJECT);
-        let Some(found) = RemoteUrl::parse(&path).map(|_| read_holder(&path)).transpose()?.flatten() else {
-            return Ok(None);
-        };
+        let found = RemoteUrl::parse(&path).map(|_| read_object(&path)).transpose()?.flatten();
+        let Some(found) = found.filter(|found| !found.is_released) else { return Ok(None) };
         let is_dead = |by: &Holder| by.process.life(&ProcessIdentity::current()) == ProcessState::Dead;
-        let hint = match found.as_ref().is_some_and(is_dead) {
+        let hint = match found.holder.as_ref().is_some_and(is_dead) {
             true => "its holder has ended: the next run on this machine takes it over",
             false => WAIT_HINT,
         };
-        Ok(Some(StoredLock { path, holder: held_by(found.as_ref()), hint }))
+        Ok(Some(StoredLock { path, holder: held_by(found.holder.as_ref()), hint }))
     }
 
     fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
@@ -211,7 +210,9 @@ impl ObjectLock {
         let (mut other, mut condition) = (None, Condition::IfAbsent);
         for _ in 0..LOOKS {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
-                if !store.obeys_absence(url, &bytes).map_err(failed)? {
+                // Dropped on any way out, it leaves the lock of another process alone.
+                let lock = Self { path: path.clone(), token: holder.token.clone() };
+                if !store.obeys(url, &bytes, condition).map_err(failed)? {
                     other = Self::settle(&path, holder)?;
                     if other.is_some() {
                         break;
@@ -220,7 +221,7 @@ impl ObjectLock {
                 // The holder before may have written anything.
                 #[cfg(feature = "remote")]
                 crate::remote::version::forget_all();
-                return Ok(Self { path, token: holder.token.clone() });
+                return Ok(lock);
             }
             condition = Condition::IfAbsent;
             let Some(found) = read_object(&path)? else { continue };
@@ -235,16 +236,15 @@ impl ObjectLock {
         }
         Err(held_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
     }
-}
 
-impl ObjectLock {
     /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
     fn settle(path: &Path, mine: &Holder) -> Outcome<Option<Holder>> {
         let message = "this store ignores conditions, so two runs at once may overwrite what the other writes";
         let note = Problem::note(ProblemKind::Other, Subject::path(path), message);
         notices::add(note.with_hint("do not run two writers of the same data at once"));
         let cancel = Cancel::of_thread();
-        for _ in 0..SETTLE_INTERVALS {
+        let until = Instant::now() + SETTLE;
+        while Instant::now() < until {
             cancel.check()?;
             std::thread::sleep(POLL_INTERVAL);
         }

@@ -199,7 +199,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn obeys_absence(&self, _: &RemoteUrl<'_>, _: &[u8]) -> io::Result<bool> {
+    fn obeys(&self, _: &RemoteUrl<'_>, _: &[u8], _: Condition) -> io::Result<bool> {
         Ok(!UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.bucket))
     }
 

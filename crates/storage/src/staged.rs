@@ -59,7 +59,7 @@ pub fn discard(record: &Path) {
     let target = Path::new(&found.address);
     if let Some((url, store)) = RemoteUrl::parse(target).and_then(|url| Some((url, store_of(&url).ok()?))) {
         // What cannot be removed now is ended by the next run that writes the object.
-        let _ = store.end_upload(&url, &found.object.upload);
+        let _ = store.discard_staged(&url, &found.object.upload);
     }
 }
 

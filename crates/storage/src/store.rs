@@ -127,9 +127,10 @@ pub trait Store: Send + Sync {
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
-    /// Whether the store refuses to put an object if there is one. `content` is that of the object at the address, which may be put again.
-    fn obeys_absence(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<bool> {
-        let _ = (url, content);
+    /// Whether the store refuses to put an object under a condition of this kind that does not hold. `content` is that of the object at the address,
+    /// which may be put again.
+    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+        let _ = (url, content, condition);
         Ok(true)
     }
 
@@ -215,6 +216,11 @@ pub trait Store: Send + Sync {
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         let _ = (url, id);
         Ok(())
+    }
+
+    /// Gives up an object that was sent, and is not going to be completed. Nothing becomes visible meanwhile.
+    fn discard_staged(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        self.end_upload(url, id)
     }
 
     /// Whether an address is that of a whole bucket.

@@ -144,6 +144,6 @@ fn an_unreachable_proxy_is_named_by_its_variable_without_its_password() {
     let address = format!("http://user:{SECRET}@127.0.0.1:9");
     let variables = [("SSL_CERT_FILE", certificate.as_str()), ("HTTPS_PROXY", &address)];
     let ran = test.pack_with(&server, &variables, "out").ends(3);
-    assert!(ran.err.contains("(HTTPS_PROXY is set)"), "{}", ran.err);
+    assert!(ran.err.contains("the proxy 127.0.0.1:9 of HTTPS_PROXY refuses"), "{}", ran.err);
     assert!(server.requests().is_empty() && !test.sandbox.has("out"));
 }

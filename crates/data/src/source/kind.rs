@@ -29,7 +29,11 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         Ok(facts) => facts,
         // A server may refuse what does not exist in its own way.
         Err(error) => {
-            if shard_range(path)?.is_some() {
+            let range = match shard_range(path) {
+                Err(failure) if error.kind() == ErrorKind::NotFound => return Err(failure),
+                range => range.ok().flatten(),
+            };
+            if range.is_some() {
                 return Ok(DatasetKind::SingleShard);
             }
             // The path of several files may be their common beginning.

@@ -239,6 +239,9 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
     }
     check_before_publishing(context, layout, lock, &inputs)?;
+    for list in plan.choice.keep_keys.iter().chain(&plan.choice.drop_keys) {
+        keep_for_run(fs, list, own.path())?;
+    }
     context.phase(Phase::Publish, "making the shards visible");
     report.take_findings(context);
     publish::publish(context, layout, &run, &report)?;
@@ -247,9 +250,6 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         publish::prepare(context, layout, set, spools)?;
     }
     publish::complete(context, layout)?;
-    for list in plan.choice.keep_keys.iter().chain(&plan.choice.drop_keys) {
-        keep_for_run(fs, list, own.path())?;
-    }
     report.take_findings(context);
     context.log(format!("wrote {}, {}", count(report.shards, "shard"), count(report.samples, "sample")));
     Ok(report)

@@ -102,6 +102,8 @@ fn the_lock_in_a_store_is_found_with_its_holder() {
     assert!(DatasetLock::stored(&own).unwrap().unwrap().hint.contains("takes it over"));
     drop(acquire(&own).unwrap());
     assert_eq!(DatasetLock::stored(&own).unwrap(), None);
+    write_file(&RealFs, &stored.path, RELEASED, 0o644).unwrap();
+    assert_eq!(DatasetLock::stored(&own).unwrap(), None, "it is released");
     write_file(&RealFs, &stored.path, b"{", 0o644).unwrap();
     assert_eq!(DatasetLock::stored(&own).unwrap().unwrap().holder, "another process");
 }

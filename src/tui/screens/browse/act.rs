@@ -13,7 +13,7 @@ use crate::tui::widgets::{Gesture, Level, PreviewState, Toast};
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, DedupPlan};
 use gristmill_data::preview::{Drawable, PartPreview};
-use gristmill_ops::engine::browse::{KeyQuery, SampleAt, TokenView};
+use gristmill_ops::engine::browse::{KeyQuery, SampleAt, TokenView, TOP_FOLDER};
 use gristmill_storage::files;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
@@ -387,6 +387,7 @@ impl BrowseScreen {
     fn copy_path(&self) -> Vec<Effect> {
         let (Some(catalog), Some(group)) = (self.catalog(), self.state.group()) else { return Vec::new() };
         let path = match !catalog.kind().is_document_file() {
+            true if &*group.name == TOP_FOLDER => catalog.root().to_owned(),
             true => catalog.root().join(&*group.name),
             false => catalog.root().to_owned(),
         };

@@ -13,6 +13,8 @@ pub(super) struct Elements {
     is_escaped: bool,
     /// Whether there is an element, or a part of one.
     has_content: bool,
+    /// The last byte that is no white space.
+    last: u8,
     /// Whether there is text after the array.
     has_rest: bool,
     /// Bytes of the text so far.
@@ -49,7 +51,8 @@ impl LineForm for Elements {
 
     fn has_open_line(&self) -> bool {
         // What a cut leaves of an element is none.
-        self.has_content && (self.state == State::After || self.depth == 0 && !self.is_in_string)
+        let is_whole = self.depth == 0 && !self.is_in_string && matches!(self.last, b'}' | b']' | b'"');
+        self.has_content && (self.state == State::After || is_whole)
     }
 
     fn damage(&self, _: u64) -> Option<(String, &'static str)> {
@@ -70,6 +73,9 @@ impl LineForm for Elements {
 impl Elements {
     fn inside(&mut self, byte: u8) -> u8 {
         self.has_content |= !byte.is_ascii_whitespace() && (byte != b']' || self.depth > 0);
+        if !byte.is_ascii_whitespace() {
+            self.last = byte;
+        }
         match byte {
             // No line end is valid in a string, and neither is this; the element stays one line.
             b'\n' if self.is_in_string => {
@@ -118,6 +124,7 @@ mod tests {
         assert_eq!((elements.damage(0), elements.has_open_line()), (None, true));
         assert!(!lines("[ \n]").1.has_open_line());
         assert!(lines("[{}, {}").1.has_open_line() && !lines("[{}, {\"a").1.has_open_line());
+        assert!(!lines("[{}, 12").1.has_open_line() && !lines("[{}, nu").1.has_open_line());
         assert_eq!(lines("[1,\r\n2]\r\n").0, " 1\n  2   ");
     }
 

@@ -311,7 +311,7 @@ impl<'a, W: Window> Walker<'a, W> {
             self.cancel.check()?;
         }
         draft.content_offset = i128::from(at + BLOCK_BYTES);
-        draft.next = draft.content_offset + padded(draft.size);
+        draft.next = draft.content_offset.saturating_add(padded(draft.size));
         draft.size = real_size;
         Ok(None)
     }
@@ -340,7 +340,7 @@ impl<'a, W: Window> Walker<'a, W> {
             if stored < draft.content_offset - from {
                 return Ok(Err("its pax size ends in its map of holes"));
             }
-            draft.next = from + if draft.has_content { padded(stored) } else { 0 };
+            draft.next = from.saturating_add(if draft.has_content { padded(stored) } else { 0 });
             draft.resized_by_pax = true;
         }
         Ok(Ok(()))
@@ -448,7 +448,7 @@ impl<'a, W: Window> Walker<'a, W> {
 fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
     let content_offset = i128::from(header_at) + i128::from(BLOCK_BYTES);
     let has_content = header.has_content();
-    let next = content_offset + if has_content { padded(header.size) } else { 0 };
+    let next = content_offset.saturating_add(if has_content { padded(header.size) } else { 0 });
     Draft {
         offset,
         header_at,
@@ -467,7 +467,7 @@ fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
 
 /// Rounds up to whole blocks.
 fn padded(size: i128) -> i128 {
-    (size + 511) & !511
+    size.saturating_add(511) & !511
 }
 
 fn copy_name(name: &mut Vec<u8>, header: &Header<'_>) {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WHAT: &str = "looking into the folder";
 /// Name of the group of the files right below the root.
-pub(super) const TOP_FOLDER: &str = ".";
+pub const TOP_FOLDER: &str = ".";
 /// Beginning of the notes on entries that are not listed.
 pub(super) const LEFT_OUT: &str = "left out: ";
 /// The greatest depth of nested folders that is descended into.
@@ -166,7 +166,8 @@ impl FolderIndex {
     fn path_of(&self, group: u32, name: &str) -> PathBuf {
         let groups = self.state.groups();
         let folder = groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
-        self.root.join(&*folder).join(name)
+        let root = if &*folder == TOP_FOLDER { self.root.clone() } else { self.root.join(&*folder) };
+        root.join(name)
     }
 }
 

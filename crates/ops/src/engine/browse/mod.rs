@@ -28,6 +28,7 @@ pub(crate) mod tables;
 pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
+pub use folder::TOP_FOLDER;
 pub use groups::{Group, Groups};
 pub(crate) use key_list::keep_for_run;
 pub use key_list::write_key_list;

@@ -54,6 +54,14 @@ impl ProblemList {
         self.places.is_empty()
     }
 
+    /// Adds a problem that does not concern a sample, up to the maximum number of them.
+    pub(super) fn add_other(&mut self, problem: Problem) {
+        match self.others.len() < MAX_PROBLEMS {
+            true => self.others.push(Arc::new(problem)),
+            false => self.is_cut = true,
+        }
+    }
+
     /// Returns the message of a sample's problem.
     pub fn get(&self, at: SampleAt) -> Option<&Arc<str>> {
         self.problem_of(at).map(|known| &known.why)
@@ -192,13 +200,9 @@ fn add_reported(list: &mut ProblemList, problem: Reported, catalog: &dyn Catalog
         SubjectLocation::Sample { at, key } => {
             list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
         }
-        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
-            if list.others.len() < MAX_PROBLEMS =>
-        {
-            let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
-            list.others.push(Arc::new(problem));
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => {
+            list.add_other(Problem { subject, kind, severity: Severity::Problem, message, hint });
         }
-        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => list.is_cut = true,
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
-    Severity, Shard,
+    Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
@@ -86,11 +86,17 @@ impl RawShard {
 
 impl ShardIndex {
     fn find_shards(&self, named: Option<Vec<Shard>>) {
-        let found = named.map_or_else(|| discover(&self.root).map(|found| found.shards), Ok);
-        let (shards, failure) = match found {
-            Ok(shards) => (shards, None),
-            Err(failure) => (Vec::new(), Some(failure.why)),
+        let found = named.map_or_else(
+            || discover(&self.root).map(|found| (found.shards, found.findings)),
+            |named| Ok((named, Vec::new())),
+        );
+        let (shards, problems, failure) = match found {
+            Ok((shards, problems)) => (shards, problems, None),
+            Err(failure) => (Vec::new(), Vec::new(), Some(failure.why)),
         };
+        for problem in problems.into_iter().filter(|problem| problem.severity > Severity::Note) {
+            self.add_other(problem);
+        }
         let names = shards.iter().map(|shard| {
             let note = shard.is_tgz.then(|| Arc::from(super::SLOW));
             (Arc::from(shard.name.as_str()), shard.stamp.bytes, note)
@@ -152,10 +158,20 @@ impl ShardIndex {
         for (offset, known) in found {
             // Damage may also be between samples; the sample before it is then the nearest.
             let index = offsets.holding(offset).or_else(|| offsets.len().checked_sub(1));
-            if let Some(index) = index {
-                list.add(SampleAt { group, index }, known);
+            match index {
+                Some(index) => {
+                    list.add(SampleAt { group, index }, known);
+                }
+                None => {
+                    let subject = Subject::shard(&shard.shard.name);
+                    list.add_other(Problem::problem(known.kind, subject, known.why.to_string()));
+                }
             }
         }
+    }
+
+    fn add_other(&self, problem: Problem) {
+        Arc::make_mut(&mut self.problems.lock().unwrap_or_else(PoisonError::into_inner)).add_other(problem);
     }
 
     fn shard(&self, group: u32) -> Outcome<&RawShard> {

@@ -142,6 +142,23 @@ fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[Sp
     Ok(Some(keys).filter(|keys| *keys > 0))
 }
 
+/// Checks that no link leads to the folder of a shard: a shard that is found twice would be written twice, and one elsewhere is of other data.
+fn check_folders(root: &Path, shards: &[Shard], several: &str, in_new_files: &str) -> Outcome<()> {
+    let place_of = |path: &Path| files::canonicalize(path).map_err(|error| Failure::io(RENAMING, path, &error));
+    let (top, mut seen) = (place_of(root)?, HashSet::new());
+    for shard in shards {
+        let place = place_of(&shard.path)?;
+        let why = match (place.starts_with(&top), seen.insert(place)) {
+            (true, true) => continue,
+            (true, false) => "this one is there twice, by a link to its folder",
+            (false, _) => "this one is elsewhere, by a link to its folder",
+        };
+        let failure = Failure::data(RENAMING, format!("{several} in several shards, and {why}"));
+        return Err(failure.on(Subject::path(&shard.path)).with_hint(format!("remove the link, or {in_new_files}")));
+    }
+    Ok(())
+}
+
 fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()> {
     let root = &context.shared.root;
     let in_new_files =
@@ -160,6 +177,7 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
         let hint = format!("run it in the folder of the files themselves, or {in_new_files}");
         return Err(Failure::data(RENAMING, why).on(Subject::path(&shard.path)).with_hint(hint));
     }
+    check_folders(root, shards, &several, &in_new_files)?;
     let has_excludes = context.shared.lock().facts.prepared.as_ref().is_some_and(|facts| !facts.excludes.is_empty());
     if context.plan.scope == Scope::TarIndexOnly && has_excludes {
         let why = format!("{several} in several shards, and split.yaml excludes samples by their present keys");
@@ -210,7 +228,10 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
     }
     // Items of an earlier choice among equal keys are not needed any more; those of the user are.
     let judged = std::mem::take(&mut selection.judged);
-    selection.added.clear();
+    let rename = |items: &mut dyn Iterator<Item = &String>| -> Vec<String> {
+        items.flat_map(|item| renamed_excludes(item, &names)).collect()
+    };
+    selection.added = rename(&mut selection.added.iter()).into_iter().collect();
     context.shared.update(|state| {
         for ((&position, new), stamp) in selection.positions.iter().zip(renamed).zip(stamps) {
             if let Some(shard) = state.shards.get_mut(position) {
@@ -221,8 +242,8 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
             }
         }
         if let Some(prepared) = &mut state.facts.prepared {
-            let kept = prepared.excludes.iter().filter(|item| !judged.contains(*item));
-            prepared.excludes = kept.flat_map(|item| renamed_excludes(item, &names)).collect();
+            prepared.excludes = rename(&mut prepared.excludes.iter().filter(|item| !judged.contains(*item)));
+            prepared.user_excludes = rename(&mut prepared.user_excludes.iter());
             // Their media were described under other names.
             prepared.changed_shards = shards.iter().map(|shard| shard.name.clone()).collect();
         }

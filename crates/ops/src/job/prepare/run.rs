@@ -299,8 +299,10 @@ fn all_excludes(
 ) -> (Vec<String>, Vec<String>) {
     let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
     let needed: HashSet<&String> = required.iter().collect();
-    let of_user =
-        items.iter().filter(|item| needed.contains(item) && !selection.added.contains(*item)).cloned().collect();
+    let known = facts.prepared.as_ref().map_or(&[][..], |prepared| &prepared.user_excludes);
+    // Shards that are not read again require nothing.
+    let is_of_user = |item: &&String| known.contains(item) || needed.contains(item) && !selection.added.contains(*item);
+    let of_user = items.iter().filter(is_of_user).cloned().collect();
     items.extend(context.plan.excludes.iter().cloned());
     items.extend(required);
     let mut seen = HashSet::new();

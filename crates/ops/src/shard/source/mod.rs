@@ -18,6 +18,7 @@ use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::walk::Walk;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Value of `--key` for numbers.
@@ -50,7 +51,10 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     let info = match metadata(input) {
         Ok(info) => info,
         Err(error) => {
-            let range = shard_range(input)?.map(|_| InputKind::Tars);
+            let range = match shard_range(input) {
+                Err(failure) if error.kind() == ErrorKind::NotFound => return Err(failure),
+                range => range.ok().flatten().map(|_| InputKind::Tars),
+            };
             return range.ok_or_else(|| Failure::io(WHAT, input, &error));
         }
     };

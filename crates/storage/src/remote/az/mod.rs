@@ -309,6 +309,11 @@ impl Store for AzureStore {
         self.list_uploads(folder.key).map(Some)
     }
 
+    fn discard_staged(&self, _: &RemoteUrl<'_>, _: &str) -> io::Result<()> {
+        // Blocks end by themselves after a week, or with the next list of the blob.
+        Ok(())
+    }
+
     fn end_upload(&self, url: &RemoteUrl<'_>, _: &str) -> io::Result<()> {
         self.known.forget(url.key);
         self.remove_uncommitted_blocks(url.key)

@@ -106,9 +106,9 @@ impl ObjectUpload for BlockUpload {
 
 impl Drop for BlockUpload {
     fn drop(&mut self) {
-        if !self.is_finished && self.queue.give_up() {
-            // What cannot be removed now ends by itself after a week.
-            let _ = self.blocks.store.remove_uncommitted_blocks(&self.blocks.key);
+        if !self.is_finished {
+            // Blocks end by themselves after a week. To remove them earlier, an empty blob would have to be visible for a moment.
+            self.queue.give_up();
         }
     }
 }

@@ -21,7 +21,7 @@ use super::network::Network;
 use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Outcome, Problem, Subject};
 use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
@@ -323,5 +323,20 @@ impl Store for MscStore {
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         let inner = self.inner(url);
         inner.store.end_upload(&inner.url(), id)
+    }
+
+    fn discard_staged(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        let inner = self.inner(url);
+        inner.store.discard_staged(&inner.url(), id)
+    }
+
+    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+        let inner = self.inner(url);
+        inner.store.obeys(&inner.url(), content, condition)
+    }
+
+    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
+        let inner = self.inner(url);
+        inner.store.losses(&inner.url())
     }
 }

@@ -138,6 +138,8 @@ pub(super) struct S3Client {
     /// Whether the store has refused checksums, and whether its answers have named them.
     has_no_checksums: AtomicBool,
     names_checksums: AtomicBool,
+    /// Whether the store has refused a body that is not signed.
+    must_sign: AtomicBool,
     /// Uploads of objects whose files still grow, by their keys.
     pub(super) ahead: Mutex<HashMap<String, UploadAhead>>,
     /// Whether the store obeys `If-None-Match`, once that is known.
@@ -153,6 +155,7 @@ impl S3Client {
             clock: AtomicI64::new(0),
             has_no_checksums: AtomicBool::new(false),
             names_checksums: AtomicBool::new(false),
+            must_sign: AtomicBool::new(false),
             ahead: Mutex::default(),
             obeys_absence: OnceLock::new(),
         }
@@ -176,7 +179,10 @@ impl S3Client {
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
             let setback = match self.attempt(current, request, &mut answer).await? {
-                Attempt::Setback(setback) => setback,
+                Attempt::Setback(setback) => {
+                    answer.lost += 1;
+                    setback
+                }
                 Attempt::Complete if inquiry.is_none() => {
                     self.has_no_checksums.fetch_or(has_checksum && checksum.is_none(), Ordering::Relaxed);
                     match self.check_sum(&answer, checksum.as_ref()) {
@@ -206,7 +212,6 @@ impl S3Client {
                     Setback::new(refusal.text())
                 }
             };
-            answer.lost += 1;
             if inquiry.take().is_some() {
                 answer = Answer { lost: answer.lost, ..Answer::default() };
             } else if call.range.is_some() && answer.body.len() > before {
@@ -234,6 +239,11 @@ impl S3Client {
             "" => format!("{}://{}", self.context.maker.scheme(), self.bucket),
             key => format!("{}://{}/{key}", self.context.maker.scheme(), self.bucket),
         }
+    }
+
+    /// Returns the address of the server, if one is set.
+    pub(super) fn endpoint(&self) -> Option<&str> {
+        self.context.config.endpoint.as_ref().map(|(address, _)| address.as_str())
     }
 
     /// Returns the region that requests are signed for.
@@ -331,6 +341,7 @@ impl S3Client {
             // What the store compares with a checksum need not be signed where nobody can change it on its way.
             let is_checked = url.scheme() == "https"
                 && self.names_checksums.load(Ordering::Relaxed)
+                && !self.must_sign.load(Ordering::Relaxed)
                 && checksum.is_some_and(|(name, _)| *name == CHECKSUM);
             signer.sign(call.method.as_str(), &url, headers, (!is_checked).then_some(&*call.body));
         }
@@ -358,6 +369,11 @@ impl S3Client {
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
             corrections.keys = true;
             self.context.credentials.forget(keys).await;
+            return true;
+        }
+        // The policy of a bucket may refuse bodies that are not signed.
+        let is_forbidden = refusal.status == 403 && self.names_checksums.load(Ordering::Relaxed);
+        if is_forbidden && !self.must_sign.swap(true, Ordering::Relaxed) {
             return true;
         }
         let is_clock = refusal.code == "RequestTimeTooSkewed" && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS;

@@ -77,7 +77,7 @@ impl S3Store {
             part_bytes,
             part: &part,
             is_locked: false,
-            record: ResumeRecord::open(&self.client.address(to)),
+            record: ResumeRecord::open(&self.client.address(to), self.client.endpoint()),
             ahead: None,
         };
         self.make_of_parts(&parts, Condition::Always).or_else(|error| match Failure::io("copying", from, &error).kind {

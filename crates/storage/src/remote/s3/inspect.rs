@@ -24,6 +24,8 @@ const MAX_SIZED_UPLOADS: usize = 100;
 /// How much earlier or later than its record an upload may have begun, in nanoseconds: stores give whole seconds, and requests are repeated.
 const BEGIN_EARLY_NS: i64 = 3_000_000_000;
 const BEGIN_LATE_NS: i64 = 30_000_000_000;
+/// The tag of a version that there is not.
+const NO_VERSION: &str = "00000000000000000000000000000000";
 /// A checksum that no short content has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
@@ -48,23 +50,30 @@ impl S3Store {
         Ok(StoreSettings { credentials, region, endpoint })
     }
 
-    /// Whether an object that is there is not put again under the condition that there is none. The stores of Amazon and Google, which are
-    /// known to check it, are not asked.
-    pub(super) fn checks_absence(&self, key: &str, content: &[u8]) -> io::Result<bool> {
+    /// Whether an object that is there is not put again under a condition of this kind that does not hold. The stores of Amazon and Google, which
+    /// are known to check them, are not asked, and others once about absence.
+    pub(super) fn checks_condition(&self, key: &str, content: &[u8], condition: Condition) -> io::Result<bool> {
         let context = &self.client.context;
         let is_known = context.maker == Maker::Google || context.config.endpoint.is_none();
-        if let Some(obeys) = is_known.then_some(true).or_else(|| self.client.obeys_absence.get().copied()) {
+        let is_of_version = matches!(condition, Condition::IfStamp(_));
+        let known = self.client.obeys_absence.get().copied().filter(|obeys| !obeys || !is_of_version);
+        if let Some(obeys) = is_known.then_some(true).or(known) {
             return Ok(obeys);
         }
         let put = write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
-        let obeys = match self.ask(Call { condition: Condition::IfAbsent, ..put })? {
+        let etag = is_of_version.then(|| NO_VERSION.to_owned());
+        let condition = if is_of_version { condition } else { Condition::IfAbsent };
+        let obeys = match self.ask(Call { condition, etag, ..put })? {
             Ok(_) => false,
             Err(refusal) if refusal.has_no_conditions() => false,
             Err(refusal) if [409, 412].contains(&refusal.status) => true,
             Err(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
         self.known.forget(key);
-        Ok(*self.client.obeys_absence.get_or_init(|| obeys))
+        match is_of_version {
+            true => Ok(obeys),
+            false => Ok(*self.client.obeys_absence.get_or_init(|| obeys)),
+        }
     }
 
     /// Puts an object that is there in ways that have to be refused.
@@ -75,7 +84,7 @@ impl S3Store {
         let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
         // A version that there is not.
-        let other = if self.client.context.maker == Maker::Google { "1" } else { "00000000000000000000000000000000" };
+        let other = if self.client.context.maker == Maker::Google { "1" } else { NO_VERSION };
         self.known.forget(key);
         Ok(StoreGuards {
             if_absent: is_refused(Call { condition: Condition::IfAbsent, ..put() }, [409, 412])?,

@@ -315,8 +315,8 @@ impl Store for S3Store {
         self.read_settings()
     }
 
-    fn obeys_absence(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<bool> {
-        self.checks_absence(url.key, content)
+    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+        self.checks_condition(url.key, content, condition)
     }
 
     fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {

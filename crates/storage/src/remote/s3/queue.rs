@@ -69,10 +69,9 @@ impl PartQueue {
         Ok((std::mem::take(&mut self.names), self.sent))
     }
 
-    /// Gives up what is on its way, and returns whether any part was sent.
-    pub(in crate::remote) fn give_up(&mut self) -> bool {
+    /// Gives up what is on its way.
+    pub(in crate::remote) fn give_up(&mut self) {
         self.pending.clear();
-        self.sent > 0
     }
 
     /// Sends the bytes that are filled as a part.

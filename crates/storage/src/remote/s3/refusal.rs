@@ -10,7 +10,7 @@ use std::time::SystemTime;
 /// The reason if a store has too many requests.
 pub(in crate::remote) const BUSY: &str = "the store asks to slow down";
 /// Codes of invalid requests that have nothing to do with a checksum that a store does not know.
-const OTHER_REASONS: [&str; 8] = [
+const OTHER_REASONS: [&str; 10] = [
     "AuthorizationHeaderMalformed",
     "BadDigest",
     "EntityTooSmall",
@@ -19,6 +19,8 @@ const OTHER_REASONS: [&str; 8] = [
     "InvalidPart",
     "RequestTimeout",
     "TokenRefreshRequired",
+    "XAmzContentChecksumMismatch",
+    "XAmzContentSHA256Mismatch",
 ];
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;

@@ -34,15 +34,17 @@ pub(super) struct ResumeRecord {
     file: File,
 }
 
-fn path_of(address: &str) -> PathBuf {
+/// Returns the path of the record of an address at an endpoint; `None` is the one of the maker of the store.
+fn path_of(address: &str, endpoint: Option<&str>) -> PathBuf {
     let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
-    folder.join(format!("{:032x}", xxh3_128(address.as_bytes())))
+    let name = endpoint.map(|endpoint| format!("{endpoint}\n")).unwrap_or_default() + address;
+    folder.join(format!("{:032x}", xxh3_128(name.as_bytes())))
 }
 
 impl ResumeRecord {
     /// Opens the record of an address; `None` if another process has it open, or it cannot be written.
-    pub(super) fn open(address: &str) -> Option<Self> {
-        let path = path_of(address);
+    pub(super) fn open(address: &str, endpoint: Option<&str>) -> Option<Self> {
+        let path = path_of(address, endpoint);
         let folder = path.parent()?;
         missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER)).ok()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -54,8 +56,8 @@ impl ResumeRecord {
     }
 
     /// Like [`open`](Self::open); `None` if there is no record.
-    pub(super) fn existing(address: &str) -> Option<Self> {
-        path_of(address).exists().then(|| Self::open(address)).flatten()
+    pub(super) fn existing(address: &str, endpoint: Option<&str>) -> Option<Self> {
+        path_of(address, endpoint).exists().then(|| Self::open(address, endpoint)).flatten()
     }
 
     /// Returns the upload that a killed process began.
@@ -99,13 +101,14 @@ mod tests {
     fn a_record_is_of_one_process_and_kept_until_it_is_cleared() {
         let address = "s3://records/a";
         let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5, at: 7 };
-        let record = ResumeRecord::open(address).unwrap();
+        let record = ResumeRecord::open(address, None).unwrap();
         assert_eq!(record.read(), None);
-        assert!(ResumeRecord::open(address).is_none(), "it is in use");
+        assert!(ResumeRecord::open(address, None).is_none(), "it is in use");
         record.write(&begun);
         let path = record.path.clone();
         drop(record);
-        let record = ResumeRecord::open(address).unwrap();
+        assert_eq!(ResumeRecord::open(address, Some("http://other")).unwrap().read(), None, "it is of another store");
+        let record = ResumeRecord::open(address, None).unwrap();
         for _ in 0..2 {
             assert_eq!(record.read().as_ref(), Some(&begun));
         }
@@ -113,6 +116,6 @@ mod tests {
         drop(record);
         assert!(!path.exists());
         std::fs::write(&path, b"{\"upload\": \"x\", \"part_bytes\": 0, \"at\": 1}").unwrap();
-        assert_eq!(ResumeRecord::open(address).unwrap().read(), None, "it is damaged");
+        assert_eq!(ResumeRecord::open(address, None).unwrap().read(), None, "it is damaged");
     }
 }

@@ -83,7 +83,7 @@ impl S3Store {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent)),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
-                if let Some(record) = ResumeRecord::existing(&self.client.address(key)) {
+                if let Some(record) = ResumeRecord::existing(&self.client.address(key), self.client.endpoint()) {
                     record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
                     record.clear();
                 }
@@ -139,7 +139,8 @@ impl S3Store {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
         };
-        let record = if is_locked { None } else { ResumeRecord::open(&self.client.address(key)) };
+        let record =
+            if is_locked { None } else { ResumeRecord::open(&self.client.address(key), self.client.endpoint()) };
         let ahead = self.take_ahead(key).or_else(|| self.resumed(key, record.as_ref()?));
         let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
         let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);

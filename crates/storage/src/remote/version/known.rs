@@ -342,7 +342,9 @@ impl KnownListing {
     /// Whether there is anything below a key; `None` if that is not known.
     fn has_folder(&self, key: &str) -> Option<bool> {
         let folder = format!("{key}/");
-        if self.end.as_ref().is_some_and(|end| folder > *end) {
+        // Some stores list folder by folder: before the end is what is so in both orders.
+        let by_folders = |key: &str| key.replace('/', "\0");
+        if self.end.as_ref().is_some_and(|end| folder > *end || by_folders(&folder) > by_folders(end)) {
             return None;
         }
         let from = self.entries.partition_point(|entry| sorted(entry).as_ref() < folder.as_str());
@@ -416,6 +418,21 @@ mod tests {
             };
             assert_eq!(found, *wanted, "{key}");
         }
+    }
+
+    #[test]
+    fn a_page_says_nothing_of_keys_that_some_stores_list_later() {
+        let entries = ["o/web/1", "o/web/2"].map(entry).to_vec();
+        let folder = ListedFolder { prefix: "o/web".into(), entries, is_recursive: true, ..ListedFolder::default() };
+        let expected = [
+            ("o/web/1", "object"),
+            ("o/web/10", "nothing"),
+            ("o/web", "folder"),
+            ("o/web-b", "unknown"),
+            ("o/web.g", "unknown"),
+            ("o/web.g/plan", "unknown"),
+        ];
+        check(&ListedFolder { end: Some("o/web/2".into()), ..folder }, &expected);
     }
 
     #[test]

@@ -473,7 +473,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
         Some(|part| Md5::digest(part).iter().map(|byte| format!("{byte:02x}")).collect());
     // The part that has another content, and the parts that are sent.
     for (change, expected) in [(0, [3, 4, 5].as_slice()), (2, &[2, 3, 4, 5])] {
-        let record = resume::ResumeRecord::open("s3://b/large").unwrap();
+        let record = resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap();
         record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
         drop(record);
         server.state.lock().unwrap().parts = parts(change).collect();
@@ -484,10 +484,14 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
         written.sort();
         let completion = "POST uploadId=old".to_owned();
         assert_eq!(written, [vec![completion], expected.iter().map(|n| number(*n)).collect()].concat());
-        assert_eq!(resume::ResumeRecord::open("s3://b/large").unwrap().read(), None, "it is complete");
+        assert_eq!(
+            resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap().read(),
+            None,
+            "it is complete"
+        );
     }
     // Of one that was ended meanwhile, nothing is left.
-    let record = resume::ResumeRecord::open("s3://b/large").unwrap();
+    let record = resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap();
     record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
     drop(record);
     let from = server.requests().len();
@@ -525,7 +529,7 @@ fn a_copy_that_is_cancelled_keeps_its_upload_for_the_next_one() {
         let error = put(&store, "cancelled", content, Condition::Always).unwrap_err();
         Failure::io("writing", address, &error).is_cancelled()
     };
-    let begun = || resume::ResumeRecord::existing(address).and_then(|record| record.read());
+    let begun = || resume::ResumeRecord::existing(address, store.client.endpoint()).and_then(|record| record.read());
     assert!(is_cancelled(Content::UnlockedFile(&file(20 << 20))));
     assert_eq!((begun().unwrap().upload.as_str(), ended()), ("u&1", 0));
     // Cancelled again, it is still there, with the part that has arrived.

@@ -172,7 +172,7 @@ fn an_upload_whose_beginning_was_answered_late_is_ended() {
         ([&own, &upload("lost", begun), &upload("other", begun)].map(String::as_str).concat(), vec![]),
     ] {
         let server = Server::start(&[]);
-        server.fault("/b/k?uploads", Fault::Answer(503, String::new(), "<Error><Code>SlowDown</Code></Error>".into()));
+        server.fault("/b/k?uploads", Fault::Cut(0));
         let date = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n".to_owned();
         let page = format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>");
         server.fault("/b?uploads", Fault::Answer(200, date, page));
@@ -180,7 +180,11 @@ fn an_upload_whose_beginning_was_answered_late_is_ended() {
         let requests = server.requests().into_iter().filter(|request| request.method == "DELETE");
         assert_eq!(requests.map(|request| request.target).collect::<Vec<_>>(), expected);
     }
-    let server = Server::start(&[]);
-    store(&server).begin_upload("k").unwrap();
-    assert_eq!(server.requests().len(), 1, "without a lost answer nothing is listed");
+    for (refusals, expected) in [(0, 1), (1, 2)] {
+        let server = Server::start(&[]);
+        let refused = Fault::Answer(503, String::new(), "<Error><Code>SlowDown</Code></Error>".into());
+        (0..refusals).for_each(|_| server.fault("/b/k?uploads", refused.clone()));
+        store(&server).begin_upload("k").unwrap();
+        assert_eq!(server.requests().len(), expected, "without a lost answer nothing is listed");
+    }
 }
