@@ -122,7 +122,7 @@ impl DatasetLock {
         is_taken(own.lock()) && matches!(Self::holder(own), Ok(None))
     }
 
-    /// Returns the lock that the store of an output has, whoever holds it.
+    /// Returns the lock that the store of an output has, with its holder.
     pub fn stored(own: &RunFolder) -> Outcome<Option<StoredLock>> {
         let path = own.shown().join(OBJECT);
         let found = RemoteUrl::parse(&path).map(|_| read_object(&path)).transpose()?.flatten();

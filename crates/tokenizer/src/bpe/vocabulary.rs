@@ -181,8 +181,8 @@ mod tests {
         };
         let of = |together: Join2<'_>| {
             let file = File::read(json, &in_turn).unwrap();
-            let (lists, result_alongside) = Lists::new(&file.model, together, || "told");
-            assert_eq!(result_alongside, Some("told"));
+            let (lists, result_alongside) = Lists::new(&file.model, together, || "done");
+            assert_eq!(result_alongside, Some("done"));
             lists.map(|lists| lists.merges)
         };
         vec![of(&in_turn), of(&other_way_round), of(&at_once)]

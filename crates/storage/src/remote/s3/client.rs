@@ -338,7 +338,7 @@ impl S3Client {
             let now = SystemTime::now();
             let time = if offset < 0 { now - distance } else { now + distance };
             let signer = Signer { keys, region, service: "s3", time };
-            // What the store compares with a checksum need not be signed where nobody can change it on its way.
+            // What the store compares with a checksum need not be signed where it cannot be changed on its way.
             let is_checked = url.scheme() == "https"
                 && self.names_checksums.load(Ordering::Relaxed)
                 && !self.must_sign.load(Ordering::Relaxed)

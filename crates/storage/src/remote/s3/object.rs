@@ -211,7 +211,7 @@ impl<C: ObjectClient> Objects<C> {
         let (is_known, writes) = (known.is_some(), KnownObjects::writes());
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
-            // Whoever has replaced it may have replaced others with it.
+            // The writer that replaced it may have replaced others, too.
             self.known.forget_answers();
             opened = self.begin(key, first, None)?;
         }
