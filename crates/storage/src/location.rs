@@ -160,6 +160,12 @@ pub fn is_plain_key(key: &str) -> bool {
     !key.contains('\0') && key.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
+/// Whether a name that an object and a folder have is that of the folder: files have an extension.
+#[cfg(feature = "remote")]
+pub(crate) fn may_be_folder(key: &str) -> bool {
+    Path::new(key).extension().is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,6 @@
 use super::location::RemoteUrl;
 use gristmill_core::text::count;
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
-#[cfg(feature = "remote")]
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Maximum number of problems that are kept; further ones are counted.
@@ -25,12 +23,6 @@ pub(crate) fn add(problem: Problem) {
         true => kept.push(problem),
         false => *more += 1,
     }
-}
-
-/// Whether a name that an object and a folder have is that of the folder: files have an extension.
-#[cfg(feature = "remote")]
-pub(crate) fn may_be_folder(key: &str) -> bool {
-    Path::new(key).extension().is_none()
 }
 
 /// Reports that an object is hidden by the folder of the same name.

@@ -29,8 +29,8 @@ mod upload;
 mod write;
 
 use super::super::files::FileInfo;
-use super::super::location::RemoteUrl;
-use super::super::notices::{may_be_folder, notice_hidden_object};
+use super::super::location::{may_be_folder, RemoteUrl};
+use super::super::notices::notice_hidden_object;
 use super::super::read::ReadFile;
 use super::super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
