@@ -91,7 +91,7 @@ fn job_of(run: UnfinishedRun) -> Job {
             ("interrupted", format!("what was {done} is kept; the same command goes on"), resume_command(&own))
         }
         State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
-        State::Lost => ("interrupted", "nothing is kept; the same command begins anew".to_owned(), String::new()),
+        State::Lost => ("interrupted", "nothing is kept; the same command starts over".to_owned(), String::new()),
     };
     Job { path, state, detail, next }
 }

@@ -26,7 +26,7 @@ pub fn home(context: &Context) -> CommandResult {
 pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() {
         // The answers are not known yet, and the user may give them several times.
-        let failure = Failure::usage("opening the screens", "they save a plan where it is asked for, not under a name");
+        let failure = Failure::usage("opening the screens", "the screens save a plan with a key, not with this flag");
         let way = "press s on the page Review; or give all answers as flags, or --plain, and the plan is written first";
         return Err(failure.on(Subject::field("--save-plan")).with_hint(way).into());
     }

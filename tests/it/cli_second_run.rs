@@ -247,7 +247,7 @@ fn doubles_are_checked_anew_once_the_first_ones_are_gone() {
         }
         sandbox
             .say("prepare data --update --dry-run")
-            .says("2 exclude items of damaged or doubled samples judged anew");
+            .says("2 exclude items of damaged or doubled samples decided again");
         let code = i32::from(leaves == "renamed");
         let ran = sandbox.say("prepare data --yes --update").ends(code);
         assert!(
@@ -329,7 +329,7 @@ fn excludes_of_damage_go_with_the_damage() {
         sandbox.say(&format!("prepare data --yes {flags}")).ends(1).says("Nothing to do");
     }
     sandbox.write("data/s_03.tar", &sound);
-    sandbox.say("prepare data --yes --update").ends(0).says("judged anew").says("1 exclude item kept");
+    sandbox.say("prepare data --yes --update").ends(0).says("decided again").says("1 exclude item kept");
     let splits = sandbox.text("data/.nv-meta/split.yaml");
     assert!(splits.ends_with("exclude:\n- s_05.tar/051\n"), "{splits}");
     sandbox.say("lint data").ends(0);

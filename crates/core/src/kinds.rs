@@ -92,7 +92,7 @@ const fn no(why: &'static str, hint: &'static str) -> Support {
 
 const NO_FOLDER_REPAIR: Support = no(
     "a prepared folder is not repaired",
-    "gristmill prepare {} --update looks at what changed and writes its files anew",
+    "gristmill prepare {} --update looks at what changed and writes its files again",
 );
 
 const NO_FIGURES: Support = no("this kind of data has no figures", "gristmill info {} says what it is");
@@ -170,7 +170,7 @@ const JSONL: KindInfo = KindInfo {
     prepared: "indexed",
     shards: no("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
     media: no("JSONL files have no media metadata", "give the folder that the media are in"),
-    repair: no("the index of a JSONL file is not repaired", "gristmill prepare {} makes it anew"),
+    repair: no("the index of a JSONL file is not repaired", "gristmill prepare {} makes it again"),
     flags: &[],
     why_no_splits: Some("a JSONL file has no splits"),
     ..PREPARED_WEB_DATASET

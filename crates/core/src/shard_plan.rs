@@ -233,7 +233,7 @@ pub struct ShardPlan {
     /// Which dot divides key and part in names of loose files.
     #[serde(default)]
     pub key_rule: KeyRule,
-    /// Column of rows with the key, or `number`, which numbers all samples anew; `None` means the name of the media, or the old key.
+    /// Column of rows with the key, or `number`, which numbers all samples; `None` means the name of the media, or the old key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// How rows become samples.

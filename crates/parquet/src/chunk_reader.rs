@@ -4,6 +4,7 @@ use crate::block::MAX_BLOCK_ROWS;
 use crate::block::{BlockContext, PageBody, RawPage, TextBlock, UnpackedPage};
 use crate::codec::{is_packed, verify, Unpacker};
 use crate::dictionary::Dictionary;
+use crate::dictionary_file::{is_large, read_large};
 use crate::file::{Chunk, ParquetFile};
 use crate::headers::{read_header, HEADER_AHEAD};
 use crate::page_header::{DataPage, PageHeader, PageKind, ValueEncoding};
@@ -120,8 +121,18 @@ impl ChunkReader {
                     continue;
                 }
                 PageKind::Dictionary { values, encoding } => {
-                    window.fill(file, body.start, body.end - body.start, HEADER_AHEAD, self.end)?;
-                    self.read_dictionary(&header, *values, *encoding, window.get(&body))?;
+                    self.check_dictionary(*encoding)?;
+                    let dictionary = match is_large(self.context.codec, &header) {
+                        true => {
+                            window.count(body.end - body.start);
+                            read_large(file, &self.context, (self.at, &header), &body, *values)?
+                        }
+                        false => {
+                            window.fill(file, body.start, body.end - body.start, HEADER_AHEAD, self.end)?;
+                            self.read_dictionary(&header, *values, window.get(&body))?
+                        }
+                    };
+                    self.dictionary = Some(Arc::new(dictionary));
                     self.at = body.end;
                     window.restart(self.at);
                     continue;
@@ -272,13 +283,8 @@ impl ChunkReader {
         read_header(file, window, self.at, self.end)?.map_err(|why| self.damage(self.at, why))
     }
 
-    fn read_dictionary(
-        &mut self,
-        header: &PageHeader,
-        values: u32,
-        encoding: ValueEncoding,
-        body: &[u8],
-    ) -> Outcome<()> {
+    /// Refuses a dictionary that cannot be.
+    fn check_dictionary(&self, encoding: ValueEncoding) -> Outcome<()> {
         let offset = self.at;
         if self.dictionary.is_some() {
             return Err(self.damage(offset, "it is a second dictionary"));
@@ -286,6 +292,10 @@ impl ChunkReader {
         if !matches!(encoding, ValueEncoding::Plain | ValueEncoding::Dictionary) {
             return Err(self.damage(offset, "its dictionary has an unknown encoding"));
         }
+        Ok(())
+    }
+
+    fn read_dictionary(&self, header: &PageHeader, values: u32, body: &[u8]) -> Outcome<Dictionary> {
         let mut content = Vec::new();
         let unpacked = verify(header, body).and_then(|()| match is_packed(self.context.codec, None) {
             true => {
@@ -295,8 +305,7 @@ impl ChunkReader {
             }
             false => Dictionary::parse(body, values),
         });
-        self.dictionary = Some(Arc::new(unpacked.map_err(|why| self.damage(offset, &why))?));
-        Ok(())
+        unpacked.map_err(|why| self.damage(self.at, &why))
     }
 
     /// Checks what is known of a page without its body.

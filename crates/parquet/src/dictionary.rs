@@ -1,6 +1,7 @@
 //! The dictionary of a column in a row group: its distinct texts, decoded once and shared by all pages.
 
 use crate::bits::u32_at;
+use crate::dictionary_file::DictionaryFile;
 
 /// Texts that pages refer to by number.
 #[derive(Debug)]
@@ -8,6 +9,7 @@ pub(crate) struct Dictionary {
     content: DictionaryContent,
     entries: Vec<DictionaryEntry>,
     longest: usize,
+    average: usize,
 }
 
 /// All entries one after another.
@@ -16,6 +18,8 @@ pub(crate) enum DictionaryContent {
     Text(String),
     /// Some entry is not UTF-8.
     Bytes(Vec<u8>),
+    /// They are not in memory.
+    File(DictionaryFile),
 }
 
 impl DictionaryContent {
@@ -23,6 +27,7 @@ impl DictionaryContent {
         match self {
             Self::Text(text) => text.as_bytes(),
             Self::Bytes(bytes) => bytes,
+            Self::File(_) => &[],
         }
     }
 }
@@ -35,15 +40,23 @@ pub(crate) struct DictionaryEntry {
 }
 
 impl Dictionary {
+    /// Makes a dictionary of entries whose positions are those in the content.
+    pub(crate) fn new(content: DictionaryContent, entries: Vec<DictionaryEntry>) -> Self {
+        let longest = entries.iter().map(|entry| entry.size as usize).max().unwrap_or_default();
+        let bytes: u64 = entries.iter().map(|entry| u64::from(entry.size)).sum();
+        let average = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(entries.len().max(1));
+        Self { content, entries, longest, average }
+    }
+
     /// Decodes a page of `count` entries, each after its length.
     pub(crate) fn parse(page: &[u8], count: u32) -> Result<Self, String> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count > page.len() / 4 {
-            return Err(format!("a dictionary of {} bytes cannot have {count} entries", page.len()));
+            return Err(bad_count(page.len() as u64, count as u64));
         }
         let mut content = Vec::with_capacity(page.len() - count * 4);
         let mut entries = Vec::with_capacity(count);
-        let (mut at, mut longest) = (0_usize, 0);
+        let mut at = 0_usize;
         for _ in 0..count {
             let size = u32_at(page, at).ok_or_else(bad_entry)?;
             let begin = at + 4;
@@ -51,14 +64,13 @@ impl Dictionary {
             let entry = page.get(begin..end).ok_or_else(bad_entry)?;
             entries.push(DictionaryEntry { at: u32::try_from(content.len()).map_err(|_| bad_entry())?, size });
             content.extend_from_slice(entry);
-            longest = longest.max(entry.len());
             at = end;
         }
-        let content = match simdutf8::basic::from_utf8(&content) {
-            Ok(text) => DictionaryContent::Text(text.to_owned()),
-            Err(_) => DictionaryContent::Bytes(content),
+        let content = match String::from_utf8(content) {
+            Ok(text) => DictionaryContent::Text(text),
+            Err(error) => DictionaryContent::Bytes(error.into_bytes()),
         };
-        Ok(Self { content, entries, longest })
+        Ok(Self::new(content, entries))
     }
 
     /// Returns an entry; `None` if there is none of that number.
@@ -79,8 +91,13 @@ impl Dictionary {
 
     /// Returns the average size of an entry in bytes, rounded up.
     pub(crate) fn average(&self) -> usize {
-        self.content.as_bytes().len().div_ceil(self.entries.len().max(1))
+        self.average
     }
+}
+
+/// Returns the reason for refusing a dictionary that is too small for its entries.
+pub(crate) fn bad_count(bytes: u64, count: u64) -> String {
+    format!("a dictionary of {bytes} bytes cannot have {count} entries")
 }
 
 fn bad_entry() -> String {

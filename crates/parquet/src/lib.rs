@@ -18,6 +18,7 @@ mod decoder;
 mod delta;
 mod describe;
 mod dictionary;
+mod dictionary_file;
 mod file;
 mod footer;
 mod headers;

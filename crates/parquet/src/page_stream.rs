@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Pages are read in pieces if they are larger than this after decompression.
-const MAX_WHOLE_BYTES: u32 = 32 << 20;
+pub(crate) const MAX_WHOLE_BYTES: u32 = 32 << 20;
 /// Maximum number of rows of such a page, whose levels are all in memory.
 const MAX_ROWS: u32 = 1 << 20;
 /// Maximum size of its levels.
@@ -32,6 +32,25 @@ pub(crate) struct PageStream {
     levels: std::vec::IntoIter<u8>,
     /// The beginning of a value whose end was not read yet.
     rest: Vec<u8>,
+}
+
+/// The decompressed bytes of a page, in order.
+pub(crate) struct PageBytes {
+    body: BodyReader,
+    pub(crate) content: Box<dyn Read + Send>,
+}
+
+impl PageBytes {
+    /// Starts with the body of a page.
+    pub(crate) fn open(file: &ParquetFile, codec: CompressionCodec, body: &Range<u64>) -> io::Result<Self> {
+        let body = BodyReader::new(file, body);
+        Ok(Self { content: open_content(body.clone(), codec)?, body })
+    }
+
+    /// Compares the checksum of the whole body, if there is one.
+    pub(crate) fn check(mut self, checksum: Option<u32>) -> io::Result<()> {
+        self.body.check(checksum)
+    }
 }
 
 /// Reads the body of a page and computes its checksum. Clones share their position.
@@ -66,13 +85,11 @@ impl PageStream {
         page: &DataPage,
         body: &Range<u64>,
     ) -> Outcome<Self> {
-        let state = BodyState { at: body.start, end: body.end, checksum: crc32fast::Hasher::new() };
-        let body = BodyReader { file: file.clone(), state: Arc::new(Mutex::new(state)) };
         let mut stream = Self {
             context: Arc::clone(context),
             offset,
             header,
-            body,
+            body: BodyReader::new(file, body),
             content: Box::new(io::empty()),
             levels: Vec::new().into_iter(),
             rest: Vec::new(),
@@ -170,7 +187,7 @@ impl PageStream {
         content.truncate(end);
         let piece = self.take_rows(count, content);
         if self.is_finished() {
-            self.finish()?;
+            self.body.check(self.header.checksum)?;
         }
         Ok(piece)
     }
@@ -200,22 +217,33 @@ impl PageStream {
         }
     }
 
-    /// Compares the checksum of the whole body.
-    fn finish(&mut self) -> io::Result<()> {
-        io::copy(&mut self.body, &mut io::sink())?;
-        let computed = self.body.state.lock().map(|state| state.checksum.clone().finalize()).ok();
-        match self.header.checksum {
-            Some(checksum) if computed != Some(checksum) => Err(damaged("its checksum does not match")),
-            _ => Ok(()),
-        }
+    fn failure(&self, error: &io::Error) -> Failure {
+        page_failure(&self.context, self.offset, error)
+    }
+}
+
+/// Returns the failure of reading a page in pieces.
+pub(crate) fn page_failure(context: &BlockContext, offset: u64, error: &io::Error) -> Failure {
+    match error.kind() {
+        _ if error.raw_os_error().is_some() => io_failure(&context.place.path, error),
+        io::ErrorKind::UnexpectedEof => context.place.damage(Some(offset), "its values end early"),
+        _ => context.place.damage(Some(offset), &error.to_string()),
+    }
+}
+
+impl BodyReader {
+    fn new(file: &ParquetFile, body: &Range<u64>) -> Self {
+        let state = BodyState { at: body.start, end: body.end, checksum: crc32fast::Hasher::new() };
+        Self { file: file.clone(), state: Arc::new(Mutex::new(state)) }
     }
 
-    fn failure(&self, error: &io::Error) -> Failure {
-        let path = &self.context.place.path;
-        match error.kind() {
-            _ if error.raw_os_error().is_some() => io_failure(path, error),
-            io::ErrorKind::UnexpectedEof => self.context.place.damage(Some(self.offset), "its values end early"),
-            _ => self.context.place.damage(Some(self.offset), &error.to_string()),
+    /// Compares the checksum of the whole body, if there is one.
+    fn check(&mut self, checksum: Option<u32>) -> io::Result<()> {
+        io::copy(self, &mut io::sink())?;
+        let computed = self.state.lock().map(|state| state.checksum.clone().finalize()).ok();
+        match checksum {
+            Some(checksum) if computed != Some(checksum) => Err(damaged("its checksum does not match")),
+            _ => Ok(()),
         }
     }
 }

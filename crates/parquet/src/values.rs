@@ -1,8 +1,9 @@
 //! Values of a data page: where each text is, without copying it.
 
 use crate::bits::u32_at;
+use crate::decoder::MAX_TEXT_BYTES;
 use crate::delta::{BadDeltas, DeltaReader};
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, DictionaryContent};
 use crate::page_header::{DataPage, LevelLayout, ValueEncoding};
 use crate::runs::{BadRuns, RunReader};
 use std::ops::Range;
@@ -163,11 +164,26 @@ impl<'a> Values<'a> {
                     spans.push(Span { source, at, size });
                 }
             }
-            Self::Dictionary { numbers: Some(numbers), dictionary } => numbers.read_each(count, |number| {
-                let entry = dictionary.entry(number).ok_or("it refers to an entry that is not in the dictionary")?;
-                spans.push(Span { source: DICTIONARY, at: entry.at, size: entry.size });
-                Ok::<(), String>(())
-            })?,
+            Self::Dictionary { numbers: Some(numbers), dictionary } => {
+                let file = match dictionary.content() {
+                    DictionaryContent::File(file) => Some(file),
+                    _ => None,
+                };
+                numbers.read_each(count, |number| {
+                    let entry =
+                        dictionary.entry(number).ok_or("it refers to an entry that is not in the dictionary")?;
+                    match file {
+                        // Longer texts are not used.
+                        Some(file) if u64::from(entry.size) <= MAX_TEXT_BYTES => {
+                            let at = join(&list.joined, entry.size as usize)?;
+                            file.read(entry, &mut list.joined)?;
+                            spans.push(Span { source: JOINED, at, size: entry.size });
+                        }
+                        _ => spans.push(Span { source: DICTIONARY, at: entry.at, size: entry.size }),
+                    }
+                    Ok::<(), String>(())
+                })?;
+            }
             Self::Dictionary { numbers: None, .. } if count > 0 => return Err(BadRuns.into()),
             Self::Dictionary { .. } => {}
             Self::DeltaLength { sizes, content, at } => {
@@ -179,12 +195,9 @@ impl<'a> Values<'a> {
             Self::DeltaStrings { prefixes, sizes, rest, previous } => {
                 for _ in 0..count {
                     next_joined(prefixes, sizes, rest, previous)?;
-                    let at = list.joined.len();
-                    if at.saturating_add(previous.len()) > MAX_JOINED_BYTES {
-                        return Err(TOO_MANY_JOINED.to_owned());
-                    }
+                    let at = join(&list.joined, previous.len())?;
                     list.joined.extend_from_slice(previous);
-                    spans.push(Span { source: JOINED, at: at as u32, size: previous.len() as u32 });
+                    spans.push(Span { source: JOINED, at, size: previous.len() as u32 });
                 }
             }
         }
@@ -195,6 +208,14 @@ impl<'a> Values<'a> {
 /// Reason for refusing pages whose texts share so much that they grow without limit.
 pub(crate) const TOO_MANY_JOINED: &str =
     "its texts with shared beginnings have more than 512 MiB; write the file with smaller pages, or without DELTA_BYTE_ARRAY";
+
+/// Returns the position at which a text of this size is put together.
+fn join(joined: &[u8], size: usize) -> Result<u32, String> {
+    match joined.len().saturating_add(size) > MAX_JOINED_BYTES {
+        true => Err(TOO_MANY_JOINED.to_owned()),
+        false => Ok(joined.len() as u32),
+    }
+}
 
 #[inline]
 fn next_plain(content: &[u8], at: &mut usize) -> Result<(u32, u32), String> {

@@ -27,7 +27,7 @@ pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistak
         };
         for (action_name, at, keys) in actions {
             let named = (name.as_str(), action_name.as_str());
-            let Some(action) = action_of(named, context, at, keymap, mistakes) else { continue };
+            let Some((context, action)) = action_of(named, context, at, keymap, mistakes) else { continue };
             let Some(keys) = keys_of(&keys, action, context, at, mistakes) else { continue };
             own.push(UserKeys { context, action, keys });
             places.push(at);
@@ -72,14 +72,14 @@ fn context_of(name: &str, at: Mark, mistakes: &mut Vec<Mistake>) -> Option<Conte
     found
 }
 
-/// Returns the action of a name; the name of the context is that of the file.
+/// Returns the action of a name and the context that it works in; the name of the context is that of the file.
 fn action_of(
     (context_name, name): (&str, &str),
     context: Context,
     at: Mark,
     keymap: &Keymap,
     mistakes: &mut Vec<Mistake>,
-) -> Option<Action> {
+) -> Option<(Context, Action)> {
     let known = || Action::ALL.iter().copied().find(|action| action.id() == name);
     let Some(action) = earlier::action(context_name, name).or_else(known) else {
         let here = keymap.entries(context).map(|entry| entry.action.id());
@@ -90,6 +90,7 @@ fn action_of(
         mistakes.push(Mistake::new(at, format!("there is no action '{name}'"), Some(hint)));
         return None;
     };
+    let context = earlier::moved(context_name, action).unwrap_or(context);
     if !keymap.can_do(context, action) {
         let works = |c: &&Context| keymap.entries(**c).any(|e| e.context == **c && e.action == action);
         let there: Vec<String> = Context::ALL.iter().filter(works).map(|c| c.id()).collect();
@@ -97,7 +98,7 @@ fn action_of(
         mistakes.push(Mistake::new(at, message, Some(format!("it works in: {}", there.join(", ")))));
         return None;
     }
-    Some(action)
+    Some((context, action))
 }
 
 /// Returns the keys of one action; `None` if the list as a whole is unusable. Single keys that are unusable are skipped.

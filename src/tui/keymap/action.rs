@@ -136,7 +136,7 @@ actions! {
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
     MoveToPreviousSplit, "move-back", "move back", "Moves the selected shards to the split before.";
     Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
-    AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
+    AddSplit, "add-split", "add split", "Adds a split: type its name.";
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
     DropRow, "drop-row", "drop row", "Empties the row in focus.";
     Undo, "undo", "undo", "Takes back the last change; moving through the data is no change.";
@@ -144,7 +144,7 @@ actions! {
     JumpBack, "jump-back", "jump back", "Returns to where the last jump began.";
     Details, "details", "details", "Shows everything about the selected row.";
     StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
-    BeginAnew, "begin-anew", "begin anew", "Throws away what a stopped run of another plan did here, and runs this one.";
+    BeginAnew, "begin-anew", "start over", "Throws away what a stopped run of another plan did here, and runs this one.";
     Run, "run", "run", "Starts the run with the answers given.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";

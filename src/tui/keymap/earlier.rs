@@ -29,6 +29,13 @@ const ACTIONS: &[(&str, &str, Action)] = &[
     ("dedup", "go-review", Action::GoStep4),
 ];
 
+/// Earlier context, action, and the context that it works in now.
+const MOVED: &[(&str, Action, Context)] = &[
+    ("form", Action::Copy, Context::GuidedReview),
+    ("form", Action::SavePlan, Context::Guided),
+    ("form-text", Action::SavePlan, Context::GuidedText),
+];
+
 /// Returns the context of an earlier name, by id or by title: `pack-text` or `pack: text`.
 pub fn context(name: &str) -> Option<Context> {
     let id = name.replace(": ", "-").replace("steps", "rail");
@@ -39,4 +46,10 @@ pub fn context(name: &str) -> Option<Context> {
 pub fn action(context: &str, name: &str) -> Option<Action> {
     let command = context.split(['-', ':']).next()?;
     ACTIONS.iter().find(|(of, earlier, _)| *of == command && *earlier == name).map(|(_, _, action)| *action)
+}
+
+/// Returns the context in which an action works now that an earlier one had, which is named as in the file.
+pub fn moved(context: &str, action: Action) -> Option<Context> {
+    let id = context.replace(": ", "-");
+    MOVED.iter().find(|(earlier, of, _)| *earlier == id && *of == action).map(|(_, _, context)| *context)
 }

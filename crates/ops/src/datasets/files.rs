@@ -95,7 +95,7 @@ impl DatasetReader for RawIndex {
         let quoted = shell_quote(&source.to_string_lossy());
         Err(Failure::usage("repairing", "a raw index is not repaired")
             .on(Subject::path(&dataset.path))
-            .with_hint(format!("make it anew: gristmill index {quoted} --format modalities")))
+            .with_hint(format!("make it again: gristmill index {quoted} --format modalities")))
     }
 }
 

@@ -153,7 +153,7 @@ impl<'a> Repeats<'a> {
         let hint = match (self.in_one_shard.is_some(), plan.inputs.len()) {
             (true, 1) => {
                 "--duplicates merge brings parts of one key together; keep-first leaves later samples out; \
-                 --key number numbers all samples anew"
+                 --key number numbers all samples"
             }
             (false, 1) => "--duplicates prefix puts the name of the shard before each key; keep-first leaves later samples out",
             _ => {

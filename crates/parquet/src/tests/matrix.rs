@@ -1,14 +1,14 @@
 //! Files of every codec, encoding and page version, with blocks of any size and from any row.
 
 use super::{batch, open_bytes, read, read_from, texts, write, OwnedValue};
-use crate::{TextBlocks, TextDecoder};
+use crate::{TextBlocks, TextDecoder, MAX_TEXT_BYTES};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, DictionaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
     StructArray,
 };
 use arrow_schema::{DataType, Field};
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::sync::Arc;
 
@@ -240,6 +240,36 @@ fn very_large_pages_are_read_in_pieces() {
             let file = open_bytes(folder.path(), &cut).unwrap();
             let failure = read_from(&file, &file.column("text").unwrap(), 0, 1 << 20).2.unwrap();
             assert!(failure.why.starts_with("row group 0, page: "), "{codec:?} {failure}");
+        }
+    }
+}
+
+#[test]
+fn a_dictionary_that_is_too_large_for_memory_is_read_entry_by_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each text once, and some again; one is longer than texts may be.
+    let mut values: Vec<Option<String>> =
+        (0..36).map(|number| Some(format!("{number} {}", "ä".repeat((1 << 19) + number)))).collect();
+    values.push(Some("x".repeat(MAX_TEXT_BYTES as usize + 1)));
+    values.extend([Some("short".to_owned()), None, values[3].clone(), values[0].clone()]);
+    let expected: Vec<OwnedValue> = texts(values.clone());
+    let expected = expected.into_iter().map(|value| match value {
+        OwnedValue::Text(text) if text.len() as u64 > MAX_TEXT_BYTES => OwnedValue::TooLong(text.len() as u64),
+        value => value,
+    });
+    let expected: Vec<OwnedValue> = expected.collect();
+    let text: ArrayRef = Arc::new(StringArray::from(values));
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())] {
+        let properties =
+            WriterProperties::builder().set_compression(compression).set_dictionary_page_size_limit(256 << 20);
+        let bytes = write(&[batch(vec![("text", Arc::clone(&text))])], properties.build());
+        let file = open_bytes(folder.path(), &bytes).unwrap();
+        let column = file.column("text").unwrap();
+        for from in [0, 5, 38] {
+            let (read, starts, failure) = read_from(&file, &column, from, 4 << 20);
+            assert_eq!(failure, None, "{compression:?}");
+            assert!(read == expected[from as usize..], "{compression:?} {from}");
+            assert!(starts.len() > 1 || from == 38, "{compression:?}: {starts:?}");
         }
     }
 }

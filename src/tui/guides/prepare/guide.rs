@@ -210,7 +210,7 @@ impl PrepareGuide {
             (true, 0) if !is_resumed => None,
             (true, 1) => Some("an interrupted run is continued: 1 shard is done".into()),
             (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
-            (false, _) => is_resumed.then(|| "changed since the interrupted run: it begins anew".into()),
+            (false, _) => is_resumed.then(|| "changed since the interrupted run: it starts over".into()),
         }
     }
 }

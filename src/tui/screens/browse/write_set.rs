@@ -1,5 +1,5 @@
-//! What the list shows, as a new data set: the form of `shard` with its answers. What flags cannot say becomes a list of keys, which a worker
-//! writes.
+//! What the list shows, as a new data set: the form of `shard` with its answers. A worker reads the field map of the set, and writes a list of
+//! the keys that flags cannot state.
 
 use super::listing::Listing;
 use super::rows::Span;
@@ -9,7 +9,9 @@ use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
-use gristmill_core::{Cancel, Outcome, ShardPlan};
+use gristmill_core::{Cancel, Loading, Outcome, ShardPlan};
+use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
+use gristmill_data::formats::energon::layout::DATASET_YAML;
 use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
 use gristmill_ops::operations::{erase, WriteShards};
 use std::path::PathBuf;
@@ -35,31 +37,50 @@ impl KeySelection {
     }
 }
 
-struct KeysQuestion {
+struct SetQuestion {
     catalog: Arc<dyn Catalog>,
-    chosen: KeySelection,
+    /// The samples to list; `None` if flags state them.
+    chosen: Option<KeySelection>,
 }
 
-/// The worker that writes lists of keys, and the plan that waits for one.
+struct SetAnswers {
+    keys: Option<PathBuf>,
+    /// Sample type and field map of a prepared set.
+    loading: Option<Loading>,
+}
+
+/// The worker that finds out answers, and the plan that waits for them.
 pub(super) struct KeyLister {
-    worker: Stoppable<KeysQuestion, Outcome<PathBuf>>,
+    worker: Stoppable<SetQuestion, Outcome<SetAnswers>>,
     plan: Option<ShardPlan>,
 }
 
 impl KeyLister {
     pub(super) fn start(env: &UiEnv) -> Self {
-        Self { worker: Stoppable::start("browse-keys", env.wake.clone(), list_keys), plan: None }
+        Self { worker: Stoppable::start("browse-keys", env.wake.clone(), find_answers), plan: None }
     }
 
-    /// Whether a list is being written.
+    /// Whether answers are being found out.
     pub(super) fn is_busy(&self) -> bool {
         self.worker.is_waiting()
     }
 }
 
-fn list_keys(question: KeysQuestion, cancel: &Cancel) -> Outcome<PathBuf> {
-    let groups = question.catalog.groups();
-    let is_empty = |group: &u32| match &question.chosen {
+fn find_answers(question: SetQuestion, cancel: &Cancel) -> Outcome<SetAnswers> {
+    let catalog = &*question.catalog;
+    // A file that cannot be read gives no answers: the form has the usual ones.
+    let yaml = || DatasetYaml::read(catalog.root(), DATASET_YAML).ok().flatten();
+    let loading = match catalog.kind().is_web_dataset() {
+        true => yaml().and_then(|yaml| yaml.to_loading()),
+        false => None,
+    };
+    let keys = question.chosen.map(|chosen| list_keys(catalog, &chosen, cancel)).transpose()?;
+    Ok(SetAnswers { keys, loading })
+}
+
+fn list_keys(catalog: &dyn Catalog, chosen: &KeySelection, cancel: &Cancel) -> Outcome<PathBuf> {
+    let groups = catalog.groups();
+    let is_empty = |group: &u32| match chosen {
         KeySelection::Matches(matches) => matches.in_group(*group) == 0,
         KeySelection::Spans(spans) => {
             let number = |group| groups.number(SampleAt { group, index: 0 });
@@ -69,8 +90,8 @@ fn list_keys(question: KeysQuestion, cancel: &Cancel) -> Outcome<PathBuf> {
     };
     let count = u32::try_from(groups.groups.len()).unwrap_or(u32::MAX);
     let mut with_samples = (0..count).filter(|group| !is_empty(group));
-    let is_listed = |at| question.chosen.holds(at, &groups);
-    write_key_list(&*question.catalog, &mut with_samples, &is_listed, cancel)
+    let is_listed = |at| chosen.holds(at, &groups);
+    write_key_list(catalog, &mut with_samples, &is_listed, cancel)
 }
 
 /// Sets the answers that say what a filter lists; `false` if flags cannot say that.
@@ -139,7 +160,7 @@ impl BrowseScreen {
                 let start = self.state.groups.number(span.from);
                 (start, start + span.count as u64)
             };
-            KeySelection::Spans(spans.iter().map(span).collect())
+            Some(KeySelection::Spans(spans.iter().map(span).collect()))
         } else {
             let has_files = kind.holds_loose_files();
             let of_files = self
@@ -152,18 +173,16 @@ impl BrowseScreen {
                 return inform(format!("{why}: leave it out of the filter, or mark the files to be written"));
             }
             match (&self.active_filter, &self.state.listing) {
-                (None, _) => return self.open_shards(plan),
+                (None, _) => None,
                 // Parts of listed files are named by their last extension, those of samples by all.
-                (Some(active_filter), _) if !has_files && by_flags(&active_filter.filter, &mut plan) => {
-                    return self.open_shards(plan)
-                }
+                (Some(active_filter), _) if !has_files && by_flags(&active_filter.filter, &mut plan) => None,
                 (Some(active_filter), Listing::Picked(matches)) if active_filter.is_over => {
-                    KeySelection::Matches(Arc::clone(matches))
+                    Some(KeySelection::Matches(Arc::clone(matches)))
                 }
                 (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),
             }
         };
-        self.lister.worker.ask(KeysQuestion { catalog, chosen });
+        self.lister.worker.ask(SetQuestion { catalog, chosen });
         self.lister.plan = Some(plan);
         Vec::new()
     }
@@ -184,14 +203,17 @@ impl BrowseScreen {
         vec![Effect::Push(form::open(erase::<WriteShards>(plan), self.env.clone()))]
     }
 
-    /// Opens the form once the list of keys is written.
+    /// Opens the form once all answers are there.
     pub(super) fn gather_key_list(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let Some(written) = self.lister.worker.take() else { return false };
-        match (written, self.lister.plan.take()) {
-            (Ok(list), Some(mut plan)) => {
-                plan.choice.keep_keys = Some(list);
+        let Some(answers) = self.lister.worker.take() else { return false };
+        match (answers, self.lister.plan.take()) {
+            (Ok(SetAnswers { keys, loading }), Some(mut plan)) => {
                 // What is listed is written, excluded or not.
-                plan.choice.keep_excluded = true;
+                plan.choice.keep_excluded |= keys.is_some();
+                plan.choice.keep_keys = keys;
+                if let Some(loading) = loading {
+                    plan.preparation.loading = loading;
+                }
                 effects.extend(self.open_shards(plan));
             }
             (Err(failure), _) => effects.push(Effect::failure(&failure)),

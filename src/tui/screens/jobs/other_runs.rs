@@ -59,7 +59,7 @@ impl OtherRun {
     pub fn why_not_again(&self) -> Option<String> {
         match &self.run {
             RunKind::Works => Some("another process works on it".into()),
-            RunKind::Lost => Some("its answers are not known here; the same command begins anew".into()),
+            RunKind::Lost => Some("its answers are not known here; the same command starts over".into()),
             RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => None,
         }
     }
@@ -156,7 +156,7 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
     };
     let next_step = match &run {
         RunKind::Works => None,
-        RunKind::Lost => Some("The same command begins anew.".to_owned()),
+        RunKind::Lost => Some("The same command starts over.".to_owned()),
         RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(way_on(&own, env)),
     };
     let place = env.short_path(&path);

@@ -379,7 +379,7 @@ impl Ranges for RunRanges {
     fn label(&self, action: Action) -> Option<&'static str> {
         match action {
             Action::KeptCopy => Some("first copy"),
-            Action::Toggle => Some("look anew"),
+            Action::Toggle => Some("search again"),
             Action::Close if self.finder.is_waiting() => Some("stop looking"),
             _ => None,
         }

@@ -62,7 +62,7 @@ pub fn choose_target(
     let is_loose = from == Some("");
     let out = ChoiceOption::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
     offers.push(out);
-    offers.push(ChoiceOption::new("a new split", "its name is asked for"));
+    offers.push(ChoiceOption::new("a new split", "type its name"));
     if offers_exclude {
         offers.push(ChoiceOption::new("exclude them", "they stay in their splits, and are not read"));
     }

@@ -98,6 +98,17 @@ impl DatasetYaml {
         self.sample_type.class == CRUDE_CLASS && self.sample_type.built_in().is_none()
     }
 
+    /// Returns the answer of a plan that gives the same sample type and field map; `None` if it has no field map.
+    pub fn to_loading(&self) -> Option<Loading> {
+        let SampleSource::FieldMap(fields) = &self.source else { return None };
+        let PythonClass { module, class } = &self.sample_type;
+        let sample_type = match PythonClass::named(class) == self.sample_type {
+            true => class.clone(),
+            false => format!("{module}:{class}"),
+        };
+        Some(Loading::FieldMap { sample_type, fields: fields.clone() })
+    }
+
     /// Reads `.nv-meta/<name>`; returns `None` when the file is missing.
     pub fn read(root: &Path, name: &str) -> Outcome<Option<Self>> {
         let path = layout::in_nv_meta(root, name);

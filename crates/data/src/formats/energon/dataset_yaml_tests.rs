@@ -27,6 +27,7 @@ fn golden_files_are_written_byte_for_byte_and_read() {
         assert_eq!(DatasetYaml::render(&loading).unwrap(), bytes, "{case}");
         let read = DatasetYaml::read(&root, layout::DATASET_YAML).unwrap().unwrap();
         assert_eq!(read.is_crude(), case == "odd_names");
+        assert_eq!(read.to_loading(), Some(loading.clone()).filter(|_| !read.is_crude()));
         if let Loading::FieldMap { sample_type, fields } = loading {
             assert_eq!(read.sample_type.built_in().unwrap().class, sample_type);
             assert_eq!(read.source, SampleSource::FieldMap(fields));
@@ -130,4 +131,12 @@ proptest! {
         prop_assert_eq!(read.source, SampleSource::FieldMap(fields));
         prop_assert_eq!(read.sample_type, PythonClass::named(&class));
     }
+}
+
+#[test]
+fn a_field_map_of_a_class_of_the_user_is_an_answer_again() {
+    let fields = vec![field("a", "txt")];
+    let loading = Loading::FieldMap { sample_type: "own.types:MySample".into(), fields };
+    let yaml = DatasetYaml::parse(&DatasetYaml::render(&loading).unwrap()).unwrap();
+    assert_eq!(yaml.to_loading(), Some(loading));
 }

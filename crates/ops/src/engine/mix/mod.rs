@@ -144,7 +144,7 @@ fn words(lookup: &AuxLookup) -> UnusableMember {
         examples.join(", ")
     );
     UnusableMember::new(message)
-        .hint("a prepared data set is asked for KEY.PART, a folder for the path of a file below it")
+        .hint("in a prepared data set the loader looks for KEY.PART, in a folder for the path of a file below it")
 }
 
 /// Reports which indexes are missing, and which cannot be read by the loader.

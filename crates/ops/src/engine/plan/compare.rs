@@ -63,7 +63,7 @@ fn compare_answers(path: &str, old: &Map<String, Value>, new: &Map<String, Value
 fn shown(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "not given".into(),
-        Some(Value::Object(_)) => "asked for".into(),
+        Some(Value::Object(_)) => "given".into(),
         Some(value) => value.to_string(),
     }
 }

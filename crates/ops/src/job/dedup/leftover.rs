@@ -111,7 +111,7 @@ pub(super) fn check_leftovers(
         let output = display_safe(&note.path.to_string_lossy()).into_owned();
         if goes_on {
             let message = format!("scratch of a stopped run that can go on: {size}, for {output}");
-            let hint = "run it again as it was to finish it, or once with --restart to begin anew";
+            let hint = "run it again as it was to finish it, or once with --restart to start over";
             problems.report(Problem::note(ProblemKind::Other, Subject::path(&path), message).with_hint(hint))?;
         } else {
             fs.remove_dir_all(&path)?;

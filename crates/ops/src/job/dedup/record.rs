@@ -47,7 +47,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
             return refuse(&layout.output, why, "--force-overwrite replaces it; or name another output");
         }
         if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
-            return refuse(&layout.output, why, "--force-overwrite makes it anew");
+            return refuse(&layout.output, why, "--force-overwrite makes it again");
         }
         let is_done = recorded.plan_hash == hash && recorded.is_whole();
         return Ok(if is_done { Decision::Nothing } else { Decision::Run });

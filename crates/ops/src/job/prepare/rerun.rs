@@ -310,7 +310,7 @@ pub(super) fn differences(
     add(&prepared.missing_shards, "gone from the disk");
     let anew = prepared.excludes.iter().filter(|item| judged.contains(*item)).count() as u64;
     if anew > 0 {
-        lines.push(format!("{} of damaged or doubled samples judged anew", count(anew, "exclude item")));
+        lines.push(format!("{} of damaged or doubled samples decided again", count(anew, "exclude item")));
     }
     let excludes = prepared.excludes.len() as u64 - anew;
     if excludes > 0 {

@@ -131,7 +131,7 @@ const KEYS: &[Spec] = &[
     Spec::new(
         "key",
         "COLUMN|number",
-        "Column of rows with the key; number: number samples anew, with nine digits",
+        "Column of rows with the key; number: number the samples, with nine digits",
         text!(key),
     )
     .unset("the old keys; of rows, the names of their media, or numbers")

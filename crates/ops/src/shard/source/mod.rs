@@ -152,7 +152,7 @@ pub(super) fn list(
 ) -> Outcome<()> {
     if kind != InputKind::Rows && context.plan.key.as_deref().is_some_and(|key| key != NUMBER) {
         let failure = Failure::usage(WHAT, "--key names a column, and the input has none").on(Subject::path(input));
-        return Err(failure.with_hint("--key number numbers all samples anew"));
+        return Err(failure.with_hint("--key number numbers all samples"));
     }
     match kind {
         InputKind::Auto | InputKind::Tars => tars::list(input, context, sink),

@@ -42,7 +42,7 @@ mod tests {
         let lines = differences(&old, &other);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(
-            lines.contains(&"seed: 42 → 7".to_owned()) && lines.contains(&"nanosets: not given → asked for".to_owned())
+            lines.contains(&"seed: 42 → 7".to_owned()) && lines.contains(&"nanosets: not given → given".to_owned())
         );
         let third = PackPlan { nanosets: Some(NanosetsTarget::default()), ..other.clone() };
         assert_eq!(differences(&other, &third), ["nanosets tasks: 2 → not given"]);

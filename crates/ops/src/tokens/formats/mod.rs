@@ -35,7 +35,7 @@ token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds
 /// The values of `--loss-masks`: formats that have them, and all of these.
 pub(crate) const LOSS_MASKS: &[Choice] = &[
     Choice { name: "none", help: "No loss masks" },
-    Choice { name: "all", help: "Each format that is asked for and has them" },
+    Choice { name: "all", help: "Each chosen format that has them" },
     nanosets::LOSS_MASKS,
     forager::LOSS_MASKS,
 ];

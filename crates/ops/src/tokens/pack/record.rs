@@ -107,12 +107,12 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         }
         // The hash of a record with paths relative to another folder cannot be compared.
         if recorded.plan_hash != hash && settled(&recorded.plan) == recorded.plan {
-            return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
+            return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it again");
         }
         // Ranks that were left to other runs may be processed here.
         if !records_progress(plan) {
             if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
-                return refuse(why, "--force-overwrite makes it anew");
+                return refuse(why, "--force-overwrite makes it again");
             }
             if recorded.is_whole() {
                 return Ok(Decision::Nothing);

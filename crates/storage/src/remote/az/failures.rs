@@ -55,7 +55,7 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
             text(NO_CONTAINER, &format!("check its name; the account is {account}"))
         }
         (_, "NoRanges") => text("this server does not answer ranges", "copy the data to a disk"),
-        (_, "WrongRange") => text("the store answers with other bytes than were asked for", ""),
+        (_, "WrongRange") => text("the store answers with other bytes than requested", ""),
         (_, "AccountIsDisabled" | "ContainerDisabled") => text("it is disabled", "enable it with the tools of Azure"),
         (_, "BlobArchived") => text("it is archived", "restore it first: set its access tier to hot or cool"),
         (_, "BlobBeingRehydrated") => text("it is being restored from the archive", "wait until that has ended"),

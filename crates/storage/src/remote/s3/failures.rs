@@ -57,7 +57,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
             "this server does not answer ranges",
             "copy the data to a disk, or to a store that reads parts of objects",
         ),
-        (_, "WrongRange") => text("the store answers with other bytes than were asked for", ""),
+        (_, "WrongRange") => text("the store answers with other bytes than requested", ""),
         (_, "InvalidAccessKeyId") => {
             (format!("the store does not know the key {}", key_end()), key_hint(refusal, client))
         }

@@ -104,7 +104,7 @@ pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
         Refusal::NoRanges => {
             ("this server does not answer ranges".to_owned(), "download the file, and give its local path")
         }
-        Refusal::OtherRange => ("the server answers with other bytes than were asked for".to_owned(), ""),
+        Refusal::OtherRange => ("the server answers with other bytes than requested".to_owned(), ""),
         Refusal::OtherVersion => {
             ("it changed while it was read".to_owned(), "wait until nothing writes it, and run the same command again")
         }

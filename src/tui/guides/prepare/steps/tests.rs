@@ -240,7 +240,7 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
     clear(&mut form);
     type_text(&mut form, "1,1,1");
     let shown = screen(&mut form, 80, 24, false);
-    assert!(shown.contains("it begins anew"), "other answers do not fit what was done: {shown}");
+    assert!(shown.contains("it starts over"), "other answers do not fit what was done: {shown}");
     assert_eq!(form.why_disabled(Action::StartAfresh), None);
 }
 

@@ -204,7 +204,7 @@ fn a_choice_says_why_an_offer_cannot_be_taken() {
         ChoiceOption::new("train", "16 shards, 80.1 %").unless(Some("it is there".into())),
         ChoiceOption::new("val", "2 shards, 9.9 %"),
         ChoiceOption::new("no split", "not used for training"),
-        ChoiceOption::new("a new split", "its name is asked for"),
+        ChoiceOption::new("a new split", "type its name"),
     ];
     let mut choice = Choice::new("Move 3 shards to", Vec::new(), offers, |_| Vec::new()).selecting(1);
     compare_screen("move", &mut choice);

@@ -83,7 +83,7 @@ fn whole(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
         let meant = entries.iter().find_map(|(name, at, _)| Some((*at, name, nearest(name, USUAL)?)));
         let (at, hint) = match meant {
             Some((at, name, near)) => (at, format!("is '{name}' meant to be '{near}'?")),
-            None => (at, "another name has to be asked for in the training script".to_owned()),
+            None => (at, "the training script must name another one".to_owned()),
         };
         found.remark(at, "none of the splits is called train, val or test", Some(hint));
     }

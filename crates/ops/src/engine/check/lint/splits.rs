@@ -26,7 +26,7 @@ pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn
     if let Some(failure) = &prepared.splits_failure {
         let problem = bad_file(failure.clone());
         let way = "correct it, or take the one before it, split.yaml.bak-…; gristmill prepare PATH \
-                   --force-overwrite divides anew";
+                   --force-overwrite divides them again";
         let hint = problem.hint.clone().unwrap_or_else(|| hint_for(&prepared.root, way));
         problems.report(problem.with_hint(hint))?;
     }

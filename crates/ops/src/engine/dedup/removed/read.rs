@@ -89,7 +89,7 @@ impl RemovedRanges {
     fn damaged(&self, why: &str) -> Failure {
         Failure::data("reading the ranges of a run", why.to_owned())
             .on(Subject::path(self.file.path()))
-            .with_hint("`gristmill dedup --force-overwrite` with the same plan makes it anew")
+            .with_hint("`gristmill dedup --force-overwrite` with the same plan makes it again")
     }
 
     fn fill(&self, at: u64, bytes: &mut [u8]) -> Outcome<()> {

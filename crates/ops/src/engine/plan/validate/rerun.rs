@@ -41,7 +41,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         let is_other = |old: &PreparePlan| plan.splits != old.splits && old.splits != SplitPlan::Unset;
         if prepared.plan.as_deref().is_some_and(is_other) {
             let message = "an update leaves shards in the splits that they are in; how to divide counts for new ones";
-            let hint = "--force-overwrite divides all of them anew";
+            let hint = "--force-overwrite divides all of them again";
             problems.push(Problem::note(ProblemKind::Other, root(), message).with_hint(hint));
         }
     }
