@@ -4,8 +4,8 @@
 
 On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results, copies of folders. On SeaweedFS
 also every other command that writes, several writers of one split.yaml, how many bytes of shards are read, each fault of the network, runs that are
-killed at a random request, mounts (check_mount.py), and a reader without the right to write. Some of the same on Azurite (check_azure.py), and on a stand-in for Google's store. The
-secrets must be in nothing that is printed or kept.
+killed at a random request, mounts (check_mount.py), and a reader without the right to write. Some of the same on a store that ignores conditions
+(check_conditions.py), on Azurite (check_azure.py), and on a stand-in for Google's store. The secrets must be in nothing that is printed or kept.
 """
 import gzip
 import io
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import azure
 import check_azure
+import check_conditions
 import check_mount
 import gcs
 from s3_server import READER, READER_SECRET, SECRET, Server, msc_config
@@ -437,6 +438,7 @@ def main(binary, golden):
     print(f"seed {seed} (GRISTMILL_SEED repeats it)", flush=True)
     check_google(binary, golden)
     check_on_azurite(binary, golden, seed)
+    check_without_conditions(binary, golden, seed)
     for kind in ("seaweed", "moto"):
         with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
             server.client.create("data")
@@ -445,19 +447,20 @@ def main(binary, golden):
             if kind == "seaweed":
                 steps += [check.check_shards, check.check_mounts, check.check_others, check.check_writers, check.check_bytes, check.check_rights, check.check_doctor]
                 steps += [check.check_faults, check.check_kills, check.check_copies_with_faults]
-            for step in [*steps, check.check_kept]:
-                begin = time.time()
-                step()
-                print(f"{kind}: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+            take(kind, [*steps, check.check_kept])
+
+
+def take(name, steps):
+    for step in steps:
+        begin = time.time()
+        step()
+        print(f"{name}: {step.__name__} {time.time() - begin:.1f} s", flush=True)
 
 
 def check_google(binary, golden):
     with tempfile.TemporaryDirectory() as folder, gcs.Server() as server:
         check = Check(binary, golden, server, folder, 0)
-        for step in [check.make_local, check.check_google, check.check_kept]:
-            begin = time.time()
-            step()
-            print(f"google: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+        take("google", [check.make_local, check.check_google, check.check_kept])
 
 
 def check_on_azurite(binary, golden, seed):
@@ -465,10 +468,13 @@ def check_on_azurite(binary, golden, seed):
         return print("azure: skipped, Azurite is not installed: there is no npm", flush=True)
     with tempfile.TemporaryDirectory() as folder, azure.Server() as server:
         server.client.create("data")
-        for step in check_azure.steps(Check(binary, golden, server, folder, seed)):
-            begin = time.time()
-            step()
-            print(f"azure: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+        take("azure", check_azure.steps(Check(binary, golden, server, folder, seed)))
+
+
+def check_without_conditions(binary, golden, seed):
+    with tempfile.TemporaryDirectory() as folder, Server("moto") as server:
+        server.client.create("data")
+        take("without conditions", check_conditions.steps(Check(binary, golden, server, folder, seed)))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,12 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
 }
 
+/// Returns the folders of the golden cases of a kind.
+fn cases(kind: &str) -> Vec<PathBuf> {
+    let folders = gristmill_storage::files::read_dir(golden(kind)).unwrap().map(|entry| entry.unwrap().into_path());
+    folders.filter(|path| exists(path.join("case.json"))).collect()
+}
+
 /// Returns all files below a folder or an address, by their relative names; without run folders.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -129,8 +135,11 @@ fn tokens_of_every_kind_of_documents() {
 
 #[test]
 fn text_without_repeats() {
-    for case in ["v01_basic", "v02_unicode_cuts", "v04_shards", "v08_compressed"] {
-        compare(&format!("dedup-{case}"), &golden("dedup").join(case).join("input"), |input, output| {
+    let cases =
+        cases("dedup").into_iter().chain(["p21_dedup", "p22_dedup_unicode"].map(|name| golden("parquet").join(name)));
+    for case in cases {
+        let name = case.file_name().unwrap().to_str().unwrap();
+        compare(&format!("dedup-{name}"), &case.join("input"), |input, output| {
             let plan = DedupPlan { min_length: Some(30), ..DedupPlan::new(text(input), text(output)) };
             crate::job::dedup::start(plan, options()).unwrap().wait().unwrap();
         });
@@ -139,7 +148,7 @@ fn text_without_repeats() {
 
 #[test]
 fn prepared_data_sets() {
-    for case in ["captioning_fieldmap", "odd_names", "presplit_folders"] {
+    for case in ["captioning_fieldmap", "odd_names", "presplit_folders", "media_by_extension"] {
         let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://prepare-{case}/set")));
         let input = golden("energon").join(case).join("input");
         for (name, bytes) in files(&input) {
@@ -166,13 +175,24 @@ fn prepared_data_sets() {
 
 #[test]
 fn an_index_of_lines() {
-    let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from("mem://lines/a.jsonl"));
-    let local = dir.path().join("a.jsonl");
-    std::fs::write(&local, b"{\"a\": 1}\n{\"a\": 2}\n").unwrap();
-    put(&store, &std::fs::read(&local).unwrap());
-    let prepare = |path: &Path| crate::job::jsonl::start(path, options()).unwrap().wait().unwrap();
-    assert_eq!((prepare(&local).samples, prepare(&store).samples), (2, 2));
-    let read = |path: &Path| gristmill_storage::files::read(path.with_extension("jsonl.idx")).unwrap();
-    assert_eq!(read(&store), read(&local));
-    assert!(prepare(&store).nothing_to_do);
+    let inputs = files(&golden("energon/jsonl_edges/input"));
+    assert!(inputs.len() >= 10);
+    for (name, bytes) in inputs {
+        let (dir, store) = (tempfile::tempdir().unwrap(), Path::new("mem://lines").join(&name));
+        let local = dir.path().join(&name);
+        std::fs::write(&local, &bytes).unwrap();
+        put(&store, &bytes);
+        let prepare = |path: &Path| crate::job::jsonl::start(path, options()).unwrap().wait();
+        let samples =
+            [&local, &store].map(|path| prepare(path).map(|report| report.samples).map_err(|failure| failure.why));
+        assert_eq!(samples[0], samples[1], "{name}");
+        let read = |path: &Path| gristmill_storage::files::read(path.with_extension("jsonl.idx")).ok();
+        assert_eq!(read(&store), read(&local), "{name}");
+        assert_eq!(
+            read(&store),
+            std::fs::read(golden("energon/jsonl_edges/expected").join(format!("{name}.idx"))).ok(),
+            "{name}"
+        );
+        assert!(samples[1].is_err() || prepare(&store).unwrap().nothing_to_do, "{name}");
+    }
 }

@@ -315,7 +315,7 @@ pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<Fo
 }
 
 /// Reports that keys which cannot be a path are left out.
-pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[String]) {
+pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[InvalidKey]) {
     for key in keys {
         let failure = invalid_key(url, key);
         let message = format!("{}, so it is left out", failure.why);
@@ -327,10 +327,19 @@ pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[String]) {
     }
 }
 
+/// A key that cannot be a path.
+pub(crate) struct InvalidKey {
+    key: String,
+    /// Whether it is what keys begin with, up to a slash.
+    is_prefix: bool,
+}
+
 /// Returns the failure of a key that cannot be a path.
-pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &str) -> Failure {
-    let failure = Failure::data("listing", "its key is no path: a part of it is empty, '.' or '..'");
-    failure.on(Subject::path(url.with_key(key))).with_hint("copy it to another key with the tools of the store")
+pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &InvalidKey) -> Failure {
+    let why =
+        if key.is_prefix { notices::NO_PATHS_BELOW } else { "its key is no path: a part of it is empty, '.' or '..'" };
+    let failure = Failure::data("listing", why).on(Subject::path(url.with_key(&key.key)));
+    failure.with_hint("copy it to another key with the tools of the store")
 }
 
 /// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.
@@ -340,7 +349,7 @@ pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &str) -> Failure {
 pub(crate) fn remote_entries(
     url: &RemoteUrl<'_>,
     recursive: bool,
-    invalid: &mut Vec<String>,
+    invalid: &mut Vec<InvalidKey>,
 ) -> io::Result<Vec<FolderEntry>> {
     pause();
     let mut entries = Vec::new();
@@ -354,7 +363,7 @@ pub(crate) fn remote_entries(
                 let path = url.with_key(&entry.key);
                 entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
             }
-            false => invalid.push(entry.key),
+            false => invalid.push(InvalidKey { key: entry.key, is_prefix: entry.info.is_dir() }),
         }
         Ok(true)
     })?;

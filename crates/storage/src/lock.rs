@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Number of attempts on a lock that is changing hands, and the interval between them.
@@ -51,11 +53,38 @@ pub struct DatasetLock {
     object: Option<ObjectLock>,
 }
 
-/// A lock in a store: an object, which only one process can create.
+/// A lock in a store: an object, which only one process can create, and which is written again while it is held.
 #[derive(Debug)]
 struct ObjectLock {
     path: PathBuf,
     token: String,
+    /// Renews it until this is dropped.
+    renewal: Option<Renewal>,
+}
+
+/// A thread that repeats something until it is dropped.
+#[derive(Debug)]
+struct Renewal {
+    end: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Renewal {
+    /// `renew` returns whether it is to be called again after this time.
+    fn start(every: Duration, mut renew: impl FnMut() -> bool + Send + 'static) -> Option<Self> {
+        let (end, ended) = mpsc::channel::<()>();
+        let repeat = move || while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) && renew() {};
+        let thread = std::thread::Builder::new().name("lock".to_owned()).spawn(repeat).ok()?;
+        Some(Self { end: Some(end), thread: Some(thread) })
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        // A request that is on its way would create the lock again after it is removed.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }
 
 /// A lock that a store has.
@@ -211,7 +240,7 @@ impl ObjectLock {
         for _ in 0..LOOKS {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
                 // Dropped on any way out, it leaves the lock of another process alone.
-                let lock = Self { path: path.clone(), token: holder.token.clone() };
+                let mut lock = Self { path: path.clone(), token: holder.token.clone(), renewal: None };
                 if !store.obeys(url, &bytes, condition).map_err(failed)? {
                     other = Self::settle(&path, holder)?;
                     if other.is_some() {
@@ -221,6 +250,10 @@ impl ObjectLock {
                 // The holder before may have written anything.
                 #[cfg(feature = "remote")]
                 crate::remote::version::forget_all();
+                lock.renewal = Renewal::start(RENEWAL, {
+                    let (path, token) = (path.clone(), holder.token.clone());
+                    move || Self::renew(&path, &token)
+                });
                 return Ok(lock);
             }
             condition = Condition::IfAbsent;
@@ -235,6 +268,19 @@ impl ObjectLock {
             condition = Condition::IfStamp(found.stamp);
         }
         Err(held_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
+    }
+
+    /// Writes the lock again, so that its age states how long ago its holder ran. Returns `false` if it is the lock of another process now.
+    fn renew(path: &Path, token: &str) -> bool {
+        let Ok(found) = read_object(path) else { return true };
+        let Some((stamp, holder)) = found.and_then(|found| Some((found.stamp, found.holder?))) else { return false };
+        if holder.token != token {
+            return false;
+        }
+        let bytes = serde_json::to_vec(&holder).unwrap_or_default();
+        let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
+        // A store that cannot be reached now may be later.
+        !matches!(RemoteUrl::parse(path).map(put), Some(Ok(false)))
     }
 
     /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
@@ -255,6 +301,7 @@ impl ObjectLock {
 
 impl Drop for ObjectLock {
     fn drop(&mut self) {
+        self.renewal = None;
         let _whole = Cancel::default().enter();
         let Ok(Some(found)) = read_object(&self.path) else { return };
         if found.holder.is_some_and(|holder| holder.token == self.token) {
@@ -274,6 +321,12 @@ impl Drop for DatasetLock {
     }
 }
 
+/// Time between two writes of a lock in a store, and its age from which on its holder has missed several.
+const RENEWAL: Duration = Duration::from_secs(60);
+const OLD: Duration = Duration::from_secs(5 * 60);
+/// What to do about a lock that is not renewed. Older versions of the program do not renew theirs.
+const OLD_HINT: &str =
+    "a run writes it each minute, so this one has most likely ended: if it is certain, use --break-lock";
 /// What to do while a lock is held.
 const WAIT_HINT: &str = "wait for it to finish; if it is certainly gone, use --break-lock";
 /// Name of the operation that fails if another process holds the lock.
@@ -284,13 +337,14 @@ pub fn is_held(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
 
-/// Creates the failure for a lock that another process holds. `age`: the time since it took it, by the clock of the store.
+/// Creates the failure for a lock that another process holds. `age`: the time since it was written, by the clock of the store.
 fn held_failure(path: &Path, holder: Option<&Holder>, age: Option<Duration>) -> Failure {
+    let is_old = age.is_some_and(|age| age >= OLD);
     let age =
-        age.map(|age| format!(", which took it {} ago by the clock of the store", duration(age))).unwrap_or_default();
+        age.map(|age| format!(", which wrote it {} ago by the clock of the store", duration(age))).unwrap_or_default();
     Failure::environment(LOCKING, format!("it is held by {}{age}", held_by(holder)))
         .on(Subject::path(path))
-        .with_hint(WAIT_HINT)
+        .with_hint(if is_old { OLD_HINT } else { WAIT_HINT })
 }
 
 fn held_by(holder: Option<&Holder>) -> String {

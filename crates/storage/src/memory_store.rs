@@ -77,7 +77,13 @@ impl ObjectUpload for MemoryUpload {
 
     fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
         self.is_finished = true;
-        Ok(StagedObject { upload: self.name.2.clone(), bytes: self.bytes, parts: Vec::new(), replaces: None })
+        Ok(StagedObject {
+            upload: self.name.2.clone(),
+            bytes: self.bytes,
+            parts: Vec::new(),
+            checksum: None,
+            replaces: None,
+        })
     }
 }
 

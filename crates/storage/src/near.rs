@@ -6,9 +6,14 @@ use super::store::{NO_BUCKET, NO_CONTAINER};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{ExitClass, Failure};
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Maximum number of names that are compared.
 const MAX_NAMES: usize = 1000;
+
+/// Time that an answer may take: the failure is what matters.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns a failure about an address that does not exist with the nearest one that does in its hint. The store is asked, if it permits that.
 pub fn with_near_address(failure: Failure) -> Failure {
@@ -16,10 +21,18 @@ pub fn with_near_address(failure: Failure) -> Failure {
     let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
     let is_missing = is_missing || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
     let path = failure.subject.path.clone().filter(|_| is_missing);
-    match path.as_deref().and_then(|path| near_address(Path::new(path))) {
+    match path.and_then(|path| in_time(PATIENCE, move || near_address(Path::new(&path)))) {
         Some(near) => failure.with_hint(format!("there is {near}")),
         None => failure,
     }
+}
+
+/// Returns what a function finds, if it does so in time. It goes on alone otherwise.
+fn in_time<T: Send + 'static>(time: Duration, find: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    let search = std::thread::Builder::new().name("near-names".to_owned());
+    search.spawn(move || _ = sender.send(find())).ok()?;
+    receiver.recv_timeout(time).ok().flatten()
 }
 
 fn near_address(path: &Path) -> Option<String> {
@@ -42,6 +55,15 @@ mod tests {
     use super::*;
     use crate::memory_store::put;
     use std::io::ErrorKind;
+
+    #[test]
+    fn a_store_that_does_not_answer_is_not_waited_for() {
+        let (end, ended) = mpsc::channel::<()>();
+        assert_eq!(in_time(Duration::ZERO, move || ended.recv().ok()), None);
+        drop(end);
+        assert_eq!(in_time(Duration::from_secs(60), || Some(1)), Some(1));
+        assert_eq!(in_time(Duration::from_secs(60), || None::<u8>), None);
+    }
 
     #[test]
     fn an_address_that_does_not_exist_is_compared_with_those_that_do() {

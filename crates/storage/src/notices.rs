@@ -12,13 +12,23 @@ const MAX_NOTICES: usize = 1_000;
 /// The kept problems, and the number of further ones.
 static NOTICES: Mutex<(Vec<Problem>, u64)> = Mutex::new((Vec::new(), 0));
 
-/// Adds a problem, once.
+/// Why keys that begin with one of another listing are left out.
+pub(crate) const NO_PATHS_BELOW: &str = "keys that begin with it are no paths: a part of them is empty, '.' or '..'";
+
+/// Whether a problem is of a key that begins with that of another problem, which a listing of one level has found.
+fn is_below(inner: &Problem, outer: &Problem) -> bool {
+    let below = || inner.subject.path.as_deref()?.strip_prefix(outer.subject.path.as_deref()?)?.strip_prefix('/');
+    outer.message.starts_with(NO_PATHS_BELOW) && below().is_some()
+}
+
+/// Adds a problem, once. That of a key is in place of those of its beginnings.
 pub(crate) fn add(problem: Problem) {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
     let (kept, more) = &mut *notices;
-    if kept.contains(&problem) {
+    if kept.iter().any(|known| *known == problem || is_below(known, &problem)) {
         return;
     }
+    kept.retain(|known| !is_below(&problem, known));
     match kept.len() < MAX_NOTICES {
         true => kept.push(problem),
         false => *more += 1,

@@ -38,7 +38,8 @@ pub fn create<'a>(
     let upload = store_of(&url).and_then(|store| store.begin_staged(&url, bytes, memory));
     let upload = upload.map_err(|error| Failure::io(WHAT, target, &error))?;
     // By this a killed run can be ended.
-    let begun = StagedObject { upload: upload.id().to_owned(), bytes: 0, parts: Vec::new(), replaces: None };
+    let begun =
+        StagedObject { upload: upload.id().to_owned(), bytes: 0, parts: Vec::new(), checksum: None, replaces: None };
     write_record(fs, target, &record, begun)?;
     Ok(Box::new(StagedFile { fs, target: target.to_owned(), record, upload, written: 0 }))
 }

@@ -291,6 +291,9 @@ pub struct StagedObject {
     pub bytes: u64,
     /// Tags of the parts, in order.
     pub parts: Vec<String>,
+    /// Checksum of its content, if the store names checksums of whole objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
     /// Version that was at the address when the upload began, if there was one.
     pub replaces: Option<String>,
 }

@@ -1,6 +1,8 @@
 //! Walks through folders, and through the keys below a prefix.
 
-use super::files::{invalid_key, is_symlink, metadata, notice_invalid_keys, remote_entries, FileInfo, FileKind};
+use super::files::{
+    invalid_key, is_symlink, metadata, notice_invalid_keys, remote_entries, FileInfo, FileKind, InvalidKey,
+};
 use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_beside_output;
@@ -210,8 +212,9 @@ impl WalkError {
         Self { path, loop_ancestor, error }
     }
 
-    fn of_key(url: &RemoteUrl<'_>, key: &str) -> Self {
-        Self { path: Some(url.with_key(key)), loop_ancestor: None, error: invalid_key(url, key).into_io() }
+    fn of_key(url: &RemoteUrl<'_>, key: &InvalidKey) -> Self {
+        let failure = invalid_key(url, key);
+        Self { path: failure.subject.path.clone().map(PathBuf::from), loop_ancestor: None, error: failure.into_io() }
     }
 
     /// Returns the path of the entry, if it is known.
@@ -300,7 +303,7 @@ fn objects(
     root: &Path,
     url: &RemoteUrl<'_>,
     max_depth: usize,
-    invalid: &mut Vec<String>,
+    invalid: &mut Vec<InvalidKey>,
 ) -> Vec<Result<WalkEntry, WalkError>> {
     let failed = |error| vec![Err(WalkError { path: Some(root.to_owned()), loop_ancestor: None, error })];
     let found = match metadata(root) {

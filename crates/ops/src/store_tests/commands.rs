@@ -161,10 +161,16 @@ fn lists_and_logs_of_tasks() {
 
 #[test]
 fn conversations() {
-    let input = golden("modalities/instruction_tuning/input");
+    for (case, files) in [("", 9), ("_references", 9), ("_special_tokens", 9)] {
+        prepare_conversations(&format!("instruction_tuning{case}"), files);
+    }
+}
+
+fn prepare_conversations(case: &str, count: usize) {
+    let input = golden("modalities").join(case).join("input");
     let results = [true, false].map(|is_local| {
         let dir = tempfile::tempdir().unwrap();
-        let root = if is_local { dir.path().to_owned() } else { PathBuf::from("mem://trees/instruction") };
+        let root = if is_local { dir.path().to_owned() } else { PathBuf::from("mem://trees").join(case) };
         for (name, bytes) in files(&input) {
             let content = String::from_utf8(bytes).unwrap();
             let content = content.replace("path: input/", &format!("path: {}/", root.display()));
@@ -185,8 +191,8 @@ fn conversations() {
         .collect::<BTreeMap<_, _>>()
     });
     let [local, stored] = results;
-    assert_same(&stored, &local, "instruction");
-    assert_eq!(local.len(), 9);
+    assert_same(&stored, &local, case);
+    assert_eq!(local.len(), count, "{case}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! New shards from a store and in a store: their bytes are those of a run on local files.
 
-use super::{assert_same, copy, files, golden, options};
+use super::{assert_same, cases, copy, files, golden, options};
 use crate::operations::{operation, AnyPlan};
 use crate::shard::ShardReport;
 use gristmill_core::options::{Answer, ValueKind};
@@ -63,9 +63,7 @@ fn written(root: &Path) -> BTreeMap<String, Vec<u8>> {
 /// expected bytes.
 #[test]
 fn golden_cases_of_shards_give_the_local_bytes() {
-    let cases =
-        gristmill_storage::files::read_dir(golden("webdataset")).unwrap().map(|entry| entry.unwrap().into_path());
-    let cases: Vec<PathBuf> = cases.filter(|path| exists(path.join("case.json"))).collect();
+    let cases = cases("webdataset");
     assert!(cases.len() >= 15, "{cases:?}");
     for folder in cases {
         let name = folder.file_name().unwrap().to_str().unwrap();

@@ -219,6 +219,44 @@ fn an_error_while_the_lock_is_made_is_named_and_leaves_nothing() {
 }
 
 #[test]
+fn a_lock_in_a_store_is_written_again_while_it_is_held() {
+    let own = RunFolder::for_output(Path::new("mem://renewed-lock/out"));
+    let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
+    let stamp = || read_object(&path).unwrap().map(|found| found.stamp);
+    let (first, token) = (stamp(), lock.holder.token.clone());
+    assert!(ObjectLock::renew(&path, &token));
+    assert!(stamp().is_some() && stamp() != first && lock.is_still_ours());
+    assert!(!ObjectLock::renew(&path, "another"), "it is of another process");
+    RealFs.remove_file(&path).unwrap();
+    assert!(!ObjectLock::renew(&path, &token) && stamp().is_none(), "one that is gone is not made again");
+    write_file(&RealFs, &path, RELEASED, 0o644).unwrap();
+    assert!(!ObjectLock::renew(&path, &token));
+}
+
+#[test]
+fn a_renewal_ends_when_it_is_dropped_or_of_no_use() {
+    let (sender, calls) = mpsc::channel();
+    let renewal = Renewal::start(Duration::ZERO, move || sender.send(()).is_ok()).unwrap();
+    calls.recv().unwrap();
+    calls.recv().unwrap();
+    drop(renewal);
+    // Returns only when the thread has ended, with what it has sent.
+    assert!(calls.iter().all(|()| true));
+    let (sender, calls) = mpsc::channel();
+    let renewal = Renewal::start(Duration::ZERO, move || sender.send(()).is_err()).unwrap();
+    calls.recv().unwrap();
+    calls.recv().unwrap_err();
+    drop(renewal);
+}
+
+#[test]
+fn the_age_of_a_lock_states_whether_its_holder_runs() {
+    let failed = |age: u64| held_failure(Path::new("s3://b/lock"), None, Some(Duration::from_secs(age)));
+    assert!(failed(70).why.contains("wrote it") && failed(70).hint.unwrap().contains("wait for it"));
+    assert!(failed(3600).hint.unwrap().contains("most likely ended"));
+}
+
+#[test]
 fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_conditions() {
     let lock_in = |bucket: &str, replacement: &Holder| {
         crate::memory_store::ignore_conditions(bucket, &serde_json::to_vec(replacement).unwrap());

@@ -4,6 +4,7 @@ use super::environment::Environment;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
+use std::net::IpAddr;
 
 /// Name of this step in errors.
 const WHAT: &str = "reading the address of the proxy";
@@ -53,14 +54,37 @@ fn parse(value: &str) -> Option<Url> {
     Url::parse(&address).ok().filter(|url| url.has_host() && SCHEMES.contains(&url.scheme()))
 }
 
-/// Whether a list of names, ends of names and addresses has a host. A range of addresses counts for each address: it is not known here
-/// whether it has the host.
+/// Whether no host is reached through a proxy. The crate that sends requests takes `*` for names only, curl for addresses, too.
+pub(super) fn is_off(environment: &Environment) -> bool {
+    environment.first(&NONE).is_some_and(|list| list.split(',').any(|entry| entry.trim() == "*"))
+}
+
+/// Whether a list of names, ends of names, addresses and ranges of addresses has a host, by the rules of the crate that sends requests.
 fn is_excluded(host: &str, list: &str) -> bool {
-    let is_address = host.parse::<std::net::IpAddr>().is_ok();
-    list.split(',').map(|entry| entry.trim().trim_start_matches('.')).any(|entry| {
-        let is_below = || host.strip_suffix(entry).is_some_and(|rest| rest.ends_with('.'));
-        entry == "*" || !entry.is_empty() && (host == entry || is_below()) || is_address && entry.contains('/')
+    let address = host.parse::<IpAddr>();
+    list.split(',').map(str::trim).any(|entry| match &address {
+        _ if entry == "*" => true,
+        Ok(address) => entry.parse() == Ok(*address) || is_in(*address, entry),
+        Err(_) => {
+            let name = entry.strip_prefix('.').unwrap_or(entry).to_ascii_lowercase();
+            let is_below = || host.strip_suffix(&name).is_some_and(|rest| rest.ends_with('.'));
+            !name.is_empty() && (host == name || is_below())
+        }
     })
+}
+
+/// Whether an address is in a range, `10.0.0.0/8`.
+fn is_in(address: IpAddr, range: &str) -> bool {
+    let Some((Ok(start), Ok(kept))) = range.split_once('/').map(|(start, kept)| (start.parse(), kept.parse::<u32>()))
+    else {
+        return false;
+    };
+    let bits = |address| match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    let ((address, width), (start, start_width)) = (bits(address), bits(start));
+    width == start_width && kept <= width && (address ^ start).checked_shr(width - kept).unwrap_or(0) == 0
 }
 
 #[cfg(test)]
@@ -83,6 +107,28 @@ mod tests {
             assert_eq!(text(url), None, "{url}");
         }
         assert!(text("https://notinner.example").is_some());
+    }
+
+    #[test]
+    fn ranges_of_addresses_are_reached_without_a_proxy() {
+        let list =
+            "10.42.1.1/24,::1, 10.124.7.8 ,2001:db8::/33,172.16.0.0/12,.Inner.example,1.2.3.4/33,x/8,/8,8.8.8.8/";
+        for host in ["10.42.1.99", "::1", "10.124.7.8", "2001:db8:7fff::1", "172.31.255.1", "a.inner.example"] {
+            assert!(is_excluded(host, list), "{host}");
+        }
+        for host in
+            ["10.42.2.1", "::2", "2001:db8:8000::1", "172.32.0.1", "1.2.3.4", "8.8.8.8", "0.0.0.1", "10.example"]
+        {
+            assert!(!is_excluded(host, list), "{host}");
+        }
+        assert!(is_excluded("9.9.9.9", "0.0.0.0/0") && is_excluded("::9", "::/0") && !is_excluded("::9", "0.0.0.0/0"));
+        for (list, is_off_for_all) in [("*", true), ("a, *", true), ("*.a", false), ("", false)] {
+            let values = [("NO_PROXY", list), ("HTTP_PROXY", "proxy.example")];
+            let environment = Environment::of(&values);
+            assert_eq!(is_off(&environment), is_off_for_all, "{list}");
+            let proxy = proxy_of(&Url::parse("http://127.0.0.1:9/b").unwrap(), &environment);
+            assert_eq!(proxy.is_none(), is_off_for_all, "{list}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::job::task::Task;
 use gristmill_core::{ExitClass, Outcome, RunOptions};
 use gristmill_data::formats::modalities::raw_index::lines;
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::memory_store;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use std::path::Path;
@@ -47,6 +48,11 @@ fn raw_indexes_are_those_of_the_reference() {
         }
         cases += 1;
         let wanted = std::fs::read(case.join("expected/data.idx")).ok();
+        let store = Path::new("mem://raw-index").join(case.file_name().unwrap());
+        memory_store::put(&store.join("data.jsonl"), &std::fs::read(case.join("input/data.jsonl")).unwrap());
+        let result = raw(RawIndexPlan::new(store.join("data.jsonl")), 2);
+        assert_eq!(result.is_ok(), wanted.is_some(), "{store:?}: {:?}", result.err());
+        assert_eq!(gristmill_storage::files::read(store.join("data.idx")).ok(), wanted, "{store:?}");
         for threads in [1, 2, 7] {
             let dir = tempfile::tempdir().unwrap();
             let index = dir.path().join("deep/er/data.idx");

@@ -100,7 +100,7 @@ impl ObjectUpload for BlockUpload {
     fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
         let (parts, bytes) = self.queue.finish(&self.blocks)?;
         self.is_finished = true;
-        Ok(StagedObject { upload: self.blocks.token.clone(), bytes, parts, replaces: None })
+        Ok(StagedObject { upload: self.blocks.token.clone(), bytes, parts, checksum: None, replaces: None })
     }
 }
 

@@ -11,6 +11,7 @@ mod tests;
 
 use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
+use super::super::notices;
 use super::super::read::ReadFile;
 use super::super::store::{
     store_of, Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, StoreGuards,
@@ -21,13 +22,13 @@ use super::network::Network;
 use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
-use gristmill_core::{Failure, Outcome, Problem, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The row of the store.
@@ -99,10 +100,34 @@ pub(super) fn check_mapped(text: &str) -> Outcome<String> {
     }
 }
 
-/// Returns the address in a profile that an absolute path of this machine is mapped to. A file of profiles that cannot be read maps none.
+/// Returns the address in a profile that an absolute path of this machine is mapped to. A file of profiles that cannot be read maps none,
+/// which is a [notice](notices).
 pub fn mapped_path(path: &str) -> Outcome<Option<String>> {
-    let mapped = mappings_of_process().ok().filter(|_| path.starts_with('/')).and_then(|config| config.mapped(path));
-    mapped.map(|address| check(&address, &target_of_process)).transpose()
+    static IS_NOTICED: Once = Once::new();
+    if !path.starts_with('/') {
+        return Ok(None);
+    }
+    let config = match mappings_of_process() {
+        Ok(config) => config,
+        Err(failure) => {
+            IS_NOTICED.call_once(|| notices::add(unmapped(&failure)));
+            return Ok(None);
+        }
+    };
+    config.mapped(path).map(|address| check(&address, &target_of_process)).transpose()
+}
+
+/// Returns the note about a file of profiles that cannot be read.
+fn unmapped(failure: &Failure) -> Problem {
+    let message = format!(
+        "the profiles of multi-storage-client cannot be read, so no path is mapped to a store: {}",
+        failure.why
+    );
+    let note = Problem::note(ProblemKind::Other, failure.subject.clone(), message);
+    match &failure.hint {
+        Some(hint) => note.with_hint(hint.clone()),
+        None => note,
+    }
 }
 
 /// Returns an address of the same object in a profile, if one has it.

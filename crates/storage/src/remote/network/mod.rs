@@ -118,7 +118,8 @@ impl Network {
                 .map_err(|_| Failure::environment(WHAT, "HTTP cannot be used: the settings of the proxy are not valid"))
         };
         let tls = tls::client_config()?;
-        let client = build(Client::builder().tls_backend_preconfigured(tls.clone()))?;
+        let builder = Client::builder().tls_backend_preconfigured(tls.clone());
+        let client = build(if proxy::is_off(&Environment::of_process()) { builder.no_proxy() } else { builder })?;
         let direct = build(Client::builder().tls_backend_preconfigured(tls).no_proxy())?;
         let failed = |error: std::io::Error| Failure::environment(WHAT, format!("its thread cannot start: {error}"));
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;

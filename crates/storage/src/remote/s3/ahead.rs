@@ -59,8 +59,7 @@ impl S3Store {
             }
             for (part, answer) in pending {
                 let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
-                let tag = answer.header("etag").unwrap_or_default().to_owned();
-                ahead.sent.push(part.with_tag(tag));
+                ahead.sent.push(part.with_answer(&answer));
             }
         }
         Ok(())

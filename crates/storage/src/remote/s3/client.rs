@@ -6,7 +6,7 @@ use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_
 use super::super::retry::Setback;
 use super::super::store_settings::remote_settings;
 use super::config::{S3Config, FIRST_REGION};
-use super::crc64nvme::checksum_of;
+use super::crc64nvme::{checksum_of, CHECKSUM};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
 use super::maker::Maker;
@@ -28,8 +28,7 @@ use std::time::{Duration, SystemTime};
 /// Difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 
-/// Headers with the checksum of a body, and with the kind of checksum that the parts of an upload have.
-const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
+/// Header with the kind of checksum that the parts of an upload have.
 const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
 
 /// What all buckets share.

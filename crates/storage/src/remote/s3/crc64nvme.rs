@@ -2,6 +2,8 @@
 
 use base64::prelude::{Engine as _, BASE64_STANDARD};
 
+/// Header with the checksum of a body.
+pub(super) const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
 /// The polynomial, its lowest bit first.
 const POLYNOMIAL: u64 = 0x9a6c_9329_ac4b_c9b5;
 /// Bytes that are taken at once.
@@ -56,6 +58,49 @@ pub(super) fn checksum_of(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(crc64nvme(bytes).to_be_bytes())
 }
 
+/// The checksum of an object, made of those of its parts.
+pub(super) struct WholeChecksum(Option<u64>);
+
+impl WholeChecksum {
+    pub(super) fn new() -> Self {
+        Self(Some(crc64nvme(b"")))
+    }
+
+    /// Adds the next part of a size. Without the checksum of a part there is none of the object.
+    pub(super) fn add(&mut self, part: Option<&str>, bytes: u64) {
+        let part = part.and_then(|part| BASE64_STANDARD.decode(part).ok()?.try_into().ok()).map(u64::from_be_bytes);
+        self.0 = self.0.zip(part).map(|(before, part)| multiply(power(bytes), before) ^ part);
+    }
+
+    pub(super) fn text(&self) -> Option<String> {
+        self.0.map(|sum| BASE64_STANDARD.encode(sum.to_be_bytes()))
+    }
+}
+
+/// The polynomial 1; the coefficients of higher powers are in lower bits.
+const ONE: u64 = 1 << 63;
+
+/// Returns the product of two polynomials, by [`POLYNOMIAL`].
+fn multiply(first: u64, second: u64) -> u64 {
+    let (mut product, mut shifted) = (0, second);
+    for bit in (0..64).rev() {
+        product ^= if first >> bit & 1 == 1 { shifted } else { 0 };
+        shifted = if shifted & 1 == 1 { (shifted >> 1) ^ POLYNOMIAL } else { shifted >> 1 };
+    }
+    product
+}
+
+/// Returns the polynomial that moves a checksum over as many bytes of zeros.
+fn power(mut bytes: u64) -> u64 {
+    let (mut power, mut square) = (ONE, ONE >> 8);
+    while bytes > 0 {
+        power = if bytes & 1 == 1 { multiply(square, power) } else { power };
+        square = multiply(square, square);
+        bytes >>= 1;
+    }
+    power
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +112,23 @@ mod tests {
         assert_eq!(crc64nvme(&[0; 4096]), 0x6482_d367_eb22_b64e);
         assert_eq!(crc64nvme(&[0xff; 4096]), 0xc0dd_ba73_02ec_a3ac);
         assert_eq!(checksum_of(b""), "AAAAAAAAAAA=");
+    }
+
+    #[test]
+    fn the_checksum_of_an_object_is_made_of_those_of_its_parts() {
+        let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at * 31 + at / 77) as u8).collect();
+        for size in [1, 7, 4096, 9_999, 20_000] {
+            let mut whole = WholeChecksum::new();
+            bytes.chunks(size).for_each(|part| whole.add(Some(&checksum_of(part)), part.len() as u64));
+            assert_eq!(whole.text(), Some(checksum_of(&bytes)), "{size}");
+        }
+        for unknown in [None, Some("x"), Some("AAAA")] {
+            let mut whole = WholeChecksum::new();
+            whole.add(Some(&checksum_of(b"a")), 1);
+            whole.add(unknown, 1);
+            whole.add(Some(&checksum_of(b"b")), 1);
+            assert_eq!(whole.text(), None);
+        }
     }
 
     #[test]

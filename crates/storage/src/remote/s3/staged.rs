@@ -2,13 +2,17 @@
 
 use super::super::version::plain_etag;
 use super::client::Action;
+use super::crc64nvme::WholeChecksum;
 use super::object::{finish_read, head, PendingAnswer};
 use super::queue::{PartQueue, PartTarget};
+use super::upload::checksum_in;
 use super::write::{part_bytes, part_call, MAX_PUT_BYTES};
 use super::S3Store;
 use crate::store::{Condition, ObjectUpload, StagedObject};
 use bytes::Bytes;
 use gristmill_core::{Failure, Subject};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io;
 
 /// Maximum size of an object, in bytes.
@@ -28,6 +32,10 @@ struct NewObject {
     store: S3Store,
     key: String,
     upload: String,
+    /// Sizes of the parts that are on their way, in order.
+    sizes: RefCell<VecDeque<u64>>,
+    /// Checksum of the parts that have arrived.
+    checksum: RefCell<WholeChecksum>,
 }
 
 impl S3Store {
@@ -40,7 +48,13 @@ impl S3Store {
     pub(super) fn begin_parts(&self, key: &str, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
         let queue = PartQueue::new(part_bytes(bytes), memory)?;
         let before = (self.begin_call(head(key)), self.begin_call(Self::uploads_call(key, None)));
-        let target = NewObject { upload: self.begin_upload(key)?, store: self.share(), key: key.to_owned() };
+        let target = NewObject {
+            upload: self.begin_upload(key)?,
+            store: self.share(),
+            key: key.to_owned(),
+            sizes: RefCell::default(),
+            checksum: RefCell::new(WholeChecksum::new()),
+        };
         Ok(Box::new(PartUpload { target, queue, before: Some(before), is_finished: false }))
     }
 
@@ -55,8 +69,7 @@ impl S3Store {
     /// Completes an upload; returns whether its object is visible.
     pub(super) fn complete_parts(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
         self.known.forget(key);
-        let upload = (object.upload.as_str(), object.parts.as_slice());
-        let done = self.complete((key, object.bytes), object.replaces.as_deref(), upload, Condition::Always);
+        let done = self.complete(key, object, Condition::Always);
         self.known.forget(key);
         Ok(done?.is_some())
     }
@@ -64,12 +77,17 @@ impl S3Store {
 
 impl PartTarget for NewObject {
     fn begin(&self, number: u64, body: Bytes) -> PendingAnswer {
+        self.sizes.borrow_mut().push_back(body.len() as u64);
         self.store.begin_call(part_call(&self.key, number, &self.upload, body))
     }
 
     fn finish(&self, _: u64, answer: PendingAnswer) -> io::Result<String> {
         match finish_read(answer)? {
-            Ok(answer) => Ok(answer.header("etag").unwrap_or_default().to_owned()),
+            Ok(answer) => {
+                let bytes = self.sizes.borrow_mut().pop_front().unwrap_or_default();
+                self.checksum.borrow_mut().add(checksum_in(&answer).as_deref(), bytes);
+                Ok(answer.header("etag").unwrap_or_default().to_owned())
+            }
             Err(refusal) if refusal.status == 404 && refusal.code == "NoSuchUpload" => {
                 let why = "its upload was ended by another process, or by a rule of the bucket";
                 let failure = Failure::environment("writing", why);
@@ -85,7 +103,7 @@ impl PartUpload {
     /// Returns the version at the address when the upload began, and ends other uploads of the object, which killed runs have left.
     fn take_before(&mut self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
-        let NewObject { store, key, upload } = &self.target;
+        let NewObject { store, key, upload, .. } = &self.target;
         let version = match finish_read(version)? {
             Ok(answer) => Some(store.version_in(&answer).etag),
             Err(refusal) if refusal.is_missing_object() => None,
@@ -113,7 +131,8 @@ impl ObjectUpload for PartUpload {
         let (parts, bytes) = self.queue.finish(&self.target)?;
         let replaces = self.take_before()?;
         self.is_finished = true;
-        Ok(StagedObject { upload: self.target.upload.clone(), bytes, parts, replaces })
+        let checksum = self.target.checksum.borrow().text();
+        Ok(StagedObject { upload: self.target.upload.clone(), bytes, parts, checksum, replaces })
     }
 }
 

@@ -1,9 +1,15 @@
 //! What is known of an upload that goes on.
 
+use super::super::network::Answer;
 use super::super::version::plain_etag;
+use super::answers;
+use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
 use md5::{Digest as _, Md5};
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_128;
+
+/// Element with the checksum of an object or a part.
+const CHECKSUM_ELEMENT: &str = "ChecksumCRC64NVME";
 
 /// An upload that has the first parts of an object.
 #[derive(Clone, Debug)]
@@ -21,21 +27,51 @@ pub(super) struct SentPart {
     /// Hash of its content; `None` if another process sent it, and its tag may be the MD5 of its content.
     hash: Option<u128>,
     pub(super) tag: String,
+    /// Its checksum, if the store has named it.
+    checksum: Option<String>,
+}
+
+/// All parts of an upload.
+pub(super) struct SentParts {
+    /// In order.
+    pub(super) tags: Vec<String>,
+    pub(super) checksum: WholeChecksum,
+}
+
+/// Returns the checksum that the answer to a part names. That of a copied part is in the body.
+pub(super) fn checksum_in(answer: &Answer) -> Option<String> {
+    let header = answer.header(CHECKSUM).map(str::to_owned);
+    header.or_else(|| answers::text_of(&answer.body, CHECKSUM_ELEMENT))
+}
+
+/// Returns the checksum of the whole object that the answer to a completion names.
+pub(super) fn whole_checksum_in(answer: &Answer) -> Option<String> {
+    // One with a number is made of those of the parts.
+    answers::text_of(&answer.body, CHECKSUM_ELEMENT).filter(|sum| !sum.is_empty() && !sum.contains('-'))
 }
 
 impl SentPart {
     /// Returns a part without its tag.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        Self { hash: Some(xxh3_128(bytes)), tag: String::new() }
+        Self { hash: Some(xxh3_128(bytes)), tag: String::new(), checksum: None }
     }
 
     /// Returns a part that another process sent.
     pub(super) fn of_tag(tag: String) -> Self {
-        Self { hash: None, tag }
+        Self { hash: None, tag, checksum: None }
     }
 
-    pub(super) fn with_tag(self, tag: String) -> Self {
-        Self { tag, ..self }
+    pub(super) fn with_answer(self, answer: &Answer) -> Self {
+        let tag = answer.header("etag").unwrap_or_default().to_owned();
+        Self { tag, checksum: checksum_in(answer), ..self }
+    }
+
+    /// Returns the checksum of its content.
+    pub(super) fn checksum(&self, bytes: &[u8]) -> Option<String> {
+        match self.hash {
+            Some(_) => self.checksum.clone(),
+            None => Some(checksum_of(bytes)),
+        }
     }
 
     /// Whether it has this content.

@@ -4,14 +4,15 @@ use super::super::dates::now;
 use super::super::network::Answer;
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
+use super::crc64nvme::WholeChecksum;
 use super::maker::Maker;
 use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
-use super::upload::{etag_of_parts, is_md5, SentPart, UploadAhead};
+use super::upload::{checksum_in, etag_of_parts, is_md5, whole_checksum_in, SentPart, SentParts, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
-use crate::store::{Condition, Content};
+use crate::store::{Condition, Content, StagedObject};
 use bytes::Bytes;
 use gristmill_core::{Failure, Subject};
 use reqwest::Method;
@@ -224,8 +225,17 @@ impl S3Store {
             }
         };
         record(&upload);
-        let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
-            Some(tags) => self.complete((key, parts.bytes), before, (&upload, &tags), condition),
+        let result = self.send_parts(parts, &upload, sent).and_then(|sent| match sent {
+            Some(sent) => {
+                let object = StagedObject {
+                    upload: upload.clone(),
+                    bytes: parts.bytes,
+                    checksum: sent.checksum.text(),
+                    parts: sent.tags,
+                    replaces: before.map(str::to_owned),
+                };
+                self.complete(key, &object, condition)
+            }
             None => Ok(None),
         });
         // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
@@ -258,51 +268,47 @@ impl S3Store {
         }
     }
 
-    /// Sends all parts but those that were sent with the same content, and returns the tags of all, in order, or `None` if the upload has
-    /// vanished.
-    fn send_parts(&self, parts: &Parts<'_>, upload: &str, sent: &[SentPart]) -> io::Result<Option<Vec<String>>> {
-        let mut tags = Vec::new();
-        let mut take =
-            |part: Result<&str, PendingAnswer>| match part.map(Ok).or_else(|answer| finish(answer).map(Err))? {
-                Ok(tag) => {
-                    tags.push(tag.to_owned());
-                    Ok(true)
-                }
+    /// Sends all parts but those that were sent with the same content, and returns all, or `None` if the upload has vanished.
+    fn send_parts(&self, parts: &Parts<'_>, upload: &str, sent: &[SentPart]) -> io::Result<Option<SentParts>> {
+        let mut all = SentParts { tags: Vec::new(), checksum: WholeChecksum::new() };
+        let mut take = |(part, bytes): (Result<(String, Option<String>), PendingAnswer>, u64)| {
+            let (tag, checksum) = match part.map(Ok).or_else(|answer| finish(answer).map(Err))? {
+                Ok(known) => known,
                 Err(Ok(answer)) => {
                     // That of a copied part is in the body.
                     let tag =
                         answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
-                    tags.push(tag.unwrap_or_default());
-                    Ok(true)
+                    (tag.unwrap_or_default(), checksum_in(&answer))
                 }
-                Err(Err(refusal)) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
-                Err(Err(refusal)) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
+                Err(Err(refusal)) if refusal.status == 404 && refusal.code == "NoSuchUpload" => return Ok(false),
+                Err(Err(refusal)) => return Err(self.explain(&refusal, parts.source.0, parts.source.1)),
             };
+            all.tags.push(tag);
+            all.checksum.add(checksum.as_deref(), bytes);
+            Ok(true)
+        };
         let mut begin = |number: u64, range: Range<u64>| {
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
+            let bytes = range.end - range.start;
             let call = (parts.part)(range)?;
             let known =
                 usize::try_from(number - 1).ok().and_then(|at| sent.get(at)).filter(|sent| sent.has(&call.body));
-            Ok(known.map(|sent| sent.tag.as_str()).ok_or_else(|| self.begin_call(Call { query, ..call })))
+            let known = known.map(|sent| (sent.tag.clone(), sent.checksum(&call.body)));
+            Ok((known.ok_or_else(|| self.begin_call(Call { query, ..call })), bytes))
         };
-        Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(tags))
+        Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(all))
     }
 
-    /// Makes an object of a size of its parts. `before` is the version that it replaces.
-    pub(super) fn complete(
-        &self,
-        (key, bytes): (&str, u64),
-        before: Option<&str>,
-        (upload, tags): (&str, &[String]),
-        condition: Condition,
-    ) -> io::Result<Option<bool>> {
+    /// Makes an object of its parts.
+    pub(super) fn complete(&self, key: &str, object: &StagedObject, condition: Condition) -> io::Result<Option<bool>> {
+        let (bytes, before, tags) = (object.bytes, object.replaces.as_deref(), object.parts.as_slice());
         let mut body = String::from("<CompleteMultipartUpload>");
         for (number, tag) in (1..).zip(tags) {
             let tag = quick_xml::escape::escape(tag.as_str());
             let _ = write!(body, "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>");
         }
         body.push_str("</CompleteMultipartUpload>");
-        let query = vec![("uploadId", upload.to_owned())];
+        let query = vec![("uploadId", object.upload.clone())];
         let call = write(Method::POST, key, query, body.into());
         let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
         let call = Call { condition, etag, ending, ..call };
@@ -324,6 +330,14 @@ impl S3Store {
             Some(Err(refusal)) if refusal.status == 412 => return Ok(Some(false)),
             Some(Err(refusal)) => return Err(self.explain(&refusal, Action::Write, key)),
             Some(Ok(answer)) => {
+                let sums = whole_checksum_in(&answer).zip(object.checksum.as_ref());
+                if sums.is_some_and(|(stored, sent)| stored != *sent) {
+                    let why = "its checksum in the store is not that of what was sent";
+                    let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(key)));
+                    return Err(failure
+                        .with_hint("the object is damaged: run the same command again to replace it")
+                        .into_io());
+                }
                 let etag = answers::text_of(&answer.body, "ETag");
                 if made.is_some() && etag.is_some_and(|etag| Some(plain_etag(&etag)) == made.as_deref()) {
                     return Ok(Some(true));

@@ -44,6 +44,8 @@ pub struct State {
     pub parts: BTreeMap<u32, Vec<u8>>,
     /// Returns the tag that lists give for a part.
     pub part_tag: Option<fn(&[u8]) -> String>,
+    /// Whether answers to parts name their checksums.
+    pub names_checksums: bool,
     /// Blocks of a blob that are in no list, by their ids, and the ids of those that were.
     pub blocks: BTreeMap<String, Vec<u8>>,
     pub committed: Vec<String>,
@@ -218,7 +220,13 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
         return copy(state, request, &key, number);
     }
     match (request.method.as_str(), number) {
-        ("PUT", Some(number)) => _ = state.parts.insert(number, request.body.clone()),
+        ("PUT", Some(number)) => {
+            state.parts.insert(number, request.body.clone());
+            if let Some(sum) = request.headers.get("x-amz-checksum-crc64nvme").filter(|_| state.names_checksums) {
+                let headers = format!("ETag: \"part\"\r\nx-amz-checksum-crc64nvme: {sum}\r\n");
+                return Reply { status: 200, headers, body: Vec::new() };
+            }
+        }
         ("PUT", None) => _ = state.objects.insert(key, request.body.clone()),
         ("POST", _) if query.starts_with("uploads") => {
             return done("<InitiateMultipartUploadResult><UploadId>u&amp;1</UploadId></InitiateMultipartUploadResult>")

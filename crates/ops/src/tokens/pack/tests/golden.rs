@@ -1,18 +1,19 @@
-//! Compares the output with the bytes written by the reference programs.
+//! Compares the output on a disk and in a store with the bytes written by the reference programs.
 
 use super::*;
 
-fn nanosets(name: &str, tokenizer: &str, target: NanosetsTarget, change: impl FnOnce(&mut PackPlan)) -> PackReport {
-    let folder = case("nanosets").join(name);
-    let dir = tempfile::tempdir().unwrap();
-    let output = dir.path().join("out");
-    let mut plan = plan(&folder.join("input"), &format!("nanosets/tokenizers/{tokenizer}.json"), &output);
-    plan.tokenizer_name = Some(format!("../tokenizers/{tokenizer}.json"));
-    plan.nanosets = Some(target);
-    change(&mut plan);
-    let report = run(&plan).unwrap();
-    assert_same(&files(&output), &files(&folder.join("expected")), name);
-    report
+fn nanosets(name: &str, tokenizer: &str, target: NanosetsTarget, change: impl Fn(&mut PackPlan)) -> [PackReport; 2] {
+    let name = format!("nanosets/{name}");
+    in_each_place(&name, |input, folder| {
+        let output = folder.join("out");
+        let mut plan = plan(input, &format!("nanosets/tokenizers/{tokenizer}.json"), &output);
+        plan.tokenizer_name = Some(format!("../tokenizers/{tokenizer}.json"));
+        plan.nanosets = Some(target.clone());
+        change(&mut plan);
+        let report = run(&plan).unwrap();
+        assert_same(&files(&output), &files(&case(&name).join("expected")), &name);
+        report
+    })
 }
 
 fn tasks(tasks: u32) -> NanosetsTarget {
@@ -22,8 +23,9 @@ fn tasks(tasks: u32) -> NanosetsTarget {
 #[test]
 fn nanosets_without_shuffle() {
     for name in ["01_nanotron_cli_mixed", "02_modern_noshuffle"] {
-        let report = nanosets(name, "bpe1k", tasks(3), |_| {});
-        assert_eq!((report.documents, report.targets[0].documents, report.targets[0].tokens), (30, 30, 1196));
+        for report in nanosets(name, "bpe1k", tasks(3), |_| {}) {
+            assert_eq!((report.documents, report.targets[0].documents, report.targets[0].tokens), (30, 30, 1196));
+        }
     }
 }
 
@@ -44,8 +46,9 @@ fn nanosets_shuffled_by_documents_and_split() {
 #[test]
 fn nanosets_shuffled_by_chunks() {
     let target = NanosetsTarget { shuffle: DocumentShuffle::Documents, chunk_size: Some(65), ..tasks(1) };
-    let report = nanosets("04_modern_chunk_shuffle", "bpe1k", target, |plan| plan.seed = 5);
-    assert_eq!((report.targets[0].tokens, report.targets[0].dropped_tokens), (1755, 14));
+    for report in nanosets("04_modern_chunk_shuffle", "bpe1k", target, |plan| plan.seed = 5) {
+        assert_eq!((report.targets[0].tokens, report.targets[0].dropped_tokens), (1755, 14));
+    }
 }
 
 #[test]
@@ -70,25 +73,25 @@ fn nanosets_with_more_tasks_than_files() {
 }
 
 fn modalities(name: &str, tokenizer: &str, change: impl Fn(&mut PackPlan)) -> Vec<PackReport> {
-    let folder = case("modalities").join(name);
-    let expected = std::fs::read(folder.join("expected/data.pbin")).unwrap();
+    let name = format!("modalities/{name}");
+    let expected = std::fs::read(case(&name).join("expected/data.pbin")).unwrap();
     // By lines, and by the index that the reference program used.
-    let indexes = [None, Some(folder.join("expected/data.idx").to_str().unwrap().to_owned())];
-    indexes
-        .into_iter()
-        .map(|index| {
-            let dir = tempfile::tempdir().unwrap();
-            let output = dir.path().join("data.pbin");
-            let input = folder.join("input/data.jsonl");
-            let mut plan = plan(&input, &format!("modalities/tokenizers/{tokenizer}"), &output);
-            plan.modalities = Some(ModalitiesTarget { index, batch_lines: 4, ..ModalitiesTarget::default() });
+    let indexes = [None, Some(case(&name).join("expected/data.idx").to_str().unwrap().to_owned())];
+    let reports = indexes.iter().flat_map(|index| {
+        in_each_place(&name, |input, folder| {
+            let folder = folder.join(if index.is_some() { "by-index" } else { "by-lines" });
+            let output = folder.join("data.pbin");
+            let mut plan = plan(&input.join("data.jsonl"), &format!("modalities/tokenizers/{tokenizer}"), &output);
+            plan.modalities =
+                Some(ModalitiesTarget { index: index.clone(), batch_lines: 4, ..ModalitiesTarget::default() });
             change(&mut plan);
             let report = run(&plan).unwrap();
-            assert!(std::fs::read(&output).unwrap() == expected, "{name}");
-            assert_eq!(files(dir.path()).len(), 1, "{name}");
+            assert!(gristmill_storage::files::read(&output).unwrap() == expected, "{name}");
+            assert_eq!(files(&folder).len(), 1, "{name}");
             report
         })
-        .collect()
+    });
+    reports.collect()
 }
 
 #[test]
@@ -136,12 +139,14 @@ fn modalities_lose_what_the_reference_loses_only_with_compat() {
 }
 
 fn forager(name: &str, tokenizer: &str, target: ForagerTarget) {
-    let folder = case("forager").join(name);
-    let dir = tempfile::tempdir().unwrap();
-    let mut plan = plan(&folder.join("input"), &format!("modalities/tokenizers/{tokenizer}"), &dir.path().join("out"));
-    plan.forager = Some(target);
-    run(&plan).unwrap();
-    assert_same(&files(&dir.path().join("out")), &files(&folder.join("expected")), name);
+    let name = format!("forager/{name}");
+    in_each_place(&name, |input, folder| {
+        let output = folder.join("out");
+        let mut plan = plan(input, &format!("modalities/tokenizers/{tokenizer}"), &output);
+        plan.forager = Some(target.clone());
+        run(&plan).unwrap();
+        assert_same(&files(&output), &files(&case(&name).join("expected")), &name);
+    });
 }
 
 #[test]
@@ -161,21 +166,23 @@ fn forager_ends_where_the_reference_ends_only_with_compat() {
     for (name, documents) in
         [("tokens_fail_empty_line", 5), ("tokens_fail_missing_field", 5), ("tokens_fail_same_stem", 0)]
     {
-        let dir = tempfile::tempdir().unwrap();
-        let output = dir.path().join("out");
-        let mut plan = plan(&case("forager").join(name).join("input"), "modalities/tokenizers/bpe1k", &output);
-        plan.forager = Some(ForagerTarget::new(SampleSize::Fixed(16)));
-        plan.compat = true;
-        let failure = run(&plan).unwrap_err();
-        assert_eq!(failure.class, gristmill_core::ExitClass::Data, "{failure}");
-        assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "{name} left something");
-        plan.compat = false;
-        let report = run(&plan).unwrap();
-        if documents > 0 {
-            assert_eq!(report.problems.len(), 1, "{name}");
-        } else {
-            let names: Vec<&str> = report.targets[0].outputs.iter().map(|file| file.name.as_str()).collect();
-            assert!(names[0].ends_with("n1-a-tokenized-samples.bin"), "{names:?}");
-        }
+        in_each_place(&format!("forager/{name}"), |input, folder| {
+            let mut plan = plan(input, "modalities/tokenizers/bpe1k", &folder.join("out"));
+            plan.forager = Some(ForagerTarget::new(SampleSize::Fixed(16)));
+            plan.compat = true;
+            let failure = run(&plan).unwrap_err();
+            assert_eq!(failure.class, gristmill_core::ExitClass::Data, "{failure}");
+            // In a store, there is no folder without objects.
+            let mut left = Walk::new(folder).into_iter().flatten().filter(|entry| entry.path() != folder);
+            assert!(left.next().is_none(), "{name} left something");
+            plan.compat = false;
+            let report = run(&plan).unwrap();
+            if documents > 0 {
+                assert_eq!(report.problems.len(), 1, "{name}");
+            } else {
+                let names: Vec<&str> = report.targets[0].outputs.iter().map(|file| file.name.as_str()).collect();
+                assert!(names[0].ends_with("n1-a-tokenized-samples.bin"), "{names:?}");
+            }
+        });
     }
 }

@@ -12,6 +12,8 @@ use gristmill_core::pack::{
     DocumentShuffle, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
     SpecialToken, TextField, TokenType,
 };
+use gristmill_storage::memory_store::put;
+use gristmill_storage::walk::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -39,13 +41,21 @@ fn run(plan: &PackPlan) -> Outcome<PackReport> {
 /// Returns all files below a folder by relative name, without those of run folders.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(root).into_iter().map(Result::unwrap) {
+    for entry in Walk::new(root).into_iter().map(Result::unwrap) {
         let name = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        if entry.file_type().is_file() && !name.contains(".gristmill/") {
-            found.insert(name, std::fs::read(entry.path()).unwrap());
+        if entry.kind().is_file() && !name.contains(".gristmill/") {
+            found.insert(name, gristmill_storage::files::read(entry.path()).unwrap());
         }
     }
     found
+}
+
+/// Runs something on the input of a golden case with a folder for the output: on this disk, then in a store.
+fn in_each_place<R>(name: &str, run: impl Fn(&Path, &Path) -> R) -> [R; 2] {
+    let (dir, bucket) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://pack/{name}")));
+    let input = case(name).join("input");
+    files(&input).iter().for_each(|(name, bytes)| put(&bucket.join("input").join(name), bytes));
+    [run(&input, dir.path()), run(&bucket.join("input"), &bucket.join("made"))]
 }
 
 fn assert_same(made: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {

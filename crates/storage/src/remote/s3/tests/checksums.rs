@@ -1,6 +1,8 @@
 //! Checksums of what is written.
 
 use super::*;
+use crate::read::open_read;
+use crate::remote::s3::crc64nvme::checksum_of;
 use crate::store::{Condition, Content};
 
 const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
@@ -62,4 +64,27 @@ fn what_is_stored_with_another_checksum_is_sent_again() {
     put(&store, "a", b"one").unwrap();
     assert_eq!(sent(&server).len(), 2);
     assert_eq!(server.state.lock().unwrap().objects["a"], b"one");
+}
+
+#[test]
+fn the_checksum_of_a_completed_object_is_compared_with_that_of_its_parts() {
+    let server = Server::start(&[]);
+    server.state.lock().unwrap().names_checksums = true;
+    let (store, bytes) = (store(&server), content((17 << 20) + 5));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes).unwrap();
+    let file = open_read(file.path()).unwrap();
+    let complete = |sum: &str| {
+        let whole = format!("<ETag>x</ETag><ChecksumCRC64NVME>{sum}</ChecksumCRC64NVME>");
+        let body = format!("<CompleteMultipartUploadResult>{whole}</CompleteMultipartUploadResult>");
+        server.fault("/b/k?uploadId", Fault::Answer(200, String::new(), body));
+        server.state.lock().unwrap().objects.insert("k".into(), bytes.clone());
+        store.put(&RemoteUrl::parse(&path("k")).unwrap(), Content::File(&file), Condition::Always)
+    };
+    assert!(complete(&checksum_of(&bytes)).unwrap());
+    // One that is made of those of the parts says nothing of the content.
+    assert!(complete("AAAAAAAAAAA=-2").unwrap());
+    let failed = failure(complete("AAAAAAAAAAA=").unwrap_err());
+    assert!(failed.why.contains("checksum") && failed.hint.unwrap().contains("damaged"), "{}", failed.why);
+    assert!(server.state.lock().unwrap().objects.contains_key("k"), "it is left");
 }

@@ -116,6 +116,7 @@ fn an_object_of_the_same_size_is_this_one_only_if_its_tag_is_that_of_the_parts()
         upload: "gone".into(),
         bytes: 5,
         parts: parts.clone(),
+        checksum: None,
         replaces: replaces.map(str::to_owned),
     };
     let kms = "x-amz-server-side-encryption: aws:kms\r\n";
@@ -148,7 +149,7 @@ fn a_completion_that_states_the_tag_needs_no_further_request() {
             format!("<CompleteMultipartUploadResult><ETag>&quot;{tag}&quot;</ETag></CompleteMultipartUploadResult>");
         server.fault("POST", Fault::Answer(200, String::new(), body));
     };
-    let object = StagedObject { upload: "u".into(), bytes: 5, parts, replaces: None };
+    let object = StagedObject { upload: "u".into(), bytes: 5, parts, checksum: None, replaces: None };
     answer(&tag);
     assert!(complete(&store(&server), &object).unwrap());
     assert_eq!(server.requests().len(), 1);
