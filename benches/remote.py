@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times gristmill on an object store on the loopback address, next to the reference program, and counts requests and bytes.
 
-    remote.py GRISTMILL [--latency 0.05] [--energon PYTHON] [--runs 3] [--only prepare-small,…]
+    remote.py GRISTMILL [--latency 0.05] [--stream-rate 60M] [--energon PYTHON] [--runs 3] [--only prepare-small,…]
 
 Rows:
   prepare-small   200 shards of 1.3 MB, 100 samples of three parts of 4 KB each
@@ -15,7 +15,8 @@ Rows:
                   of the store, and the time from a key to the next frame, in the store and on the disk
 
 PYTHON is the Python of an environment with megatron-energon and multi-storage-client[boto3]: its `energon prepare` with one worker is the baseline
-of `prepare`. The proxy waits --latency seconds before each answer and each new connection. Each figure is the median of --runs, and of one run
+of `prepare`. The proxy waits --latency seconds before each answer and each new connection, and with --stream-rate each connection has at most
+this number of bytes a second. Each figure is the median of --runs, and of one run
 of the reference program.
 """
 import argparse, fcntl, io, json, os, pty, random, resource, select, shutil, statistics, struct, subprocess, sys, tarfile, tempfile, termios, time
@@ -23,6 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests/remote"))
+from fault_proxy import parse  # noqa: E402
 from s3_server import Server, msc_config, tools  # noqa: E402
 
 BUCKET = "bench"
@@ -54,7 +56,7 @@ class Bench:
     def __init__(self, arguments, server, folder):
         self.arguments, self.server, self.folder = arguments, server, folder
         self.s5cmd = str(tools() / "s5cmd")
-        self.proxy = server.with_proxy(latency=arguments.latency)
+        self.proxy = server.with_proxy(latency=arguments.latency, **parse(f"stream_rate={arguments.stream_rate}"))
 
     def environment(self):
         kept = {name: str(self.folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
@@ -278,6 +280,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gristmill")
     parser.add_argument("--latency", type=float, default=0.05)
+    parser.add_argument("--stream-rate", default="0")
     parser.add_argument("--energon")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,shard,mount,browse")

@@ -7,14 +7,15 @@ use super::store::store_of;
 use super::waiting::for_each_at_once;
 use gristmill_core::Cancel;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Time between two looks at the sizes of the files.
-const INTERVAL: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(50);
 /// Number of looks after which a file that does not grow is no longer looked at.
-const MAX_IDLE: u32 = 600;
+const MAX_IDLE: u32 = 1200;
 /// Bytes by which a file has to grow before its store is asked to go on.
 const STEP_BYTES: u64 = 1 << 20;
 
@@ -35,12 +36,20 @@ struct GrowingFile {
     idle: u32,
     /// Unset after a failure, or when it no longer grows: then it is uploaded when it is put.
     is_followed: bool,
+    /// Whether the last part was sent, too.
+    is_sent: bool,
 }
+
+/// The state of files that grow no longer.
+#[derive(Debug, PartialEq, Eq)]
+struct Complete;
 
 #[derive(Debug)]
 struct Worker {
-    /// Dropped to end the thread.
-    go_on: mpsc::Sender<()>,
+    /// Takes that the files are complete. Dropped to end the thread.
+    state: mpsc::Sender<Complete>,
+    /// Whether no further upload is begun.
+    is_stopped: Arc<AtomicBool>,
     /// Ends the requests of the thread.
     end: Cancel,
     thread: JoinHandle<()>,
@@ -57,7 +66,7 @@ impl UploadsAhead {
         if files.iter().any(|file| file.target == target) {
             return;
         }
-        files.push(GrowingFile { path, target, bytes: 0, idle: 0, is_followed: true });
+        files.push(GrowingFile { path, target, bytes: 0, idle: 0, is_followed: true, is_sent: false });
         drop(files);
         let mut worker = lock(&self.worker);
         if worker.is_none() {
@@ -66,7 +75,15 @@ impl UploadsAhead {
         }
     }
 
-    /// Ends the uploads after the parts that are on their way, before the files are put.
+    /// Begins to upload what is left of the files, which are complete, without waiting for that.
+    pub fn send_rest(&self) {
+        if let Some(worker) = &*lock(&self.worker) {
+            // One that has ended sends nothing more.
+            let _ = worker.state.send(Complete);
+        }
+    }
+
+    /// Ends the uploads, before the files are put. Parts that are on their way are waited for when their file is put.
     pub fn stop(&self) {
         if let Some(worker) = lock(&self.worker).take() {
             worker.stop();
@@ -98,33 +115,41 @@ impl Drop for UploadsAhead {
 
 impl Worker {
     fn start(files: Arc<Mutex<Vec<GrowingFile>>>) -> Option<Self> {
-        let (go_on, ended) = mpsc::channel::<()>();
-        let end = Cancel::default();
-        let waits = end.clone();
+        let (state, changes) = mpsc::channel();
+        let (end, is_stopped) = (Cancel::default(), Arc::new(AtomicBool::new(false)));
+        let (waits, is_over) = (end.clone(), Arc::clone(&is_stopped));
         let follow = move || {
             let _waits = waits.enter();
-            while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                look(&files, &mut || ended.try_recv() == Err(mpsc::TryRecvError::Empty));
+            let (mut is_complete, mut interval) = (false, INTERVAL);
+            loop {
+                match changes.recv_timeout(interval) {
+                    Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Ok(Complete) => is_complete = true,
+                }
+                let has_sent = look(&files, is_complete, &|| !is_over.load(Ordering::Relaxed));
+                interval = if is_complete && has_sent { Duration::ZERO } else { INTERVAL };
             }
         };
         let thread = std::thread::Builder::new().name("uploads".to_owned()).spawn(follow).ok()?;
-        Some(Self { go_on, end, thread })
+        Some(Self { state, is_stopped, end, thread })
     }
 
     fn stop(self) {
-        drop(self.go_on);
+        self.is_stopped.store(true, Ordering::Relaxed);
+        drop(self.state);
         let _ = self.thread.join();
     }
 }
 
 impl GrowingFile {
-    /// Returns the file, its target, and its size, if it has grown enough.
-    fn look(&mut self) -> Option<(PathBuf, PathBuf, u64)> {
-        if !self.is_followed {
+    /// Returns the file, its target, and its size, if it has grown enough, or is complete and something of it is not sent.
+    fn look(&mut self, is_complete: bool) -> Option<(PathBuf, PathBuf, u64)> {
+        if !self.is_followed || self.is_sent {
             return None;
         }
         let bytes = metadata(&self.path).map_or(0, |info| info.len());
-        if bytes < self.bytes.saturating_add(STEP_BYTES) {
+        if !is_complete && bytes < self.bytes.saturating_add(STEP_BYTES) {
             self.idle += u32::from(self.bytes > 0);
             self.is_followed = self.idle < MAX_IDLE;
             return None;
@@ -144,33 +169,42 @@ fn discard(target: &Path) {
     }
 }
 
-/// Uploads some of what files have grown by, as long as it may go on.
-fn look(files: &Mutex<Vec<GrowingFile>>, goes_on: &mut dyn FnMut() -> bool) {
+/// Uploads some of what files have grown by, and the rest of complete ones, as long as it may go on. Returns whether there was anything.
+fn look(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_on: &dyn Fn() -> bool) -> bool {
+    let mut has_sent = false;
     for at in 0.. {
         if !goes_on() {
-            return;
+            return false;
         }
         // Files are only added at the end.
         let next = match lock(files).get_mut(at) {
-            None => return,
-            Some(file) => file.look(),
+            None => return has_sent,
+            Some(file) => file.look(is_complete),
         };
         let Some((path, target, bytes)) = next else { continue };
-        let uploaded = upload(&path, &target, bytes);
+        let uploaded = upload(&path, &target, (bytes, is_complete));
+        has_sent = true;
         let mut files = lock(files);
         match (uploaded, files.get_mut(at)) {
-            (Some(uploaded), Some(file)) => file.bytes = uploaded,
+            (Some(uploaded), Some(file)) => {
+                file.bytes = uploaded;
+                file.is_sent = is_complete && uploaded >= bytes;
+            }
             // The store is asked again when they are put.
-            _ => return files.iter_mut().for_each(|file| file.is_followed = false),
+            _ => {
+                files.iter_mut().for_each(|file| file.is_followed = false);
+                return false;
+            }
         }
     }
+    has_sent
 }
 
-/// Returns up to which size a file is uploaded.
-fn upload(path: &Path, target: &Path, bytes: u64) -> Option<u64> {
+/// Returns up to which size a file is uploaded. `bytes` is the size that it has, and whether it is complete.
+fn upload(path: &Path, target: &Path, (bytes, is_complete): (u64, bool)) -> Option<u64> {
     let url = RemoteUrl::parse(target)?;
     let store = store_of(&url).ok()?;
-    let uploaded = open_any(path).ok().and_then(|file| store.upload_ahead(&url, &file, bytes).ok());
+    let uploaded = open_any(path).ok().and_then(|file| store.upload_ahead(&url, &file, (bytes, is_complete)).ok());
     if uploaded.is_none() {
         store.discard_ahead(&url);
     }

@@ -7,7 +7,8 @@ use super::location::{is_above_buckets, is_plain_key, is_remote, Location, Remot
 use super::notices;
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use super::waiting::do_during;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,16 +53,8 @@ pub fn look_around_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     if !is_remote(path) {
         return work();
     }
-    let cancel = Cancel::of_thread();
-    let look = || {
-        let _waits = cancel.enter();
-        look_around(path);
-    };
-    std::thread::scope(|scope| {
-        // Without a thread, the questions are asked one by one.
-        _ = std::thread::Builder::new().name("store".to_owned()).spawn_scoped(scope, look);
-        work()
-    })
+    // Without a thread, the questions are asked one by one.
+    do_during(|| look_around(path), work)
 }
 
 /// Whether a path leads to anything; links are followed.

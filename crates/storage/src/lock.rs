@@ -8,6 +8,7 @@ use super::notices;
 use super::publish::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
+use super::waiting::do_during;
 use gristmill_core::problem::Subject;
 use gristmill_core::text::duration;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,8 @@ const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Time until all who created a lock at once, in a store without conditions, have done so.
 const SETTLE: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
+/// Time from the request for a lock for which its answer counts when the lock is released: a process that breaks a lock does not read it later.
+const SEEN_KEPT: Duration = Duration::from_millis(250);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.
@@ -122,13 +126,24 @@ impl DatasetLock {
     /// Takes the lock, or fails with the name of its holder. A lock is taken over if its holder is a process of this host that has died; a
     /// lock of another host is never considered stale. `break_lock` removes any existing lock.
     pub fn acquire(fs: &dyn Fs, own: &RunFolder, break_lock: bool) -> Outcome<Self> {
+        Self::acquire_then_look(fs, own, break_lock, &|| ())
+    }
+
+    /// Like [`acquire`](Self::acquire). If the lock is in a store, `look` finds out what is there once the lock is taken, while the store is asked
+    /// whether it obeys conditions.
+    pub fn acquire_then_look(
+        fs: &dyn Fs,
+        own: &RunFolder,
+        break_lock: bool,
+        look: &(dyn Fn() + Sync),
+    ) -> Outcome<Self> {
         let mut looks = 0;
         loop {
             looks += 1;
             let result = own.create_outer(fs).and_then(|()| {
                 let mut lock = Self::acquire_with(fs, own, break_lock, true)?;
                 if let Some(url) = RemoteUrl::parse(&own.shown().join(OBJECT)) {
-                    lock.object = Some(ObjectLock::acquire(&url, &lock.holder, break_lock)?);
+                    lock.object = Some(ObjectLock::acquire(&url, &lock.holder, (break_lock, look))?);
                 }
                 own.create(fs).map(|()| lock)
             });
@@ -230,8 +245,8 @@ impl DatasetLock {
 
 impl ObjectLock {
     /// Creates the object, or fails with the name of the holder of the one that is there. That of a process of this host that has died is
-    /// replaced.
-    fn acquire(url: &RemoteUrl<'_>, holder: &Holder, break_lock: bool) -> Outcome<Self> {
+    /// replaced. `look` is called once the lock is taken.
+    fn acquire(url: &RemoteUrl<'_>, holder: &Holder, (break_lock, look): (bool, &(dyn Fn() + Sync))) -> Outcome<Self> {
         let path = url.to_path();
         let failed = |error: std::io::Error| Failure::io(LOCKING, &path, &error);
         let store = store_of(url).map_err(failed)?;
@@ -241,15 +256,16 @@ impl ObjectLock {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
                 // Dropped on any way out, it leaves the lock of another process alone.
                 let mut lock = Self { path: path.clone(), token: holder.token.clone(), renewal: None };
-                if !store.obeys(url, &bytes, condition).map_err(failed)? {
+                // The holder before may have written anything.
+                forget_answers();
+                if !do_during(look, || store.obeys(url, &bytes, condition)).map_err(failed)? {
                     other = Self::settle(&path, holder)?;
                     if other.is_some() {
                         break;
                     }
+                    forget_answers();
+                    look();
                 }
-                // The holder before may have written anything.
-                #[cfg(feature = "remote")]
-                crate::remote::version::forget_all();
                 lock.renewal = Renewal::start(RENEWAL, {
                     let (path, token) = (path.clone(), holder.token.clone());
                     move || Self::renew(&path, &token)
@@ -279,8 +295,11 @@ impl ObjectLock {
         }
         let bytes = serde_json::to_vec(&holder).unwrap_or_default();
         let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
+        let written = RemoteUrl::parse(path).map(put);
+        // It has another version now.
+        let _ = take_seen(path);
         // A store that cannot be reached now may be later.
-        !matches!(RemoteUrl::parse(path).map(put), Some(Ok(false)))
+        !matches!(written, Some(Ok(false)))
     }
 
     /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
@@ -303,8 +322,9 @@ impl Drop for ObjectLock {
     fn drop(&mut self) {
         self.renewal = None;
         let _whole = Cancel::default().enter();
-        let Ok(Some(found)) = read_object(&self.path) else { return };
-        if found.holder.is_some_and(|holder| holder.token == self.token) {
+        let is_mine = |found: &FoundObject| found.holder.as_ref().is_some_and(|holder| holder.token == self.token);
+        let seen = take_seen(&self.path).filter(is_mine);
+        if let Some(found) = seen.or_else(|| read_object(&self.path).ok().flatten().filter(is_mine)) {
             // If this fails, the next process on this host replaces it.
             let _ = remove_or_release(&RealFs, &self.path, Condition::IfStamp(found.stamp));
         }
@@ -327,6 +347,12 @@ const OLD: Duration = Duration::from_secs(5 * 60);
 /// What to do about a lock that is not renewed. Older versions of the program do not renew theirs.
 const OLD_HINT: &str =
     "a run writes it each minute, so this one has most likely ended: if it is certain, use --break-lock";
+/// Forgets what was found out about stores.
+fn forget_answers() {
+    #[cfg(feature = "remote")]
+    super::remote::version::forget_all();
+}
+
 /// What to do while a lock is held.
 const WAIT_HINT: &str = "wait for it to finish; if it is certainly gone, use --break-lock";
 /// Name of the operation that fails if another process holds the lock.
@@ -367,6 +393,29 @@ struct FoundObject {
     is_released: bool,
     /// `None` if it cannot be parsed.
     holder: Option<Holder>,
+}
+
+/// A lock that was read for its release.
+struct SeenLock {
+    path: PathBuf,
+    found: FoundObject,
+    at: Instant,
+}
+
+static SEEN: Mutex<Option<SeenLock>> = Mutex::new(None);
+
+/// Reads the lock that the store of an output has, so that it is released at once after the last other request of the run.
+pub(super) fn look_before_release(own: &RunFolder) {
+    let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
+    let at = Instant::now();
+    let found = read_object(&path).ok().flatten();
+    *SEEN.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|found| SeenLock { path, found, at });
+}
+
+/// Returns a lock that was read a moment ago.
+fn take_seen(path: &Path) -> Option<FoundObject> {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
+    (seen.at.elapsed() < SEEN_KEPT).then_some(seen.found)
 }
 
 /// Reads the object that is a lock, if there is one.

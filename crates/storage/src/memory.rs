@@ -1,11 +1,26 @@
 //! How much memory this process may use.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Divisor of the memory that a job uses by default.
 const SHARE: u64 = 4;
 /// Memory assumed if none can be determined, in bytes.
 const UNKNOWN: u64 = 1 << 30;
+
+/// Memory of the run that has begun last, in bytes.
+static RUN_MEMORY: AtomicU64 = AtomicU64::new(0);
+
+/// Notes how much memory a run may use, in bytes: a share of it is for what is read ahead.
+pub fn set_run_memory(bytes: u64) {
+    RUN_MEMORY.store(bytes, Ordering::Relaxed);
+}
+
+/// Returns the memory of the run that has begun last, in bytes; 0 without one.
+#[cfg(feature = "remote")]
+pub(crate) fn run_memory() -> u64 {
+    RUN_MEMORY.load(Ordering::Relaxed)
+}
 
 /// Returns a quarter of the machine's memory, or of the limit of the control group if that is less, in bytes.
 pub fn usual_memory() -> u64 {

@@ -134,10 +134,11 @@ pub trait Store: Send + Sync {
         Ok(true)
     }
 
-    /// Uploads some whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What
-    /// of them is the same when the file is put is not sent again. Returns up to which size there is nothing more to upload.
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
-        let _ = (url, file);
+    /// Uploads some parts of the first bytes of a file that is going to be put here, without making anything visible: whole ones while the file still
+    /// grows, and the last one if it is complete. What of them is the same when the file is put is not sent again. Returns up to which size there is
+    /// nothing more to upload.
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, (bytes, is_complete): (u64, bool)) -> io::Result<u64> {
+        let _ = (url, file, is_complete);
         Ok(bytes)
     }
 

@@ -24,6 +24,19 @@ pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
     }
 }
 
+/// Does some work while another thread does other work that mostly waits for a store, and that is left out if there can be no such thread.
+pub fn do_during<T>(other: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
+    let cancel = Cancel::of_thread();
+    let other = || {
+        let _waits = cancel.enter();
+        other();
+    };
+    std::thread::scope(|scope| {
+        _ = std::thread::Builder::new().name("store".to_owned()).spawn_scoped(scope, other);
+        work()
+    })
+}
+
 /// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
 /// is begun.
 pub fn for_each_at_once<T: Sync>(

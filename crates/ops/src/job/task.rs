@@ -9,6 +9,7 @@ use gristmill_core::{
 };
 use gristmill_storage::ahead::UploadsAhead;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::memory::set_run_memory;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -108,6 +109,7 @@ impl<R: Send + 'static> Task<R> {
         fs: Arc<dyn Fs>,
         work: impl FnOnce(&TaskContext) -> Outcome<R> + Send + 'static,
     ) -> Outcome<Self> {
+        set_run_memory(options.memory_bytes);
         let context = Arc::new(TaskContext::new(options, fs));
         let inner = Arc::clone(&context);
         let worker = std::thread::Builder::new()

@@ -42,7 +42,7 @@ const SAMPLE_BYTES: u64 = 400;
 
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
-    look_around(plan)?;
+    look_around(plan);
     let layout = OutputLayout::of(plan)?;
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
@@ -63,7 +63,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
 
 /// Writes the shards of a plan and prepares them. Nothing is visible before the end.
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
-    look_around(plan)?;
+    look_around(plan);
     let layout = OutputLayout::of(plan)?;
     if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
         let made = count(done.files.len() as u64, "file");
@@ -89,15 +89,15 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
 }
 
 /// Finds out what there is at the inputs and outputs that are in stores, all at once.
-fn look_around(plan: &ShardPlan) -> Outcome<()> {
+fn look_around(plan: &ShardPlan) {
     let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
     let look = |place: &&PathBuf| {
         files::look_around(place);
         Ok(())
     };
-    match places.iter().any(|place| is_remote(place)) {
-        true => for_each_at_once(&places, look, || ()),
-        false => Ok(()),
+    if places.iter().any(|place| is_remote(place)) {
+        // What could not be found out is asked for later.
+        let _ = for_each_at_once(&places, look, || ());
     }
 }
 
@@ -161,10 +161,10 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
 /// Runs a plan under the lock. `has_other_inputs` says whether the same plan has run for the inputs as they were.
 fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bool) -> Outcome<ShardReport> {
     let (fs, own) = (&*context.fs, &layout.own);
-    let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
-    recover(fs, layout.root(), own)?;
     // Another run may have finished in the meantime.
-    look_around(&layout.plan)?;
+    let look = || look_around(&layout.plan);
+    let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
+    recover(fs, layout.root(), own)?;
     if !has_other_inputs && layout.decide()? == Decision::Nothing {
         let is_prepared_now = !publish::are_prepared(layout);
         if is_prepared_now {

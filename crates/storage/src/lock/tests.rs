@@ -262,7 +262,7 @@ fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_c
         crate::memory_store::ignore_conditions(bucket, &serde_json::to_vec(replacement).unwrap());
         let path = PathBuf::from(format!("mem://{bucket}/set/lock"));
         let mine = Holder { process: ProcessIdentity::current(), token: "mine".into(), system_lock: true };
-        ObjectLock::acquire(&RemoteUrl::parse(&path).unwrap(), &mine, false)
+        ObjectLock::acquire(&RemoteUrl::parse(&path).unwrap(), &mine, (false, &|| ()))
     };
     let process = ProcessIdentity { host: "other".into(), ..ProcessIdentity::current() };
     let other = Holder { process: process.clone(), token: "other".into(), system_lock: true };
@@ -272,4 +272,20 @@ fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_c
     lock_in("unconditional-won", &same).unwrap();
     let notes = notices::kept().into_iter().filter(|note| note.message.contains("ignores conditions"));
     assert!(notes.count() >= 2, "both stores are named");
+}
+
+#[test]
+fn a_lock_that_was_looked_at_is_released_unless_another_process_has_taken_it() {
+    let state = tempfile::tempdir().unwrap();
+    for is_broken in [false, true] {
+        let root = format!("mem://looked-at/{is_broken}");
+        let own = RunFolder::in_state_folder(Path::new(&root), state.path());
+        let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
+        if is_broken {
+            write_file(&RealFs, &path, b"of another process", 0o644).unwrap();
+        }
+        look_before_release(&own);
+        drop(lock);
+        assert_eq!(is_taken(&path), is_broken);
+    }
 }

@@ -79,7 +79,8 @@ impl<'a> Renamer<'a> {
         if !last.is_empty() {
             self.sync_folders(&last)?;
         }
-        // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once.
+        // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once,
+        // the first one with the small ones.
         let mut room = MAX_TOGETHER_BYTES;
         let mut is_small = |(number, entry): &(usize, &Entry)| {
             if !is_remote(&self.target(entry)) || !entry.action.has_staged() {
@@ -90,7 +91,11 @@ impl<'a> Renamer<'a> {
             room -= if is_small { bytes.min(room) } else { 0 };
             is_small
         };
-        let (small, large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(&mut is_small);
+        let (mut small, mut large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(&mut is_small);
+        let is_sent = |(_, entry): &(usize, &Entry)| is_remote(&self.target(entry)) && entry.action.has_staged();
+        if !small.is_empty() && large.first().is_some_and(is_sent) {
+            small.push(large.remove(0));
+        }
         for_each_at_once(&small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
         for (number, entry) in &large {
             self.put_aside(*number, entry)?;

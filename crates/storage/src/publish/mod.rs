@@ -19,9 +19,11 @@ use super::files::{look_around_during, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
+use super::lock::look_before_release;
 use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
 use super::store::Condition;
+use super::waiting::do_during;
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Progress};
@@ -213,10 +215,7 @@ impl<'a> Publication<'a> {
         let moved = write_list(self.fs, self.own, &list)
             .and_then(|()| mark_begun(self.fs, self.own, &list))
             .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
-            .and_then(|()| match &self.looked_at {
-                Some(folder) => look_around_during(folder, || mover.finish()),
-                None => mover.finish(),
-            });
+            .and_then(|()| self.finish(&mover));
         match moved {
             Ok(()) => {
                 if self.fs.sync_dir(self.own.path()).is_ok() {
@@ -226,6 +225,18 @@ impl<'a> Publication<'a> {
                 Ok(())
             }
             Err(failure) => Err(self.undo(&mover, failure)),
+        }
+    }
+
+    /// Ends a publish whose files are all in place. In a store, the questions that follow are asked meanwhile.
+    fn finish(&self, mover: &Renamer<'_>) -> Outcome<()> {
+        let finish = || match &self.looked_at {
+            Some(folder) => look_around_during(folder, || mover.finish()),
+            None => mover.finish(),
+        };
+        match is_remote(self.own.shown()) {
+            true => do_during(|| look_before_release(self.own), finish),
+            false => finish(),
         }
     }
 

@@ -17,7 +17,7 @@ use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot,
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, threads_for};
-use gristmill_storage::read::{open_read, stamp_at};
+use gristmill_storage::read::{open_part, stamp_at};
 use gristmill_storage::remote::address_of;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -311,11 +311,13 @@ impl Inputs {
     fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
         let whole = LineRange::whole(number);
         let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
-        let open = open_read(&file.path)?;
         let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
         let (mut parts, mut from) = (Vec::new(), 0);
         let wanted: Vec<u64> =
             (1..count).map(|part| (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64).collect();
+        // Of an object, its beginning is not read now.
+        let first = wanted.first().map_or(0..u64::MAX, |first| first.saturating_sub(1)..*first);
+        let open = open_part(&file.path, first)?;
         let find = |wanted: &u64| line_from(&open, *wanted, MAX_LINE_BYTES, cancel);
         // A store is asked for all of them at once.
         let known = match is_remote(&file.path) {

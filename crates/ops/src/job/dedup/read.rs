@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Number of units of objects that are fetched while others are read, if there are not more threads.
+const UNITS_AHEAD: usize = 8;
 /// Documents between two progress updates.
 const PROGRESS_EVERY: u64 = 256;
 /// Bytes of a file between two possible boundaries of its output pieces, unless units are smaller.
@@ -281,12 +283,16 @@ fn name_of(number: usize) -> String {
 /// Reads all units.
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
     let parts = PartsAhead::begin();
+    let begin = |number: usize| {
+        if let Some(unit) = units.get(number).filter(|_| job.noted::<Noted>(&name_of(number)).is_none()) {
+            begin_unit(job, &parts, unit);
+        }
+    };
+    let ahead = job.memory.threads.max(UNITS_AHEAD);
+    (job.memory.threads..ahead).for_each(&begin);
     let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
     crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
-        let after = *number + job.memory.threads;
-        if let Some(next) = units.get(after).filter(|_| job.noted::<Noted>(&name_of(after)).is_none()) {
-            begin_unit(job, &parts, next);
-        }
+        begin(*number + ahead);
         read_unit(job, *number, stretches)
     })
 }

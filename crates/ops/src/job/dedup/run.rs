@@ -154,10 +154,10 @@ impl<'a> Opened<'a> {
 
     fn locked(&self) -> Outcome<DedupReport> {
         let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
-        let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
-        recover_publish(fs, self.layout.root(), own)?;
         // Another run may have finished in the meantime.
-        files::look_around(&self.layout.output);
+        let look = || files::look_around(&self.layout.output);
+        let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
+        recover_publish(fs, self.layout.root(), own)?;
         if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();

@@ -100,7 +100,9 @@ pub(super) fn run_stages(
     let files = all_files(&written).count() as u64;
     job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
-    lock.check("deduplicating")?;
+    job.context.uploads.send_rest();
+    // What the output replaces is found out meanwhile.
+    files::look_around_during(&job.layout.output, || lock.check("deduplicating"))?;
     job.context.uploads.stop();
     let recorded = Recorded {
         plan_hash: hash.to_owned(),

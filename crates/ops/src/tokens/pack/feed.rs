@@ -80,8 +80,10 @@ impl<'a> Feed<'a> {
         let (mut reader, before) = match self.open.take() {
             Some(open) => open,
             None => {
+                // Of an object, opening it shows that, too.
+                let opened = self.open(file);
                 check_unchanged(file)?;
-                self.open(file)?
+                opened?
             }
         };
         let end = file.rows.as_ref().map_or(u64::MAX, |rows| rows.range.end);

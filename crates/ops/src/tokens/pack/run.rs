@@ -121,11 +121,11 @@ impl<'a> Job<'a> {
 
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
-        let lock = DatasetLock::acquire(fs, &self.layout.own, context.options.break_lock)?;
+        // Another run may have finished in the meantime.
+        let look = || files::look_around(&self.layout.output);
+        let lock = DatasetLock::acquire_then_look(fs, &self.layout.own, context.options.break_lock, &look)?;
         // Staged files that were never moved are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.own)?;
-        // Another run may have finished in the meantime.
-        files::look_around(&self.layout.output);
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.own.remove_work(fs)?;
             return self.nothing();
@@ -331,7 +331,9 @@ impl<'a> Job<'a> {
         let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
         context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
-        lock.check("packing")?;
+        context.uploads.send_rest();
+        // What the output replaces is found out meanwhile.
+        files::look_around_during(&self.layout.output, || lock.check("packing"))?;
         context.uploads.stop();
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();

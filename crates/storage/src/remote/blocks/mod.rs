@@ -7,6 +7,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
+use super::super::memory::run_memory;
 use super::super::range_read::{buffer_for, RangeRead, AFTER_PART_BYTES};
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
 use gristmill_core::{Cancel, Failure, Outcome};
@@ -22,27 +23,43 @@ use streams::{Order, Stream, Streams};
 pub(super) const BLOCK_UNIT: u64 = 64 << 10;
 /// Maximum size of a block, in bytes.
 const MAX_BLOCK_BYTES: u64 = 8 << 20;
-/// Maximum number of bytes that are fetched ahead of one reader.
-const MAX_WINDOW_BYTES: u64 = 32 << 20;
-/// Bytes that are fetched ahead of a second read in order, as to fetch them takes no longer than to wait for a store, and by how much they grow.
+/// Maximum number of bytes that are fetched ahead of one reader, and number from which on they are fetched in whole blocks.
+const MAX_WINDOW_BYTES: u64 = 64 << 20;
+const BLOCKS_WINDOW_BYTES: u64 = MAX_BLOCK_BYTES + MAX_BLOCK_BYTES / 2;
+/// Bytes that are fetched ahead of a second read in order, as to fetch them takes no longer than to wait for a store, and how many times as many as
+/// were read they are later.
 const MIN_WINDOW_BYTES: u64 = 1 << 20;
-const WINDOW_GROWTH: u64 = 4;
+const WINDOW_GROWTH: u64 = 16;
 /// Minimum share of a reader in the memory for what is fetched ahead: many of those that are open may not be reading.
 const MIN_SHARE_BYTES: u64 = 2 << 20;
 /// Maximum number of bytes of an object that are kept although they were read.
 const MAX_READ_BYTES: u64 = 1 << 20;
-/// Bytes of all objects in memory above which nothing more is fetched ahead.
-const MAX_TOTAL_BYTES: u64 = 64 << 20;
-/// Bytes of the first request to an object, if the one before it was read in order.
+/// Bytes of all objects in memory above which nothing more is fetched ahead: a share of the memory of the run within these limits.
+const TOTAL_SHARE: u64 = 8;
+const MIN_TOTAL_BYTES: u64 = 64 << 20;
+const MAX_TOTAL_BYTES: u64 = 256 << 20;
+/// Bytes of the first request to an object: if none was read before, and if the one before it was read in order.
+pub(super) const FIRST_UNKNOWN_BYTES: u64 = 256 << 10;
 const FIRST_BYTES: u64 = 2 << 20;
-/// Bytes of the first request for a part that is read in order, and the bytes that are fetched ahead of its reader from then on.
+/// Bytes of the first request for a part that is read in order, and the bytes that are fetched ahead of its reader from then on. The first request
+/// for a larger part is small, as the others follow its answer.
 const FIRST_PART_BYTES: u64 = 4 << 20;
 const PART_WINDOW_BYTES: u64 = 8 << 20;
+const FIRST_LARGE_PART_BYTES: u64 = 1 << 20;
 /// Time after which a block that failed is fetched again.
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
 
 /// Bytes of all objects that are in memory or on their way.
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn total_limit() -> u64 {
+    (run_memory() / TOTAL_SHARE).clamp(MIN_TOTAL_BYTES, MAX_TOTAL_BYTES)
+}
+
+/// Whether there is memory for this number of bytes more.
+fn has_room(bytes: u64) -> bool {
+    TOTAL_BYTES.load(Ordering::Relaxed).saturating_add(bytes) <= total_limit()
+}
 
 /// Bytes that count in [`TOTAL_BYTES`].
 struct CountedBytes(u64);
@@ -56,7 +73,7 @@ impl CountedBytes {
 
     /// Counts bytes that are fetched ahead, if they are within the limit.
     fn ahead(bytes: u64) -> Option<Self> {
-        let sum = |total: u64| total.checked_add(bytes).filter(|total| *total <= MAX_TOTAL_BYTES);
+        let sum = |total: u64| total.checked_add(bytes).filter(|total| *total <= total_limit());
         let counted = TOTAL_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
         counted.is_ok().then_some(Self(bytes))
     }
@@ -78,7 +95,7 @@ pub(super) struct FirstRequest(Arc<AtomicU64>);
 
 impl FirstRequest {
     pub(super) fn new() -> Self {
-        Self(Arc::new(AtomicU64::new(BLOCK_UNIT)))
+        Self(Arc::new(AtomicU64::new(FIRST_UNKNOWN_BYTES)))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -210,13 +227,15 @@ enum Content {
 /// Returns the range of the first request to an object of which a part is read in order.
 pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     let start = part.start - part.start % BLOCK_UNIT;
-    start..end_of_part(part.end).min(start + FIRST_PART_BYTES)
+    let end = end_of_part(part.end);
+    let first = if end - start > PART_WINDOW_BYTES { FIRST_LARGE_PART_BYTES } else { FIRST_PART_BYTES };
+    start..end.min(start + first)
 }
 
 /// Returns the maximum number of bytes that are fetched ahead of a reader: its share, so that none has to do with small requests for want of memory.
 fn max_window() -> u64 {
     let readers = READERS.load(Ordering::Relaxed).max(1) as u64;
-    (MAX_TOTAL_BYTES / readers).clamp(MIN_SHARE_BYTES, MAX_WINDOW_BYTES)
+    (total_limit() / readers).clamp(MIN_SHARE_BYTES, MAX_WINDOW_BYTES)
 }
 
 /// Returns up to where an object is fetched for a part: with what its reader may need of what follows.
@@ -247,7 +266,9 @@ impl BlockReader {
         if !first.is_empty() {
             state.insert_needed(start..fetched).content = Content::Ready(Arc::new(first));
         }
-        let (window, end) = (PART_WINDOW_BYTES, end_of_part(part.end).min(bytes));
+        let end = end_of_part(part.end).min(bytes);
+        // A larger one is fetched as any other that is read in order, but as deep as possible from the beginning.
+        let window = if end.saturating_sub(start) > PART_WINDOW_BYTES { max_window() } else { PART_WINDOW_BYTES };
         state.streams.put(Stream::new(part.start, fetched, window, end));
         drop(state);
         reader
@@ -261,7 +282,7 @@ impl BlockReader {
         let mut end = first.end.min(bytes);
         let mut begun = reader.insert_missing(&mut state, &(first.start..end));
         let all = end_of_part(part.end).min(first.start + PART_WINDOW_BYTES).min(bytes);
-        if end < all && TOTAL_BYTES.load(Ordering::Relaxed) + (all - end) <= MAX_TOTAL_BYTES {
+        if end < all && has_room(all - end) {
             begun.extend(reader.insert_missing(&mut state, &(end..all)));
             end = all;
         }
@@ -458,7 +479,10 @@ impl BlockState {
             }
             let before = self.blocks.iter().map(|block| block.range.end).filter(|end| *end <= at).max();
             let start = (at - at % unit).max(before.unwrap_or(0));
-            let whole = wanted.end.next_multiple_of(unit).min(start + MAX_BLOCK_BYTES).min(size);
+            let wanted_to = wanted.end.next_multiple_of(unit);
+            // Borders between blocks are those of the blocks that stores keep.
+            let border = (start + 1).next_multiple_of(MAX_BLOCK_BYTES);
+            let whole = if wanted_to - start > MAX_BLOCK_BYTES { border } else { wanted_to }.min(size);
             let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > at).min();
             let end = next.map_or(whole, |next| next.min(whole));
             missing.push(start..end);
@@ -485,19 +509,32 @@ impl BlockState {
             0 if order == Order::First && !expects_order => 0,
             // As much as the first request has brought.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
-            window => (window * WINDOW_GROWTH).clamp(MIN_WINDOW_BYTES, max_window()),
+            window => window
+                .max(read.end.saturating_sub(stream.start).saturating_mul(WINDOW_GROWTH))
+                .clamp(MIN_WINDOW_BYTES, max_window()),
         };
+        if order == Order::First {
+            stream.fetched = self.at(read.end.saturating_sub(1)).map_or(0, |block| block.range.end);
+        }
         stream.advance(read, order);
         let end = read.end.next_multiple_of(BLOCK_UNIT);
         let mut ahead = end..end;
-        let last = size.min(stream.end);
-        if read.end + stream.window / 2 >= stream.fetched && stream.fetched < last {
+        // What another one reads in order is not fetched twice.
+        let others = self.streams.iter().filter(|other| other.window > 0 && other.start > read.end);
+        let last = others.map(|other| other.start).min().unwrap_or(size).min(size).min(stream.end);
+        let mut to = (read.end + window).min(last);
+        let mut is_due = read.end + window / 2 >= stream.fetched;
+        let has_many = window >= BLOCKS_WINDOW_BYTES;
+        let whole = to - to % MAX_BLOCK_BYTES;
+        if to < last && (has_many || whole > stream.fetched.max(end)) {
+            to = whole;
+        }
+        // The next block is fetched as soon as there is memory for it.
+        is_due |= has_many && has_room(MAX_BLOCK_BYTES);
+        if is_due && stream.fetched < to {
             stream.window = window;
-            // What another one reads in order is not fetched twice.
-            let others = self.streams.iter().filter(|other| other.window > 0 && other.start > read.end);
-            let border = others.map(|other| other.start).min().unwrap_or(size);
-            ahead.end = (read.end + window).min(border).min(last);
-            stream.fetched = stream.fetched.max(ahead.end.next_multiple_of(BLOCK_UNIT));
+            ahead.end = to.max(end);
+            stream.fetched = ahead.end.next_multiple_of(BLOCK_UNIT);
         }
         self.streams.put(stream);
         ahead

@@ -147,6 +147,16 @@ fn of_a_part_little_more_than_the_part_is_fetched() {
 }
 
 #[test]
+fn what_is_larger_than_a_block_is_divided_where_stores_divide_it() {
+    let (mut state, mib) = (BlockState::default(), |mib: u64| mib << 20);
+    state.insert_needed(mib(16)..mib(17)).content = Content::Ready(Arc::default());
+    let missing = state.missing(&(mib(5)..mib(30)), BLOCK_UNIT, mib(28));
+    assert_eq!(missing, [mib(5)..mib(8), mib(8)..mib(16), mib(17)..mib(24), mib(24)..mib(28)]);
+    let small = mib(30)..mib(37);
+    assert_eq!(state.missing(&small, BLOCK_UNIT, mib(40)), [small]);
+}
+
+#[test]
 fn random_reads_fetch_what_they_need() {
     let bytes = content(8 << 20);
     let (source, ranges) = StringSource::new(&bytes, None);

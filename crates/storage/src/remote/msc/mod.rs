@@ -261,7 +261,7 @@ impl Store for MscStore {
         inner.store.put(&inner.url(), content, condition)
     }
 
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: (u64, bool)) -> io::Result<u64> {
         let inner = self.inner(url);
         inner.store.upload_ahead(&inner.url(), file, bytes)
     }

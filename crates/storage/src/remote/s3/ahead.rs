@@ -1,9 +1,9 @@
 //! Uploads of files that still grow.
 
 use super::client::Action;
-use super::upload::{SentPart, UploadAhead};
+use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
-use super::{finish_read, S3Store};
+use super::{finish_read, PendingAnswer, S3Store};
 use crate::read::ReadFile;
 use std::io;
 use std::sync::PoisonError;
@@ -11,65 +11,116 @@ use std::sync::PoisonError;
 /// Maximum number of parts that are sent by one call.
 const MAX_PARTS_OF_CALL: u64 = 8;
 
+impl UploadAhead {
+    /// Returns the number of parts that were sent or are on their way.
+    fn count(&self) -> u64 {
+        (self.sent.len() + self.pending.len()) as u64
+    }
+}
+
 impl S3Store {
     /// Removes the upload of a key from those that still grow.
     pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
         self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 
-    /// Uploads some of the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one
-    /// request has none. Returns up to which size there is nothing more to upload.
-    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<u64> {
+    /// Begins to upload some of the parts that the first bytes of a file have in addition to those that were sent, and the last one of a complete
+    /// file, which is smaller. An object so small that it is put by one request has none. Waits only for the parts before those that may be on
+    /// their way at once. Returns up to which size there is nothing more to upload.
+    pub(super) fn upload_parts_ahead(
+        &self,
+        key: &str,
+        file: &ReadFile,
+        (bytes, is_complete): (u64, bool),
+    ) -> io::Result<u64> {
         let before = self.take_ahead(key);
-        let part_bytes = before.as_ref().map_or(part_bytes(0), |before| before.part_bytes);
-        let count = before.as_ref().map_or(0, |before| before.sent.len() as u64);
+        let part_bytes = before.as_ref().map_or_else(|| part_bytes(0), |before| before.part_bytes);
+        let count = before.as_ref().map_or(0, UploadAhead::count);
         // Of a larger object, the parts are larger.
-        let all = (bytes / part_bytes).min(MAX_PARTS / 2);
-        let whole = all.min(count + MAX_PARTS_OF_CALL);
-        if whole <= count || bytes <= MAX_PUT_BYTES {
+        let all = if is_complete { bytes.div_ceil(part_bytes) } else { bytes / part_bytes }.min(MAX_PARTS / 2);
+        let end = all.min(count + MAX_PARTS_OF_CALL);
+        if end <= count || bytes <= MAX_PUT_BYTES {
             if let Some(before) = before {
                 self.keep_ahead(key, before);
             }
             return Ok(bytes);
         }
+        self.wait_for_others();
         let mut ahead = match before {
             Some(ahead) => ahead,
-            None => UploadAhead { upload: self.begin_upload(key)?, part_bytes, sent: Vec::new() },
+            None => {
+                let upload = self.begin_upload(key)?;
+                UploadAhead { upload, part_bytes, sent: Vec::new(), pending: PendingParts::new() }
+            }
         };
-        let result = self.send_ahead(key, file, &mut ahead, whole);
+        let result = self.send_ahead(key, file, &mut ahead, (end, bytes));
         // Also after a failure, so that it is ended.
         self.keep_ahead(key, ahead);
-        result.map(|()| if whole < all { whole * part_bytes } else { bytes })
+        result.map(|()| if end < all { end * part_bytes } else { bytes })
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
         self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), ahead);
     }
 
-    /// Sends the whole parts that were not sent yet, some at once.
-    fn send_ahead(&self, key: &str, file: &ReadFile, ahead: &mut UploadAhead, whole: u64) -> io::Result<()> {
+    /// Begins to send the parts before a number that were not sent yet, and that a file of a size has.
+    fn send_ahead(
+        &self,
+        key: &str,
+        file: &ReadFile,
+        ahead: &mut UploadAhead,
+        (end, bytes): (u64, u64),
+    ) -> io::Result<()> {
         let size = ahead.part_bytes;
-        while (ahead.sent.len() as u64) < whole {
-            let first = ahead.sent.len() as u64;
-            let mut pending = Vec::new();
-            for number in first..whole.min(first + parts_at_once(size) as u64) {
-                let body = read_part(file, number * size, size)?;
-                let part = SentPart::of(&body);
-                pending.push((part, self.begin_call(part_call(key, number + 1, &ahead.upload, body))));
+        for number in ahead.count()..end {
+            while ahead.pending.len() >= parts_at_once(size) {
+                self.wait_for_part(key, ahead)?;
             }
-            for (part, answer) in pending {
-                let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
-                ahead.sent.push(part.with_answer(&answer));
-            }
+            let start = number * size;
+            let body = read_part(file, start, size.min(bytes - start))?;
+            let part = SentPart::of(&body);
+            ahead.pending.push_back((part, self.begin_call(part_call(key, number + 1, &ahead.upload, body))));
         }
         Ok(())
+    }
+
+    /// Waits for the first part that is on its way.
+    fn wait_for_part(&self, key: &str, ahead: &mut UploadAhead) -> io::Result<()> {
+        let Some((part, answer)) = ahead.pending.pop_front() else { return Ok(()) };
+        ahead.sent.push(self.sent_part(key, part, answer)?);
+        Ok(())
+    }
+
+    fn sent_part(&self, key: &str, part: SentPart, answer: PendingAnswer) -> io::Result<SentPart> {
+        let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+        Ok(part.with_answer(&answer))
+    }
+
+    /// Waits for what is on its way of all uploads that are kept, so that only parts of one are in memory. Those after one that failed are sent again
+    /// when the object is put.
+    pub(super) fn wait_for_others(&self) {
+        let mut all = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, ahead) in all.iter_mut() {
+            let mut is_whole = true;
+            for (part, answer) in std::mem::take(&mut ahead.pending) {
+                let part = self.sent_part(key, part, answer);
+                is_whole &= part.is_ok();
+                ahead.sent.extend(part.ok().filter(|_| is_whole));
+            }
+        }
     }
 
     /// Ends the upload of a key that still grows.
     pub(super) fn end_upload_ahead(&self, key: &str) {
         if let Some(ahead) = self.take_ahead(key) {
-            // What cannot be removed now is ended by the next run that puts the object.
-            let _ = self.end_one_upload(key, &ahead.upload);
+            self.end_pending(key, &ahead.upload, ahead.pending);
         }
+    }
+
+    /// Ends an upload after the parts that are on their way, unless the work of this thread is cancelled.
+    pub(super) fn end_pending(&self, key: &str, upload: &str, pending: PendingParts) {
+        pending.into_iter().for_each(|(_, answer)| _ = finish_read(answer));
+        // What cannot be removed now is ended by the next run that puts the object.
+        let _ = self.end_one_upload(key, upload);
     }
 }

@@ -11,6 +11,7 @@ use crate::store::{Condition, WatchBytes};
 use bytes::Bytes;
 use gristmill_core::{Failure, ProblemKind};
 use reqwest::Method;
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 
@@ -78,7 +79,7 @@ impl S3Store {
             part: &part,
             is_locked: false,
             record: ResumeRecord::open(&self.client.address(to), self.client.endpoint()),
-            ahead: None,
+            ahead: RefCell::new(None),
         };
         self.make_of_parts(&parts, Condition::Always).or_else(|error| match Failure::io("copying", from, &error).kind {
             None | Some(ProblemKind::ChangedDuringScan) => Err(error),

@@ -266,7 +266,7 @@ impl Store for S3Store {
         put
     }
 
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: (u64, bool)) -> io::Result<u64> {
         self.upload_parts_ahead(url.key, file, bytes)
     }
 

@@ -3,7 +3,9 @@
 use super::super::super::files::FileInfo;
 use super::super::super::range_read::RangeRead;
 use super::super::super::store::{Condition, TakeEntry};
-use super::super::blocks::{first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest, BLOCK_UNIT};
+use super::super::blocks::{
+    first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest, FIRST_UNKNOWN_BYTES,
+};
 use super::super::dates::parse_http_date;
 use super::super::network::{Answer, Network, Pending};
 use super::super::version::beginnings::Beginnings;
@@ -164,7 +166,7 @@ impl<C: ObjectClient> Objects<C> {
     /// Opens an object for reading by ranges, all of one version.
     pub(in crate::remote) fn open_object(&self, key: &str) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let wanted = 0..self.first.bytes();
-        let known = if wanted.end <= BLOCK_UNIT { self.beginning_of(key) } else { None };
+        let known = if wanted.end <= FIRST_UNKNOWN_BYTES { self.beginning_of(key) } else { None };
         let (version, source, first) = match known {
             Some((version, bytes)) => (version.clone(), self.source(key, version), bytes),
             None => self.open_at(key, &wanted)?,

@@ -109,11 +109,7 @@ impl PartUpload {
             Err(refusal) if refusal.is_missing_object() => None,
             Err(refusal) => return Err(store.explain(&refusal, Action::Read, key)),
         };
-        // Without the right to list uploads, nothing is ended.
-        if let Ok(page) = store.take_upload_page(key, uploads) {
-            let others = page.0.uploads.iter().filter(|other| other.key == *key && other.id != *upload);
-            others.for_each(|other| _ = store.end_one_upload(key, &other.id));
-        }
+        store.end_others(key, upload, uploads);
         Ok(version)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::super::network::Answer;
 use super::super::version::plain_etag;
-use super::answers;
 use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
+use super::{answers, PendingAnswer};
 use md5::{Digest as _, Md5};
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -12,17 +13,20 @@ use xxhash_rust::xxh3::xxh3_128;
 const CHECKSUM_ELEMENT: &str = "ChecksumCRC64NVME";
 
 /// An upload that has the first parts of an object.
-#[derive(Clone, Debug)]
 pub(super) struct UploadAhead {
     /// Its name.
     pub(super) upload: String,
     pub(super) part_bytes: u64,
-    /// The parts, in order.
+    /// The parts that have arrived, in order.
     pub(super) sent: Vec<SentPart>,
+    /// Those after them, which are on their way.
+    pub(super) pending: PendingParts,
 }
 
+/// Parts that are on their way, in order, without their tags.
+pub(super) type PendingParts = VecDeque<(SentPart, PendingAnswer)>;
+
 /// A part of an upload.
-#[derive(Clone, Debug)]
 pub(super) struct SentPart {
     /// Hash of its content; `None` if another process sent it, and its tag may be the MD5 of its content.
     hash: Option<u128>,

@@ -9,13 +9,17 @@ use super::maker::Maker;
 use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
-use super::upload::{checksum_in, etag_of_parts, is_md5, whole_checksum_in, SentPart, SentParts, UploadAhead};
-use super::{answers, finish, PendingAnswer, S3Store};
+use super::upload::{
+    checksum_in, etag_of_parts, is_md5, whole_checksum_in, PendingParts, SentPart, SentParts, UploadAhead,
+};
+use super::{answers, finish, finish_read, PendingAnswer, S3Store};
+use crate::memory::run_memory;
 use crate::read::ReadFile;
 use crate::store::{Condition, Content, StagedObject};
 use bytes::Bytes;
 use gristmill_core::{Failure, Subject};
 use reqwest::Method;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
@@ -27,9 +31,11 @@ pub(in crate::remote) const MAX_PUT_BYTES: u64 = 8 << 20;
 const MIN_PART_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PARTS: u64 = 10_000;
 /// Parts of an object that are on their way at once.
-const MAX_PARTS_AT_ONCE: usize = 4;
-/// Bytes of the parts of an object that are on their way at once, unless a part is larger.
-const MAX_PENDING_BYTES: u64 = 64 << 20;
+const MAX_PARTS_AT_ONCE: usize = 8;
+/// Bytes of the parts of an object that are on their way at once, unless a part is larger: a share of the memory of the run within these limits.
+const PENDING_SHARE: u64 = 16;
+const MIN_PENDING_BYTES: u64 = 64 << 20;
+const MAX_PENDING_BYTES: u64 = 128 << 20;
 /// Uploads of an object that are tried, if they vanish.
 pub(in crate::remote) const MAX_UPLOADS: u32 = 2;
 /// Variable with the size of a part in bytes, for tests.
@@ -48,8 +54,8 @@ pub(super) struct Parts<'a> {
     pub(super) part: &'a dyn Fn(Range<u64>) -> io::Result<Call>,
     /// Whether the lock of the output is held.
     pub(super) is_locked: bool,
-    /// An upload that has some of the parts.
-    pub(super) ahead: Option<UploadAhead>,
+    /// An upload that has some of the parts; it is taken when it is used.
+    pub(super) ahead: RefCell<Option<UploadAhead>>,
     /// The record by which a later process goes on with the upload.
     pub(super) record: Option<ResumeRecord>,
 }
@@ -72,7 +78,16 @@ pub(in crate::remote) fn part_bytes(size: u64) -> u64 {
 
 /// Returns the number of parts of a size that are on their way at once.
 pub(super) fn parts_at_once(size: u64) -> usize {
-    usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE)
+    let pending = (run_memory() / PENDING_SHARE).clamp(MIN_PENDING_BYTES, MAX_PENDING_BYTES);
+    usize::try_from(pending / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE)
+}
+
+/// The version of an object that is replaced.
+enum VersionBefore {
+    /// It was asked for.
+    Asked(Option<PendingAnswer>),
+    /// `None` if there is no object.
+    Known(Option<String>),
 }
 
 impl S3Store {
@@ -145,6 +160,7 @@ impl S3Store {
         let ahead = self.take_ahead(key).or_else(|| self.resumed(key, record.as_ref()?));
         let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
         let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);
+        let is_used = ahead.is_some();
         let parts = Parts {
             key,
             source: (Action::Write, key),
@@ -152,14 +168,14 @@ impl S3Store {
             part_bytes: ahead.as_ref().map_or_else(|| part_bytes(file.len()), |ahead| ahead.part_bytes),
             part: &part,
             is_locked,
-            ahead,
+            ahead: RefCell::new(ahead),
             record,
         };
         let made = self.make_of_parts(&parts, condition);
-        if parts.record.is_some() && parts.ahead.is_some() && is_cancelled(&made) {
+        if parts.record.is_some() && is_used && is_cancelled(&made) {
             return made;
         }
-        if let (Some(upload), true) = (begun, parts.ahead.is_none() || !matches!(made, Ok(true))) {
+        if let (Some(upload), true) = (begun, !is_used || !matches!(made, Ok(true))) {
             // It was not completed.
             let _ = self.end_one_upload(key, &upload);
         }
@@ -172,26 +188,28 @@ impl S3Store {
         let parts = self.list_parts(key, &begun.upload)?.into_iter().zip(1..);
         let whole = parts.take_while(|(part, number)| part.number == *number && part.bytes == begun.part_bytes);
         let sent = whole.map(|(part, _)| SentPart::of_tag(part.tag)).collect();
-        Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent })
+        Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent, pending: PendingParts::new() })
     }
 
     /// Makes an object of parts; returns whether the condition held.
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
-        let (holds, before) = self.check(parts.key, condition)?;
-        if !holds {
-            return Ok(false);
-        }
-        if let (Some(record), None) = (&parts.record, &parts.ahead) {
+        let mut before = match condition {
+            // Parts are sent meanwhile.
+            Condition::Always => VersionBefore::Asked(Some(self.begin_call(head(parts.key)))),
+            _ => {
+                let (holds, version) = self.check(parts.key, condition)?;
+                if !holds {
+                    return Ok(false);
+                }
+                VersionBefore::Known(version)
+            }
+        };
+        if let (Some(record), true) = (&parts.record, parts.ahead.borrow().is_none()) {
             // Its parts are of no use.
             record.read().into_iter().for_each(|begun| self.end_begun(parts.key, &begun));
         }
-        for number in 0..MAX_UPLOADS {
-            let ahead = parts.ahead.as_ref().filter(|_| number == 0);
-            let done = self.upload(parts, ahead, before.as_deref(), condition);
-            if parts.is_locked {
-                self.end_uploads(parts.key);
-            }
-            if let Some(done) = done? {
+        for _ in 0..MAX_UPLOADS {
+            if let Some(done) = self.upload(parts, &mut before, condition)? {
                 return Ok(done);
             }
         }
@@ -201,38 +219,38 @@ impl S3Store {
     }
 
     /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object replaces.
-    fn upload(
-        &self,
-        parts: &Parts<'_>,
-        ahead: Option<&UploadAhead>,
-        before: Option<&str>,
-        condition: Condition,
-    ) -> io::Result<Option<bool>> {
+    fn upload(&self, parts: &Parts<'_>, before: &mut VersionBefore, condition: Condition) -> io::Result<Option<bool>> {
         let key = parts.key;
         let at = now();
         let record = |upload: &str| {
             let begun = BegunUpload { upload: upload.to_owned(), part_bytes: parts.part_bytes, at };
             parts.record.iter().for_each(|record| record.write(&begun));
         };
-        let (upload, sent) = match ahead {
-            Some(ahead) => (ahead.upload.clone(), ahead.sent.as_slice()),
+        let ahead = parts.ahead.borrow_mut().take();
+        let is_begun = ahead.is_some();
+        let (upload, sent, pending) = match ahead {
+            Some(ahead) => (ahead.upload, ahead.sent, ahead.pending),
             None => {
                 record("");
                 let begun = self.begin_upload(key);
                 // Only a process that is killed leaves a record without a name.
                 let begun = begun.inspect_err(|_| parts.record.iter().for_each(ResumeRecord::clear))?;
-                (begun, &[][..])
+                (begun, Vec::new(), PendingParts::new())
             }
         };
         record(&upload);
-        let result = self.send_parts(parts, &upload, sent).and_then(|sent| match sent {
+        let others = parts.is_locked.then(|| self.begin_call(Self::uploads_call(key, None)));
+        // The answer is there; that of an upload that was begun before is waited for at the end.
+        let seen = if is_begun { Ok(()) } else { self.version_before(key, before).map(drop) };
+        let sent = seen.and_then(|()| self.send_parts(parts, &upload, (sent.as_slice(), pending)));
+        let result = sent.and_then(|sent| match sent {
             Some(sent) => {
                 let object = StagedObject {
                     upload: upload.clone(),
                     bytes: parts.bytes,
                     checksum: sent.checksum.text(),
                     parts: sent.tags,
-                    replaces: before.map(str::to_owned),
+                    replaces: self.version_before(key, before)?.map(str::to_owned),
                 };
                 self.complete(key, &object, condition)
             }
@@ -243,7 +261,26 @@ impl S3Store {
         let is_kept = parts.record.is_some() && is_cancelled(&result);
         let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.end_one_upload(key, &upload).is_ok();
         parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
+        others.into_iter().for_each(|others| self.end_others(key, &upload, others));
         result
+    }
+
+    /// Returns the version that an object replaces.
+    fn version_before<'b>(&self, key: &str, before: &'b mut VersionBefore) -> io::Result<Option<&'b str>> {
+        if let VersionBefore::Asked(asked) = before {
+            let version = match asked.take().map(finish_read).transpose()? {
+                Some(Ok(answer)) => Some(self.version_in(&answer).etag),
+                Some(Err(refusal)) if !refusal.is_missing_object() => {
+                    return Err(self.explain(&refusal, Action::Read, key))
+                }
+                Some(Err(_)) | None => None,
+            };
+            *before = VersionBefore::Known(version);
+        }
+        match before {
+            VersionBefore::Known(version) => Ok(version.as_deref()),
+            VersionBefore::Asked(_) => Ok(None),
+        }
     }
 
     /// Begins an upload and returns its name.
@@ -258,18 +295,23 @@ impl S3Store {
         upload.ok_or_else(|| self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 
-    /// Ends uploads of a key that were begun by runs that were killed, or by requests whose answers were lost; they are invisible, and cost money.
-    /// This process holds the lock of the output, so only a copy to the same key may use one of them; it begins its upload again.
-    /// Without the right to list them nothing is done.
-    fn end_uploads(&self, key: &str) {
-        let Ok(uploads) = self.upload_page(key, None) else { return };
-        for upload in uploads.0.uploads.iter().filter(|upload| upload.key == key) {
+    /// Ends the uploads of a key but one, by the answer to a request for them: they were begun by runs that were killed, or by requests whose answers
+    /// were lost; they are invisible, and cost money. This process holds the lock of the output, so only a copy to the same key may use one of them;
+    /// it begins its upload again. Without the right to list them nothing is done.
+    pub(super) fn end_others(&self, key: &str, kept: &str, others: PendingAnswer) {
+        let Ok((page, _)) = self.take_upload_page(key, others) else { return };
+        for upload in page.uploads.iter().filter(|upload| upload.key == key && upload.id != kept) {
             let _ = self.end_one_upload(key, &upload.id);
         }
     }
 
-    /// Sends all parts but those that were sent with the same content, and returns all, or `None` if the upload has vanished.
-    fn send_parts(&self, parts: &Parts<'_>, upload: &str, sent: &[SentPart]) -> io::Result<Option<SentParts>> {
+    /// Sends all parts but those that were sent, or are on their way, with the same content, and returns all, or `None` if the upload has vanished.
+    fn send_parts(
+        &self,
+        parts: &Parts<'_>,
+        upload: &str,
+        (sent, mut pending): (&[SentPart], PendingParts),
+    ) -> io::Result<Option<SentParts>> {
         let mut all = SentParts { tags: Vec::new(), checksum: WholeChecksum::new() };
         let mut take = |(part, bytes): (Result<(String, Option<String>), PendingAnswer>, u64)| {
             let (tag, checksum) = match part.map(Ok).or_else(|answer| finish(answer).map(Err))? {
@@ -291,10 +333,18 @@ impl S3Store {
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
             let bytes = range.end - range.start;
             let call = (parts.part)(range)?;
-            let known =
-                usize::try_from(number - 1).ok().and_then(|at| sent.get(at)).filter(|sent| sent.has(&call.body));
-            let known = known.map(|sent| (sent.tag.clone(), sent.checksum(&call.body)));
-            Ok((known.ok_or_else(|| self.begin_call(Call { query, ..call })), bytes))
+            if let Some(sent) = usize::try_from(number - 1).ok().and_then(|at| sent.get(at)) {
+                let known = sent.has(&call.body).then(|| (sent.tag.clone(), sent.checksum(&call.body)));
+                return Ok((known.ok_or_else(|| self.begin_call(Call { query, ..call })), bytes));
+            }
+            if let Some((part, answer)) = pending.pop_front() {
+                if part.has(&call.body) {
+                    return Ok((Err(answer), bytes));
+                }
+                // One that arrives later would replace it.
+                let _ = finish(answer)?;
+            }
+            Ok((Err(self.begin_call(Call { query, ..call })), bytes))
         };
         Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(all))
     }

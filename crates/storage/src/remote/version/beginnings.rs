@@ -1,6 +1,6 @@
 //! First bytes of objects that were opened a moment ago, for those who look at the beginning of a file one after another.
 
-use super::super::blocks::BLOCK_UNIT;
+use super::super::blocks::{BLOCK_UNIT, FIRST_UNKNOWN_BYTES};
 use super::ObjectVersion;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ const MAX_BEGINNINGS: usize = 64;
 struct Beginning {
     key: String,
     version: ObjectVersion,
-    /// One block.
+    /// Whole blocks.
     bytes: Arc<[u8]>,
 }
 
@@ -26,14 +26,15 @@ impl Beginnings {
 
     /// Keeps the first bytes of an object. Those of small objects are not kept: they are records that several processes write.
     pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, bytes: &[u8]) {
-        let block = usize::try_from(BLOCK_UNIT).ok().and_then(|size| bytes.get(..size));
-        let Some(block) = block.filter(|_| version.bytes > BLOCK_UNIT && !version.etag.is_empty()) else { return };
+        let size = (bytes.len() as u64).min(FIRST_UNKNOWN_BYTES) / BLOCK_UNIT * BLOCK_UNIT;
+        let kept = usize::try_from(size).ok().and_then(|size| bytes.get(..size)).filter(|kept| !kept.is_empty());
+        let Some(kept) = kept.filter(|_| version.bytes > BLOCK_UNIT && !version.etag.is_empty()) else { return };
         let mut all = self.lock();
         all.retain(|other| other.key != key);
         if all.len() >= MAX_BEGINNINGS {
             all.pop_front();
         }
-        all.push_back(Beginning { key: key.to_owned(), version: version.clone(), bytes: block.into() });
+        all.push_back(Beginning { key: key.to_owned(), version: version.clone(), bytes: kept.into() });
     }
 
     /// Returns the version of an object that was opened, and its first bytes.

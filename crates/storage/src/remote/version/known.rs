@@ -16,8 +16,8 @@ const ANSWER_KEPT: Duration = Duration::from_secs(2);
 const MAX_VERSIONS: usize = 100_000;
 /// Time for which a listing counts. What this process writes is not taken from it.
 const LISTING_KEPT: Duration = Duration::from_secs(3);
-/// Time for which a listing counts as if it had been asked for at once.
-const JUST_NOW: Duration = Duration::from_millis(100);
+/// Time for which a listing counts as if it had been asked for at once: less than a lock takes to settle in a store without conditions.
+const JUST_NOW: Duration = Duration::from_millis(500);
 /// Maximum number of listings, and of entries of one.
 const MAX_LISTINGS: usize = 8;
 const MAX_ENTRIES: usize = 50_000;

@@ -193,7 +193,7 @@ fn damaged_answers_are_completed_and_other_versions_refused() {
     let store = store(&server);
     let (_, object) = at("k", |url| store.open(url)).unwrap();
     server.state.lock().unwrap().objects.insert("k".to_owned(), content(300_001));
-    let changed = failure(object.read_exact_at(&mut [0; 1000], 200_000).unwrap_err());
+    let changed = failure(object.read_exact_at(&mut [0; 1000], 290_000).unwrap_err());
     assert_eq!(changed.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
     assert!(server.state.lock().unwrap().faults.is_empty());
 }

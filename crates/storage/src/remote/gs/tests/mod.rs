@@ -183,7 +183,7 @@ fn versions_are_generations() {
     assert!(last.headers.contains_key("x-goog-if-generation-match") && !last.headers.contains_key("if-match"));
     let (_, object) = store.open(&url).unwrap();
     world.server.state.lock().unwrap().objects.insert("k".to_owned(), content(300_001));
-    assert!(failure(&object.read_exact_at(&mut [0; 10], 200_000).unwrap_err()).why.contains("changed while"));
+    assert!(failure(&object.read_exact_at(&mut [0; 10], 290_000).unwrap_err()).why.contains("changed while"));
 }
 
 #[test]

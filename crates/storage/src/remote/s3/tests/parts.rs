@@ -31,7 +31,7 @@ fn the_beginning_of_an_object_is_fetched_once() {
     let is_fetched_once = (0..20).any(|number| {
         let key = format!("large{number}");
         server.state.lock().unwrap().objects.insert(key.clone(), bytes.clone());
-        gets_of_two_looks(&key) == ["bytes=0-65535"]
+        gets_of_two_looks(&key) == ["bytes=0-262143"]
     });
     assert!(is_fetched_once);
     assert_eq!(gets_of_two_looks("small").len(), 2, "small ones are records that others write");
