@@ -81,6 +81,13 @@ pub struct CommandFailure {
     pub result: Map<String, Value>,
 }
 
+impl CommandFailure {
+    /// Whether a failure has the reason of a note.
+    pub fn states(&self, note: &Problem) -> bool {
+        note.severity == Severity::Note && self.failures.iter().any(|failure| note.message.ends_with(&failure.why))
+    }
+}
+
 impl From<Failure> for CommandFailure {
     fn from(failure: Failure) -> Self {
         Self { failures: vec![failure], result: Map::new() }
@@ -185,6 +192,16 @@ pub fn error_value(failure: &Failure) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_with_the_reason_of_a_failure_is_stated_by_it() {
+        let stopped = CommandFailure::from(Failure::environment("publishing", "these credentials may not remove it"));
+        let note = |why: &str| Problem::note(ProblemKind::Other, Default::default(), format!("it is released: {why}"));
+        assert!(stopped.states(&note("these credentials may not remove it")));
+        assert!(!stopped.states(&note("these credentials may not list it")));
+        let loss = Problem { severity: Severity::Problem, ..note("these credentials may not remove it") };
+        assert!(!stopped.states(&loss), "a loss is always reported");
+    }
 
     #[test]
     fn the_most_severe_failure_decides_the_code() {

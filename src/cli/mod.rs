@@ -111,7 +111,10 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     let path = path.filter(|path| !is_list(path));
     let problems = path.map(|path| report_losses(path, context)).transpose()?.unwrap_or_default();
     let finished = run(command, context);
-    let noticed = notices::take();
+    let mut noticed = notices::take();
+    if let Err(stopped) = &finished {
+        noticed.retain(|notice| !stopped.states(notice));
+    }
     print_findings(&noticed, &[], context);
     let mut done = finished?;
     done.add_problems(&problems);

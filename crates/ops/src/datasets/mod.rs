@@ -23,6 +23,7 @@ use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files::{is_dir, is_file};
+use gristmill_storage::location::has_folders;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -248,11 +249,22 @@ impl Dataset {
     /// Returns the failure of work that the kind does not support.
     fn refusal(&self, what: &str, support: Support) -> Failure {
         match support {
-            Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
+            Err(refusal) => {
+                let failure = refusal.on(what, &self.path.to_string_lossy());
+                match self.kind == DatasetKind::OtherFile && !has_folders(&self.path) {
+                    true => failure.with_hint(WEB_FILES_HINT),
+                    false => failure,
+                }
+            }
             Ok(()) => Failure::internal(what, format!("nothing does this for a {}", self.kind.title())),
         }
     }
 }
+
+/// What can be opened where there are no folders.
+const WEB_FILES_HINT: &str =
+    "give the address of one file: a .tar, .jsonl, .parquet, .arrow, .csv or .tsv file; shards \
+    also together, as https://HOST/web-{0000..0099}.tar";
 
 /// The flags of `lint` and `verify` that only some kinds take, with the name of these kinds.
 const FLAGS: &[(&str, &str)] = &[
