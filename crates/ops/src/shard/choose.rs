@@ -4,11 +4,13 @@ use super::divide::entry_name;
 use super::key_list::KeyList;
 use super::record::{subject_of, ListedSample};
 use super::sample::Part;
+use crate::engine::browse::find_list;
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
 use gristmill_data::source::tar::is_reserved;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 const WHAT: &str = "choosing parts";
 
@@ -55,10 +57,13 @@ impl<'a> Chooser<'a> {
         plan: &'a ShardPlan,
         is_numbered: bool,
         problems: &'a dyn ProblemSink,
+        run_folder: &Path,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let read =
-            |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| KeyList::read(path, cancel)).transpose();
+        let read = |path: &Option<PathBuf>| {
+            let list = path.as_deref().map(|path| find_list(path, run_folder)).transpose()?;
+            list.map(|list| KeyList::read(&list, cancel)).transpose()
+        };
         Ok(Self {
             plan,
             is_numbered,
