@@ -1,6 +1,7 @@
 //! Which samples and parts are written: renames and choice of parts, then required parts, then keys.
 
 use super::divide::entry_name;
+use super::examples::PartTally;
 use super::key_list::KeyList;
 use super::record::{subject_of, ListedSample};
 use super::sample::Part;
@@ -49,6 +50,8 @@ pub(super) struct Chooser<'a> {
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
     pub(super) left_out: LeftOut,
+    /// Counts the parts of all samples, under their new names, where someone looks at them.
+    pub(super) tally: Option<PartTally>,
     chosen: u64,
 }
 
@@ -71,6 +74,7 @@ impl<'a> Chooser<'a> {
             keep_keys: read(&plan.choice.keep_keys)?,
             drop_keys: read(&plan.choice.drop_keys)?,
             left_out: LeftOut::default(),
+            tally: None,
             chosen: 0,
         })
     }
@@ -83,6 +87,9 @@ impl<'a> Chooser<'a> {
             if let Some((_, new)) = choice.rename_parts.iter().find(|(old, _)| old.as_bytes() == part.name) {
                 part.name = new.clone().into_bytes();
             }
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.add(sample.parts.iter().map(|part| (part.name.as_slice(), part.bytes)));
         }
         let is_in = |names: &[String], part: &Part| names.iter().any(|name| name.as_bytes() == part.name);
         let is_kept = |part: &Part| choice.keep_parts.is_empty() || is_in(&choice.keep_parts, part);

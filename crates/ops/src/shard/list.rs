@@ -113,6 +113,11 @@ impl<'a> Lister<'a> {
         self.input = number;
     }
 
+    /// Returns the number of samples so far.
+    pub(super) fn samples(&self) -> u64 {
+        self.listing.samples
+    }
+
     pub(super) fn finish(self) -> Outcome<Listing<'a>> {
         let listing = self.listing;
         Ok(Listing {

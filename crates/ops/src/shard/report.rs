@@ -80,10 +80,14 @@ impl WrittenSet {
 
     /// Returns its amounts in words.
     fn amount(&self) -> String {
-        let place = display_safe(&self.output.to_string_lossy()).into_owned();
         let (samples, parts, shards) =
             (count(self.samples, "sample"), count(self.parts, "part"), count(self.shards, "shard"));
-        format!("{samples} ({parts}) to {shards} of {} in {place}", bytes(self.bytes))
+        let amount = format!("{samples} ({parts}) to {shards} of {}", bytes(self.bytes));
+        // A form has samples to show before it has an output.
+        match self.output.as_os_str().is_empty() {
+            true => amount,
+            false => format!("{amount} in {}", display_safe(&self.output.to_string_lossy())),
+        }
     }
 
     fn split_lines(&self) -> impl Iterator<Item = ReportLine> + '_ {
@@ -165,6 +169,14 @@ impl ShardReport {
         }
         report.splits = report.sets.first().map(|set| set.splits.clone()).unwrap_or_default();
         report
+    }
+
+    /// Returns the amounts of a run that was planned only, and examples of its samples.
+    pub(super) fn of_preview(run: PlannedRun, output: &Path) -> Self {
+        let report = Self::of(&run, output);
+        let mut examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
+        (examples.inputs, examples.parts) = (run.inputs, run.parts);
+        Self { examples, ..report }
     }
 
     /// Takes over what was found.

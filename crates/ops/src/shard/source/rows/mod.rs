@@ -9,6 +9,7 @@ mod value;
 use super::refuse_split;
 use crate::shard::list::LINE;
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile, SourceRow};
+pub(in crate::shard) use coco::image_of;
 use gristmill_core::pack::TextField;
 use gristmill_core::shard_plan::RowColumns;
 use gristmill_core::text::display_safe;
