@@ -62,12 +62,12 @@ mod tests {
     fn rates_are_those_of_the_last_half_second() {
         let begin = Instant::now();
         let at = |milliseconds| begin + Duration::from_millis(milliseconds);
-        let idle = Traffic { requests: 0, received: 1000, sent: 0 };
+        let idle = Traffic { received: 1000, ..Traffic::default() };
         let mut meter = TrafficMeter::new(begin, idle);
         assert!(!meter.read(at(100), Traffic { received: 9000, ..idle }), "too early");
-        assert!(meter.read(at(500), Traffic { requests: 2, received: 1000 + (2 << 20), sent: 0 }));
+        assert!(meter.read(at(500), Traffic { requests: 2, received: 1000 + (2 << 20), ..idle }));
         assert_eq!(meter.text(), Some("4.0 MiB/s from the store"));
-        let both = Traffic { requests: 2, received: 1000 + (3 << 20), sent: 512 << 10 };
+        let both = Traffic { requests: 2, received: 1000 + (3 << 20), sent: 512 << 10, ..idle };
         assert!(meter.read(at(1500), both));
         assert_eq!(meter.text(), Some("1.0 MiB/s from the store, 512.0 KiB/s to it"));
         assert!(meter.read(at(2000), both));

@@ -212,7 +212,8 @@ pub trait Guide: Any {
     }
 }
 
-type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
+/// A plan and its preview.
+pub type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
 /// Returns the preview of an operation as lines of this many columns.
 pub type Draw = fn(&dyn Report, usize, &Ui) -> Vec<Line<'static>>;
 
@@ -268,6 +269,19 @@ impl PreviewGuide {
         self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
+    /// Asks for the preview of a plan, unless it was the last one that was asked for.
+    pub fn ask_for(&mut self, plan: &dyn AnyPlan) {
+        if self.asked.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
+            self.asked = Some(plan.boxed_clone());
+            self.worker.ask(plan.boxed_clone());
+        }
+    }
+
+    /// Returns the last preview and its plan, whatever the answers are now.
+    pub fn last(&self) -> Option<&PlanPreview> {
+        self.known.as_ref()
+    }
+
     /// Returns the preview of these answers, once it is known.
     pub fn report(&self, form: &Form) -> Option<&Outcome<Box<dyn Report>>> {
         self.known.as_ref().filter(|(plan, _)| plan.is_same(form.plan())).map(|(_, preview)| preview.as_ref())
@@ -286,10 +300,8 @@ fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core:
 
 impl Guide for PreviewGuide {
     fn ask(&mut self, form: &mut Form) {
-        let is_ready = form.mistakes.is_empty() && form.plan().check(false).is_empty();
-        if is_ready && self.asked.as_ref().is_none_or(|asked| !asked.is_same(form.plan())) {
-            self.asked = Some(form.plan().boxed_clone());
-            self.worker.ask(form.plan().boxed_clone());
+        if form.mistakes.is_empty() && form.plan().check(false).is_empty() {
+            self.ask_for(form.plan());
         }
     }
 

@@ -138,7 +138,10 @@ actions! {
     Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
     AddSplit, "add-split", "add split", "Adds a split: type its name.";
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
-    DropRow, "drop-row", "drop row", "Empties the row in focus.";
+    DropRow, "drop-row", "drop row", "Empties the row in focus, or takes it out of the list.";
+    AddRow, "add-row", "add row", "Goes to the field that adds a row to the list.";
+    MoveUp, "move-up", "move up", "Moves the selected row before the one above.";
+    MoveDown, "move-down", "move down", "Moves the selected row after the one below.";
     Undo, "undo", "undo", "Takes back the last change; moving through the data is no change.";
     Redo, "redo", "redo", "Does again what was taken back.";
     JumpBack, "jump-back", "jump back", "Returns to where the last jump began.";

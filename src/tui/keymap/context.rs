@@ -48,6 +48,7 @@ contexts! {
     DedupRail, [GuidedRail, Dedup, Guided, List, Global], "dedup: steps", "The list of steps of the form of dedup.";
     DedupReview, [GuidedReview, Dedup, Guided, List, Global], "dedup: review", "The review of what will be deduplicated.";
     Shard, [Guided, List, Global], "shard", "A step of the form of shard, with samples.";
+    ShardInputs, [Shard, Guided, List, Global], "shard: inputs", "The list of inputs in the form of shard.";
     ShardText, [GuidedText, Global], "shard: text", "A text field in a step of the form of shard: letters type.";
     ShardRail, [GuidedRail, Shard, Guided, List, Global], "shard: steps", "The list of steps of the form of shard.";
     Splits, [List, Global], "splits", "The columns of the split editor.";

@@ -37,7 +37,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("core", 3_603),
     ("datasets", 830),
     ("dedup", 2_743),
-    ("engine", 27_562),
+    ("engine", 27_596),
     ("formats", 6_950),
     ("fuse", 1_189),
     ("job", 13_817),
@@ -48,12 +48,12 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_430),
     ("prompt", 1_286),
     ("pycompat", 4_554),
-    ("shard", 5_744),
-    ("source", 12_543),
-    ("storage", 15_648),
+    ("shard", 6_004),
+    ("source", 12_553),
+    ("storage", 15_661),
     ("tokenizer", 6_658),
     ("tokens", 12_133),
-    ("tui", 32_502),
+    ("tui", 32_732),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

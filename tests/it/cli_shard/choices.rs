@@ -159,3 +159,26 @@ fn sizes_of_shards_have_units() {
     sandbox.say("shard in --output out --max-size 10240").ends(0).says("Nothing to do");
     sandbox.say("shard in --output other --max-size 3parsecs").ends(2).complains("unknown unit");
 }
+
+#[test]
+fn a_list_of_the_browser_that_is_gone_is_read_from_the_run_that_took_it() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/0.tar", ["a", "b", "c"]);
+    let list = sandbox.path("x").ancestors().nth(2).unwrap().join("home/state/gristmill/key-lists/in-1.txt");
+    std::fs::create_dir_all(list.parent().unwrap()).unwrap();
+    std::fs::write(&list, "0.tar/a\n0.tar/c\n").unwrap();
+    let keys = list.display();
+    let line = |output: &str| format!("shard in --output {output} --keep-keys {keys}");
+    sandbox.say(&line("out")).ends(0).says("2 samples");
+    std::fs::remove_file(&list).unwrap();
+    // The same plan has nothing to do, and another output has the same samples.
+    sandbox.say(&line("out")).ends(0).says("Nothing to do");
+    sandbox.say(&line("other")).ends(0).says("2 samples");
+    assert!(sandbox.read("out/shard_000000.tar") == sandbox.read("other/shard_000000.tar"));
+    for copy in ["out.gristmill/in-1.txt", "other.gristmill/in-1.txt"] {
+        std::fs::remove_file(sandbox.path(copy)).unwrap();
+    }
+    let refused = sandbox.say(&line("third")).ends(2);
+    refused.complains("in-1.txt").complains("the browser wrote it, and it is gone").complains("W in the browser");
+    assert!(!sandbox.has("third"));
+}

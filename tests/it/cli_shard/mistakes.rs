@@ -144,3 +144,23 @@ fn both_lines_of_a_repeated_key_are_named() {
     let ran = sandbox.say("shard rows.jsonl --key k --output out").ends(1);
     ran.complains("the key is also in line 1 of").complains("line 5");
 }
+
+#[test]
+fn both_rows_of_a_repeated_key_are_named() {
+    for (name, rows, first, second) in [
+        ("rows.csv", "k,n\na,1\nb,2\na,3\n", "the key of row 2", "row 0 of"),
+        ("rows.json", r#"[{"k": "a"}, {"k": "b"}, {"k": "a"}]"#, "the key of element 3", "element 1 of"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(name, rows);
+        let ran = sandbox.say(&format!("shard {name} --key k --output out")).ends(1);
+        ran.complains(&format!("{first} is also in {second}"));
+    }
+}
+
+#[test]
+fn elements_of_a_list_are_named_as_such() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.json", r#"[{"k": "a"}, 7, {"k": "b"}]"#);
+    sandbox.say("shard rows.json --key k --output out").ends(1).complains("element 2");
+}

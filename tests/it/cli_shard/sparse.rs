@@ -138,10 +138,31 @@ fn sparse_entries_of_every_format_are_written_in_full() {
     let sandbox = Sandbox::new();
     for (name, bytes) in archives {
         sandbox.write(&format!("{name}.tar"), bytes);
-        sandbox.say(&format!("shard {name}.tar --output {name}")).ends(0);
+        let ran = sandbox.say(&format!("shard {name}.tar --output {name} --json")).ends(0).json("ok").to_string();
+        assert_eq!(ran.contains("Python's tarfile"), name.contains("st"), "{name}: {ran}");
         let written = content(&sandbox, &format!("{name}/shard_000000.tar"), "0001.npy");
         assert!(written.as_ref() == Some(&file), "{name}: {:?} bytes", written.map(|bytes| bytes.len()));
         assert_eq!(content(&sandbox, &format!("{name}/shard_000000.tar"), "0000.txt").unwrap(), b"first");
+    }
+}
+
+#[test]
+fn what_python_reads_of_a_size_in_a_pax_record_is_a_problem() {
+    let sandbox = Sandbox::new();
+    let records = |more: &[(&'static str, &str)]| {
+        let sparse = [("GNU.sparse.size", "1024"), ("GNU.sparse.map", "0,512")];
+        more.iter().chain(&sparse).map(|(keyword, value)| (*keyword, (*value).to_owned())).collect::<Vec<_>>()
+    };
+    sandbox.write("a/0.tar", archive(&[7; 512], |bytes| push_pax(bytes, &records(&[]), 512)));
+    sandbox.write("b/0.tar", archive(&[7; 512], |bytes| push_pax(bytes, &records(&[("size", "512")]), 0)));
+    for (folder, is_misread) in [("a", false), ("b", true)] {
+        let found = sandbox
+            .say(&format!("prepare {folder} --yes --split-ratio 1,0,0 --skip-dataset-yaml --json"))
+            .ends(1)
+            .json("problems")
+            .to_string();
+        assert_eq!(found.contains("Python's tarfile misreads"), is_misread, "{found}");
+        assert!(found.contains("gristmill shard writes such entries in full"), "{found}");
     }
 }
 

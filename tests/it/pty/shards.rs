@@ -107,6 +107,47 @@ fn the_steps_show_what_will_be_written() {
 }
 
 #[test]
+fn two_sets_are_joined_by_key() {
+    let test_home = TestHome::new();
+    for number in 0..4 {
+        test_home.file(&format!("captions/{number:03}.txt"), b"a cat");
+        test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
+    }
+    let mut story = StoryOptions::new(&test_home).run();
+    story.wait_for("captions/").wait_for("S  shards").keys("S").wait_for("files, 4 samples");
+    // Samples are shown before there is an output.
+    story.wait_for("First sample").keys("backtab").type_text("pictures").keys("enter").wait_for("pictures");
+    story.wait_for("4 keys occur more than").wait_for("--duplicates merge");
+    story.keys("tab").type_text("joined").keys("enter").wait_for("Choose").keys("enter");
+    story.wait_for("Write N samples at most").keys("down down down down down down down down down down");
+    story.wait_for("What to do with a key").keys("right right").wait_for("< merge >");
+    story.wait_for("Parts of 4 samples").wait_for("12 B").wait_for("20 B");
+    for step in ["Most samples of a shard", "Shuffle all samples", "Write media as a set", "Write shards only"] {
+        story.keys("enter").wait_for(step);
+    }
+    story.keys("enter").wait_for("pictures --output joined --duplicates merge");
+    story.wait_for("Would write 4 samples (8 parts)").keys("enter").wait_for("Wrote 4 samples (8 parts)");
+    assert_eq!(counts(&test_home, "joined"), shards(&[("shard_000000.tar", 4)]));
+    assert_eq!(story.keys("q").exit_code(), 0);
+}
+
+#[test]
+fn inputs_are_added_moved_and_removed() {
+    let test_home = TestHome::new();
+    for folder in ["a", "b", "c"] {
+        test_home.file(&format!("{folder}/{folder}.txt"), b"text");
+    }
+    let mut story = StoryOptions::new(&test_home).arguments(&["shard", "a"]).run();
+    story.wait_for("Folder of the new shards").type_text("out").keys("backtab").type_text("b");
+    // What is typed and not added is no input.
+    story.keys("tab enter").wait_for("Enter in its field adds b").keys("backtab enter").wait_for("▸ b");
+    story.type_text("c").keys("enter").wait_for("▸ c");
+    story.keys("backtab").wait_for("x remove").keys("up").wait_for("▸ b").keys("x").wait_gone("▸ b").keys("K");
+    story.keys("alt-8").wait_for("shard c a --output out").wait_for("Would write 2 samples").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
 fn a_folder_of_pictures_with_captions_becomes_a_prepared_set() {
     let test_home = TestHome::new();
     for number in 0..5 {

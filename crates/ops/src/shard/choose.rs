@@ -1,14 +1,17 @@
 //! Which samples and parts are written: renames and choice of parts, then required parts, then keys.
 
 use super::divide::entry_name;
+use super::examples::PartTally;
 use super::key_list::KeyList;
 use super::record::{subject_of, ListedSample};
 use super::sample::Part;
+use crate::engine::browse::find_list;
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
 use gristmill_data::source::tar::is_reserved;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 const WHAT: &str = "choosing parts";
 
@@ -47,6 +50,8 @@ pub(super) struct Chooser<'a> {
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
     pub(super) left_out: LeftOut,
+    /// Counts the parts of all samples, under their new names, where someone looks at them.
+    pub(super) tally: Option<PartTally>,
     chosen: u64,
 }
 
@@ -55,10 +60,13 @@ impl<'a> Chooser<'a> {
         plan: &'a ShardPlan,
         is_numbered: bool,
         problems: &'a dyn ProblemSink,
+        run_folder: &Path,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let read =
-            |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| KeyList::read(path, cancel)).transpose();
+        let read = |path: &Option<PathBuf>| {
+            let list = path.as_deref().map(|path| find_list(path, run_folder)).transpose()?;
+            list.map(|list| KeyList::read(&list, cancel)).transpose()
+        };
         Ok(Self {
             plan,
             is_numbered,
@@ -66,6 +74,7 @@ impl<'a> Chooser<'a> {
             keep_keys: read(&plan.choice.keep_keys)?,
             drop_keys: read(&plan.choice.drop_keys)?,
             left_out: LeftOut::default(),
+            tally: None,
             chosen: 0,
         })
     }
@@ -78,6 +87,9 @@ impl<'a> Chooser<'a> {
             if let Some((_, new)) = choice.rename_parts.iter().find(|(old, _)| old.as_bytes() == part.name) {
                 part.name = new.clone().into_bytes();
             }
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.add(sample.parts.iter().map(|part| (part.name.as_slice(), part.bytes)));
         }
         let is_in = |names: &[String], part: &Part| names.iter().any(|name| name.as_bytes() == part.name);
         let is_kept = |part: &Part| choice.keep_parts.is_empty() || is_in(&choice.keep_parts, part);

@@ -6,9 +6,11 @@ use super::list::InputFile;
 use super::pattern::NamePattern;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
 use super::sample::SourceFile;
+use super::stores::StoredContent;
 use gristmill_core::text::bytes;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::{archive_bytes, EntryHeader};
+use gristmill_storage::location::is_remote;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -36,6 +38,8 @@ pub(super) struct PlannedShards {
     pub(super) records: Records,
     pub(super) shards: Vec<PlannedShard>,
     pub(super) examples: Examples,
+    /// What of it is in stores.
+    pub(super) stored: StoredContent,
 }
 
 /// Receives samples in their final order.
@@ -59,6 +63,9 @@ pub(super) struct Divider<'a> {
     last_file: Option<SourceFile>,
     name: Vec<u8>,
     examples: Examples,
+    stored: StoredContent,
+    /// Whether parts may be in stores.
+    reads_stores: bool,
 }
 
 struct OpenShard {
@@ -96,6 +103,8 @@ impl<'a> Divider<'a> {
             last_file: None,
             name: Vec::new(),
             examples: Examples::default(),
+            stored: StoredContent::default(),
+            reads_stores: plan.inputs.iter().chain(&plan.rows.media_root).any(|path| is_remote(path)),
         })
     }
 
@@ -108,6 +117,9 @@ impl<'a> Divider<'a> {
     pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
         let added = self.entry_bytes(listed);
         self.examples.see(listed, self.files);
+        if self.reads_stores {
+            listed.sample.parts.iter().for_each(|part| self.stored.add(part, self.files));
+        }
         let is_new_split = self.open.as_ref().is_some_and(|open| open.split != split);
         if is_new_split || self.open.as_ref().is_some_and(|open| self.is_full(open, added)) {
             self.close()?;
@@ -212,7 +224,8 @@ impl<'a> Divider<'a> {
 
     pub(super) fn finish(mut self) -> Outcome<PlannedShards> {
         self.close()?;
-        Ok(PlannedShards { records: self.writer.finish()?, shards: self.done, examples: self.examples })
+        let (shards, examples, stored) = (self.done, self.examples, self.stored);
+        Ok(PlannedShards { records: self.writer.finish()?, shards, examples, stored })
     }
 }
 

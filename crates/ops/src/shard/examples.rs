@@ -3,10 +3,12 @@
 use super::list::InputFile;
 use super::record::ListedSample;
 use super::sample::{Origin, Part};
-use super::source::divide_name;
-use gristmill_core::shard_plan::KeyRule;
+use super::source::{divide_name, image_of};
+use gristmill_core::shard_plan::{InputKind, KeyRule};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::open_any;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -14,6 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const MAX_RANDOM: usize = 16;
 const MAX_PARTS: usize = 64;
 const MAX_NAMES: usize = 6;
+/// The most names of parts that are counted one by one.
+const MAX_PART_NAMES: usize = 1_000;
 /// Bytes that are kept of a part that is made of a row.
 const MAX_MADE_BYTES: usize = 64 << 10;
 
@@ -95,6 +99,72 @@ pub struct NameExample {
     pub last_dot: DividedName,
 }
 
+/// What an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputExample {
+    /// What it is read as.
+    pub kind: InputKind,
+    /// Number of its samples.
+    pub samples: u64,
+}
+
+/// The parts of one name in all samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartShare {
+    /// The name; raw.
+    pub name: String,
+    /// Number of samples that have it.
+    pub samples: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// Counts the parts of samples by their names.
+#[derive(Clone, Debug, Default)]
+pub struct PartTally {
+    samples: u64,
+    names: HashMap<Vec<u8>, (u64, u64)>,
+    unlisted: u64,
+}
+
+impl PartTally {
+    /// Adds the parts of a sample, names and bytes. Each has a name of its own.
+    pub fn add<'p>(&mut self, parts: impl IntoIterator<Item = (&'p [u8], u64)>) {
+        self.samples += 1;
+        for (name, bytes) in parts {
+            if let Some((samples, sum)) = self.names.get_mut(name) {
+                (*samples, *sum) = (*samples + 1, sum.saturating_add(bytes));
+            } else if self.names.len() < MAX_PART_NAMES {
+                self.names.insert(name.to_owned(), (1, bytes));
+            } else {
+                self.unlisted += 1;
+            }
+        }
+    }
+
+    /// Returns the number of samples.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Returns the names, those that most samples have first.
+    pub fn shares(&self) -> Vec<PartShare> {
+        let share = |(name, &(samples, bytes)): (&Vec<u8>, &(u64, u64))| PartShare {
+            name: String::from_utf8_lossy(name).into_owned(),
+            samples,
+            bytes,
+        };
+        let mut shares: Vec<PartShare> = self.names.iter().map(share).collect();
+        shares.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
+        shares
+    }
+
+    /// Returns the number of parts with other names than those.
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+}
+
 /// Examples of what is written.
 #[derive(Clone, Debug, Default)]
 pub struct Examples {
@@ -106,6 +176,10 @@ pub struct Examples {
     pub largest: Option<FutureSample>,
     /// Names of loose files, first those of which the rules make different keys.
     pub names: Vec<NameExample>,
+    /// What each input is.
+    pub inputs: Vec<InputExample>,
+    /// The parts of all samples before some are chosen, under their new names.
+    pub parts: PartTally,
     seen: u64,
 }
 
@@ -156,6 +230,15 @@ impl Examples {
 }
 
 impl FutureSample {
+    /// Returns the image, if the sample is one of a file of annotations.
+    pub fn annotated_image(&self) -> Option<Map<String, Value>> {
+        let row = self.parts.iter().find(|part| part.name == "json")?;
+        match &row.content {
+            PartContent::Made(row) => image_of(row),
+            _ => None,
+        }
+    }
+
     fn of(listed: &ListedSample, bytes: u64, files: &[InputFile]) -> Self {
         let parts = &listed.sample.parts;
         let shown = parts.iter().take(MAX_PARTS).map(|part| FuturePart {
@@ -224,6 +307,17 @@ mod tests {
         let random: Vec<u64> = examples.random.iter().map(|sample| sample.key.parse().unwrap()).collect();
         assert!(random.len() == MAX_RANDOM && random.iter().any(|number| *number > 500), "{random:?}");
         assert_eq!(examples.random[0].parts[0].from, format!("/data/{}.txt", random[0]));
+    }
+
+    #[test]
+    fn parts_are_counted_by_name() {
+        let mut tally = PartTally::default();
+        tally.add([(&b"txt"[..], 3), (b"jpg", 3)]);
+        tally.add([(&b"jpg"[..], 3)]);
+        let share = |name: &str, samples, bytes| PartShare { name: name.to_owned(), samples, bytes };
+        assert_eq!((tally.samples(), tally.shares()), (2, vec![share("jpg", 2, 6), share("txt", 1, 3)]));
+        (0..MAX_PART_NAMES).for_each(|number| tally.add([(number.to_string().as_bytes(), 1)]));
+        assert_eq!((tally.shares().len(), tally.unlisted()), (MAX_PART_NAMES, 2));
     }
 
     #[test]

@@ -62,17 +62,39 @@ pub(super) struct OutputLayout {
     pub(super) own: RunFolder,
 }
 
+/// Returns a path that does not depend on the current folder.
+fn absolute(path: &PathBuf) -> Outcome<PathBuf> {
+    match files::absolute(path) {
+        Ok(whole) => Ok(files::without_slash(&whole)),
+        Err(error) => Err(Failure::io(WHAT, path, &error)),
+    }
+}
+
+/// Returns a plan whose inputs do not depend on the current folder.
+fn with_settled_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
+    let mut plan = plan.clone();
+    for path in plan.inputs.iter_mut().chain(&mut plan.choice.keep_keys).chain(&mut plan.choice.drop_keys) {
+        *path = absolute(path)?;
+    }
+    plan.rows.media_root = plan.rows.media_root.as_ref().map(absolute).transpose()?;
+    Ok(plan)
+}
+
 impl OutputLayout {
+    /// Returns the layout of a plan without an output, of which samples can be listed: as one set, of which nothing is written.
+    pub(super) fn without_output(plan: &ShardPlan) -> Outcome<Self> {
+        let plan = ShardPlan { append: false, ..with_settled_inputs(plan)? };
+        let output = PathBuf::new();
+        let (sets, own) = (vec![(PartKind::All, output.clone())], RunFolder::for_output(&output));
+        Ok(Self { plan, output, sets, lines: None, metadataset: None, own })
+    }
+
+    /// Returns the layout of a plan.
+    ///
+    /// # Errors
+    /// A path is not valid, or outputs and inputs are inside of each other.
     pub(super) fn of(plan: &ShardPlan) -> Outcome<Self> {
-        let mut plan = plan.clone();
-        let absolute = |path: &PathBuf| match files::absolute(path) {
-            Ok(whole) => Ok(files::without_slash(&whole)),
-            Err(error) => Err(Failure::io(WHAT, path, &error)),
-        };
-        for path in plan.inputs.iter_mut().chain(&mut plan.choice.keep_keys).chain(&mut plan.choice.drop_keys) {
-            *path = absolute(path)?;
-        }
-        plan.rows.media_root = plan.rows.media_root.as_ref().map(absolute).transpose()?;
+        let mut plan = with_settled_inputs(plan)?;
         let apart = &mut plan.apart;
         for path in [&mut apart.media_to, &mut apart.text_to, &mut apart.metadataset].into_iter().flatten() {
             *path = settled(&absolute(path)?)?;

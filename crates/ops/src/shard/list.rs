@@ -1,11 +1,10 @@
 //! Collects the samples that sources list: a spool in their order, their keys for the search for repeated ones, and the files they are in.
 
 use super::record::{subject_of, ListedSample, RecordSorter, RecordWriter, Records, SpoolContext};
-use super::sample::{Sample, SampleSink, SourceFile};
+use super::sample::{Sample, SampleSink, SourceFile, SourceRow};
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{FileStamp, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Longest name of an entry, in bytes.
 const MAX_NAME: usize = 4096;
@@ -13,8 +12,10 @@ const MAX_NAME: usize = 4096;
 const MAX_COMPONENT: usize = 255;
 /// Parts above this size are noted, in bytes.
 const LARGE_PART: u64 = 2 << 30;
-/// Ranges above this number have no lines: rows may be left out between all others.
-const MAX_LINE_RANGES: usize = 100_000;
+/// Ranges above this number have no rows: rows may be left out between all others.
+const MAX_ROW_RANGES: usize = 100_000;
+/// What a row is called that subjects of problems name by its line.
+pub(super) const LINE: &str = "line";
 /// Names of folders that are splits by themselves.
 pub(super) const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
 
@@ -41,14 +42,14 @@ pub(super) struct SourceRange {
     pub(super) first: u64,
     pub(super) input: u32,
     pub(super) shard: String,
-    /// File and line of the first sample; later ones are from the lines that follow.
-    line: Option<(Arc<str>, u64)>,
+    /// Row of the first sample; later ones are from the rows that follow.
+    row: Option<SourceRow>,
 }
 
 impl SourceRange {
-    /// Returns file and line of a sample of the range.
-    fn line_of(&self, number: u64) -> Option<(Arc<str>, u64)> {
-        self.line.as_ref().map(|(file, line)| (Arc::clone(file), line + (number - self.first)))
+    /// Returns the row of a sample of the range.
+    fn row_of(&self, number: u64) -> Option<SourceRow> {
+        self.row.clone().map(|row| SourceRow { number: row.number + (number - self.first), ..row })
     }
 }
 
@@ -75,8 +76,8 @@ pub(super) struct Lister<'a> {
     writer: RecordWriter,
     record: Vec<u8>,
     input: u32,
-    /// File and line of the next sample.
-    line: Option<(Arc<str>, u64)>,
+    /// Row of the next sample.
+    row: Option<SourceRow>,
     listing: PartialListing<'a>,
 }
 
@@ -104,12 +105,17 @@ impl<'a> Lister<'a> {
             excluded: 0,
         };
         let writer = RecordWriter::create(&context, "samples")?;
-        Ok(Self { problems, writer, record: Vec::new(), input: 0, line: None, listing })
+        Ok(Self { problems, writer, record: Vec::new(), input: 0, row: None, listing })
     }
 
     /// Begins the samples of an input.
     pub(super) fn begin_input(&mut self, number: u32) {
         self.input = number;
+    }
+
+    /// Returns the number of samples so far.
+    pub(super) fn samples(&self) -> u64 {
+        self.listing.samples
     }
 
     pub(super) fn finish(self) -> Outcome<Listing<'a>> {
@@ -174,15 +180,15 @@ impl<'a> Lister<'a> {
         Ok(())
     }
 
-    fn note_place(&mut self, sample: &Sample, line: Option<(Arc<str>, u64)>) {
+    fn note_place(&mut self, sample: &Sample, row: Option<SourceRow>) {
         let list = &mut self.listing;
-        let line = line.filter(|_| list.ranges.len() < MAX_LINE_RANGES);
+        let row = row.filter(|_| list.ranges.len() < MAX_ROW_RANGES);
         let number = list.samples;
         let is_same =
-            |last: &SourceRange| last.input == self.input && last.shard == sample.shard && last.line_of(number) == line;
+            |last: &SourceRange| last.input == self.input && last.shard == sample.shard && last.row_of(number) == row;
         if !list.ranges.last().is_some_and(is_same) {
             let (input, shard) = (self.input, sample.shard.clone());
-            list.ranges.push(SourceRange { first: number, input, shard, line });
+            list.ranges.push(SourceRange { first: number, input, shard, row });
         }
         list.has_splits |= sample.split.is_some();
         let is_split = |folder: &[u8]| SPLIT_FOLDERS.contains(&folder);
@@ -210,17 +216,17 @@ impl SampleSink for Lister<'_> {
         Ok(number)
     }
 
-    fn set_line(&mut self, file: &Arc<str>, line: u64) {
-        self.line = Some((Arc::clone(file), line));
+    fn set_row(&mut self, row: SourceRow) {
+        self.row = Some(row);
     }
 
     fn add_sample(&mut self, sample: Sample) -> Outcome<()> {
-        let line = self.line.take();
+        let row = self.row.take();
         if !self.check_names(&sample)? {
             return Ok(());
         }
         self.note_sizes(&sample)?;
-        self.note_place(&sample, line);
+        self.note_place(&sample, row);
         self.listing.keys.push(&sample.key, [self.listing.samples])?;
         self.listing.samples += 1;
         self.listing.parts += sample.parts.len() as u64;
@@ -238,8 +244,8 @@ impl Listing<'_> {
     /// Returns where a sample is, for messages.
     pub(super) fn place_of(&self, number: u64, inputs: &[PathBuf]) -> String {
         let Some(range) = self.range_of(number) else { return String::new() };
-        if let Some((file, line)) = range.line_of(number) {
-            return format!("line {} of {file}", grouped(line));
+        if let Some(SourceRow { file, item, number }) = range.row_of(number) {
+            return format!("{item} {} of {file}", grouped(number));
         }
         let input = inputs.get(range.input as usize).map(|path| path.to_string_lossy()).unwrap_or_default();
         match (range.shard.is_empty(), inputs.len()) {
@@ -251,10 +257,16 @@ impl Listing<'_> {
 
     /// Returns a sample as the subject of a problem.
     pub(super) fn subject_of(&self, number: u64, inputs: &[PathBuf]) -> Subject {
-        match self.range_of(number).and_then(|range| range.line_of(number)) {
-            Some((file, line)) => Subject::path(&*file).line(line),
+        match self.row_of(number) {
+            Some(SourceRow { file, item: LINE, number }) => Subject::path(&*file).line(number),
+            Some(row) => Subject::path(&*row.file),
             None => Subject::shard(self.place_of(number, inputs)),
         }
+    }
+
+    /// Returns the row that a sample is from.
+    pub(super) fn row_of(&self, number: u64) -> Option<SourceRow> {
+        self.range_of(number).and_then(|range| range.row_of(number))
     }
 
     /// Returns the range of a sample.

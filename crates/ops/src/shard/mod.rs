@@ -29,6 +29,7 @@ mod report;
 mod run;
 pub mod sample;
 mod source;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -4,10 +4,11 @@ use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
 use super::deal::Dealer;
 use super::divide::{Divider, PlannedShards};
+use super::examples::{InputExample, PartTally};
 use super::keeper::ReadKeeper;
 use super::layout::OutputLayout;
 use super::lines::{LineList, PlannedLines};
-use super::list::{InputFile, Lister};
+use super::list::{InputFile, Lister, Listing};
 use super::order::{Arranger, SplitSource};
 use super::pattern::NamePattern;
 use super::record::SpoolContext;
@@ -59,6 +60,10 @@ pub(super) struct PlannedRun {
     pub(super) lines: Option<PlannedLines>,
     /// Files that parts are in.
     pub(super) files: Vec<InputFile>,
+    /// What each input is.
+    pub(super) inputs: Vec<InputExample>,
+    /// Of a preview: the parts of all samples.
+    pub(super) parts: PartTally,
     pub(super) left_out: LeftOut,
     /// What listing has read of files in stores.
     _kept: Vec<KeptReads>,
@@ -102,32 +107,12 @@ fn plan_with(
     context.problems.unlisted().set_limit(memory / UNLISTED_SHARE);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
-    let mut lister = Lister::create(spools, &context.problems)?;
-    let mut has_named_folders = true;
-    let (mut has_other_than_rows, next_row) = (false, AtomicU64::new(0));
     let keeper = ReadKeeper::new(scratch, plan)?;
     let keeps = keeper.as_ref().filter(|_| purpose == Purpose::Writing);
-    let kinds = source::kinds_of(plan, &context.problems)?;
-    for (number, (input, kind)) in (0..).zip(plan.inputs.iter().zip(kinds)) {
-        has_other_than_rows |= kind != InputKind::Rows;
-        // What is prepared, or has rows, says by itself what its splits are.
-        has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
-        lister.begin_input(number);
-        let item = match kind {
-            InputKind::Files => "file",
-            InputKind::Rows => "row",
-            InputKind::Auto | InputKind::Tars => "shard",
-        };
-        context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
-        let threads = threads_for(input, context.options.threads);
-        let (handles, fs) = (context.handles(), &*context.fs);
-        let (keeper, next_row) = (keeps, &next_row);
-        let source = SourceContext { plan, handles, fs, scratch, memory, threads, keeper, next_row };
-        source::list(input, kind, &source, &mut lister)?;
-    }
+    let ListedInputs { mut listing, inputs, has_named_folders } = list_inputs(context, plan, spools, keeps)?;
     // Rows alone are numbered by their source, so that rows which are left out keep their numbers.
+    let has_other_than_rows = inputs.iter().any(|input| input.kind != InputKind::Rows);
     let is_numbered = has_other_than_rows && plan.key.as_deref() == Some(source::NUMBER);
-    let mut listing = lister.finish()?;
     context.log(format!("listed {}", listing.amount()));
     let excluded = listing.excluded;
     if listing.samples == 0 {
@@ -136,7 +121,8 @@ fn plan_with(
     note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
-    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
+    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.own.path(), &context.cancel)?;
+    chooser.tally = (purpose == Purpose::Preview).then(PartTally::default);
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut dividers = Vec::new();
     for (number, (kind, _)) in layout.sets.iter().enumerate() {
@@ -167,7 +153,46 @@ fn plan_with(
         return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
-    Ok(PlannedRun { sets, lines, files, left_out, _kept: kept })
+    let parts = chooser.tally.unwrap_or_default();
+    Ok(PlannedRun { sets, lines, files, inputs, parts, left_out, _kept: kept })
+}
+
+/// The samples of all inputs.
+struct ListedInputs<'a> {
+    listing: Listing<'a>,
+    inputs: Vec<InputExample>,
+    /// Whether folders with the names of splits are splits.
+    has_named_folders: bool,
+}
+
+fn list_inputs<'a>(
+    context: &'a TaskContext,
+    plan: &ShardPlan,
+    spools: SpoolContext<'a>,
+    keeper: Option<&ReadKeeper>,
+) -> Outcome<ListedInputs<'a>> {
+    let mut lister = Lister::create(spools, &context.problems)?;
+    let (mut inputs, mut has_named_folders) = (Vec::new(), true);
+    let next_row = &AtomicU64::new(0);
+    let kinds = source::kinds_of(plan, &context.problems)?;
+    for (number, (input, kind)) in (0..).zip(plan.inputs.iter().zip(kinds)) {
+        // What is prepared, or has rows, says by itself what its splits are.
+        has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
+        lister.begin_input(number);
+        let item = match kind {
+            InputKind::Files => "file",
+            InputKind::Rows => "row",
+            InputKind::Auto | InputKind::Tars => "shard",
+        };
+        context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
+        let threads = threads_for(input, context.options.threads);
+        let (handles, fs, scratch, memory) = (context.handles(), spools.fs, spools.folder, spools.memory);
+        let source = SourceContext { plan, handles, fs, scratch, memory, threads, keeper, next_row };
+        let before = lister.samples();
+        source::list(input, kind, &source, &mut lister)?;
+        inputs.push(InputExample { kind, samples: lister.samples() - before });
+    }
+    Ok(ListedInputs { listing: lister.finish()?, inputs, has_named_folders })
 }
 
 /// Notes that a random order is slow for files in stores, unless there is room to keep what listing them has read.

@@ -1,9 +1,9 @@
 //! Keys that occur more than once: finds them by an external sort, and applies what the plan says about them.
 
-use super::list::Listing;
+use super::list::{Listing, LINE};
 use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolContext};
 use gristmill_core::shard_plan::RepeatedKeys;
-use gristmill_core::text::count_verb;
+use gristmill_core::text::{count_verb, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::tar::is_reserved;
 use std::path::PathBuf;
@@ -139,7 +139,9 @@ impl<'a> Repeats<'a> {
                 self.in_one_shard.get_or_insert_with(text);
             }
             if is_listed && self.later <= MAX_LISTED {
-                let why = format!("the key is also in {}", listing.place_of(first, &plan.inputs));
+                let row = listing.row_of(number).filter(|row| row.item != LINE);
+                let which = row.map(|row| format!(" of {} {}", row.item, grouped(row.number))).unwrap_or_default();
+                let why = format!("the key{which} is also in {}", listing.place_of(first, &plan.inputs));
                 let subject = listing.subject_of(number, &plan.inputs).key(text());
                 problems.report(Problem::problem(ProblemKind::DuplicateKey, subject, why))?;
             }

@@ -3,11 +3,14 @@
 use super::choose::LeftOut;
 use super::examples::Examples;
 use super::planned::{PlannedRun, PlannedSet};
+use super::stores::{StoreEstimate, StoredContent};
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::traffic::Traffic;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -80,10 +83,14 @@ impl WrittenSet {
 
     /// Returns its amounts in words.
     fn amount(&self) -> String {
-        let place = display_safe(&self.output.to_string_lossy()).into_owned();
         let (samples, parts, shards) =
             (count(self.samples, "sample"), count(self.parts, "part"), count(self.shards, "shard"));
-        format!("{samples} ({parts}) to {shards} of {} in {place}", bytes(self.bytes))
+        let amount = format!("{samples} ({parts}) to {shards} of {}", bytes(self.bytes));
+        // A form has samples to show before it has an output.
+        match self.output.as_os_str().is_empty() {
+            true => amount,
+            false => format!("{amount} in {}", display_safe(&self.output.to_string_lossy())),
+        }
     }
 
     fn split_lines(&self) -> impl Iterator<Item = ReportLine> + '_ {
@@ -132,6 +139,9 @@ pub struct ShardReport {
     /// Of a preview: estimated time of the copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// Of a preview: what is read from stores and written to them.
+    #[serde(skip)]
+    pub stores: StoreEstimate,
     /// Of a preview: some of the samples.
     #[serde(skip)]
     pub examples: Examples,
@@ -165,6 +175,19 @@ impl ShardReport {
         }
         report.splits = report.sets.first().map(|set| set.splits.clone()).unwrap_or_default();
         report
+    }
+
+    /// Returns the amounts of a run that was planned only, with what listing took from stores, and examples of its samples.
+    pub(super) fn of_preview(run: PlannedRun, output: &Path, listed: Traffic) -> Self {
+        let report = Self::of(&run, output);
+        let stored = run.sets.iter().map(|set| set.planned.stored).fold(StoredContent::default(), StoredContent::merge);
+        let stores = match is_remote(output) {
+            true => StoreEstimate::default().with_output(report.files.iter().map(|file| file.bytes)),
+            false => StoreEstimate::default(),
+        };
+        let mut examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
+        (examples.inputs, examples.parts) = (run.inputs, run.parts);
+        Self { examples, stores: stores.with_input(stored, listed), ..report }
     }
 
     /// Takes over what was found.
@@ -202,6 +225,7 @@ impl ShardReport {
                 None => format!("The copy takes about {time}."),
             }));
         }
+        lines.extend(self.stores.lines());
         lines
     }
 }

@@ -26,6 +26,7 @@ use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover, recover_at_start, write_file};
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
+use gristmill_storage::traffic::traffic;
 use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
 use std::path::{Path, PathBuf};
@@ -43,20 +44,34 @@ const SAMPLE_BYTES: u64 = 400;
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     look_around(plan);
+    if plan.output.is_none() && plan.apart.text_to.is_none() {
+        return preview_samples(context, plan);
+    }
     let layout = OutputLayout::of(plan)?;
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
     publish::note_earlier(context, &layout)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
+    let before = traffic();
     let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
-    let mut report = ShardReport::of(&run, &layout.output);
+    let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
     let is_local = !is_remote(&layout.output);
     report.free_bytes = is_local.then(|| space::free_bytes(&layout.output)).transpose()?;
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
-    report.examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
+    report.take_findings(context);
+    Ok(report)
+}
+
+/// Reports the samples of a plan that has no output yet, as if they became one set.
+fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    let layout = OutputLayout::without_output(plan)?;
+    let scratch = Scratch::create(context.options.scratch.as_deref())?;
+    let before = traffic();
+    let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
+    let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
     report.take_findings(context);
     Ok(report)
 }

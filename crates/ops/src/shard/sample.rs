@@ -90,6 +90,17 @@ pub struct Sample {
     pub parts: Vec<Part>,
 }
 
+/// Where the row of a sample is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceRow {
+    /// The file.
+    pub file: Arc<str>,
+    /// What a row is called there, such as `line`.
+    pub item: &'static str,
+    /// Number of the row in the file, as messages have it.
+    pub number: u64,
+}
+
 /// Receives what a source lists, in its order.
 pub trait SampleSink {
     /// Registers a file that parts are in. Its number is valid for this sink.
@@ -99,9 +110,9 @@ pub trait SampleSink {
         let _ = original;
         self.add_file(path, stamp)
     }
-    /// Names the line of a file that the next sample is from, counted from 1.
-    fn set_line(&mut self, file: &Arc<str>, line: u64) {
-        let _ = (file, line);
+    /// Names the row that the next sample is from.
+    fn set_row(&mut self, row: SourceRow) {
+        let _ = row;
     }
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;

@@ -6,7 +6,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Outcome, ShardPlan};
 use gristmill_ops::browse;
 use gristmill_ops::engine::browse::SampleAt;
-use gristmill_ops::shard::examples::{FutureSample, PartContent};
+use gristmill_ops::shard::examples::FutureSample;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -118,16 +118,8 @@ fn shown(value: Value) -> String {
 
 /// Returns the columns of the images of a file of annotations, from a sample that is made of it; none of other samples.
 pub(super) fn image_columns(sample: &FutureSample) -> Vec<RowColumn> {
-    let json = sample.parts.iter().find(|part| part.name == "json");
-    let Some(PartContent::Made(row)) = json.map(|part| &part.content) else { return Vec::new() };
-    let Ok(Value::Object(mut row)) = serde_json::from_slice(row) else { return Vec::new() };
-    match (row.remove("image"), row.remove("annotations")) {
-        (Some(Value::Object(fields)), Some(Value::Array(_))) => {
-            let column = |(name, value)| RowColumn { name: format!("image.{name}"), value: shown(value) };
-            fields.into_iter().take(MAX_COLUMNS).map(column).collect()
-        }
-        _ => Vec::new(),
-    }
+    let column = |(name, value)| RowColumn { name: format!("image.{name}"), value: shown(value) };
+    sample.annotated_image().into_iter().flatten().take(MAX_COLUMNS).map(column).collect()
 }
 
 /// Returns the columns of the first rows of an input; none if it has no rows.

@@ -1,6 +1,8 @@
 //! The guide of `shard`: the fields of a step, what the data say about them, and samples as they will be written.
 
 use super::columns::{image_columns, read_columns, Mark, RowColumn};
+use super::inputs::{self, input_fields, plan_of, ADD, INPUTS};
+use super::parts::part_lines;
 use super::samples::{look_part, shown_samples, SampleLooks, SampleTexts};
 use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
@@ -9,13 +11,13 @@ use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::layout::{draw_lines, heading};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::wrapped;
+use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::{split_bar, text, ListState};
 use crate::tui::work::Stoppable;
 use gristmill_core::shard_plan::KeyRule;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
-use gristmill_ops::shard::examples::{DividedName, FuturePart, NameExample};
+use gristmill_ops::shard::examples::{DividedName, FuturePart, FutureSample, NameExample};
 use gristmill_ops::shard::{ranges_of, ShardReport};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -34,6 +36,8 @@ const MIN_BELOW_ROWS: u16 = 4;
 /// The most columns of rows that are in view, and columns of the screen of a mark and a name.
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
+/// What the preview does.
+const LOOKING: &str = "looking for samples";
 /// Shards above this number are hard on file systems and stores.
 const MANY_SHARDS: u64 = 10_000;
 
@@ -52,6 +56,8 @@ pub struct ShardGuide {
     unnamed: usize,
     /// Their list.
     pub(super) list: ListState,
+    /// The list of inputs.
+    pub(super) inputs: ListState,
     /// The number of the random sample that is shown.
     pub(super) random: usize,
     /// Their pictures and texts.
@@ -73,6 +79,7 @@ impl ShardGuide {
             columns: Vec::new(),
             unnamed: 0,
             list: ListState::new(0),
+            inputs: ListState::new(0),
             random: 0,
             looks: SampleLooks::start(env),
         }
@@ -87,7 +94,7 @@ impl ShardGuide {
         self.columns = columns;
     }
 
-    /// Returns the preview of these answers.
+    /// Returns the preview of these answers, whatever the output.
     pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
         report_of(&self.preview, form)
     }
@@ -107,21 +114,39 @@ impl ShardGuide {
     }
 }
 
+/// Returns the last preview if its samples are those of these answers. They stay while the output is typed.
 fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
-    match preview.report(form)? {
-        Ok(report) => report.typed().map(Ok),
-        Err(failure) => Some(Err(failure)),
+    let (plan, last) = preview.last()?;
+    let without_output = |plan: &ShardPlan| ShardPlan { output: None, ..plan.clone() };
+    let is_same = plan.typed::<ShardPlan>().is_some_and(|plan| without_output(plan) == without_output(&plan_of(form)));
+    match &**last {
+        Ok(report) => report.typed().filter(|_| is_same).map(Ok),
+        Err(failure) => Some(Err(failure)).filter(|_| plan.is_same(form.plan())),
     }
 }
 
-/// Returns the plan of the form.
-pub(super) fn plan_of(form: &Form) -> ShardPlan {
-    form.plan_of().cloned().unwrap_or_default()
+/// Returns why no sample can be shown of these answers. Samples need no output.
+fn why_no_samples(form: &Form) -> Option<String> {
+    let refusal = || form.plan().check(false).into_iter().find(|problem| !problem.message.starts_with("--output"));
+    let is_empty = plan_of(form).inputs.is_empty();
+    let no_input = is_empty.then(|| "Samples are shown here once there is an input.".to_owned());
+    no_input.or_else(|| form.mistakes.values().next().cloned()).or_else(|| refusal().map(|problem| problem.message))
 }
 
 impl Guide for ShardGuide {
+    fn begin(&mut self, form: &mut Form) {
+        let inputs = plan_of(form).inputs.len();
+        self.inputs.set_len(inputs);
+        // What is asked for next has the focus.
+        form.set_fields(self.fields(form));
+        form.focus_on(if inputs == 0 { ADD } else { Field::Option("output") });
+    }
+
     fn ask(&mut self, form: &mut Form) {
-        self.preview.ask(form);
+        if why_no_samples(form).is_none() {
+            self.preview.ask_for(form.plan());
+        }
+        self.inputs.set_len(plan_of(form).inputs.len());
         let input = plan_of(form).inputs.first().cloned().unwrap_or_default();
         if form.step_id() == "samples" && self.asked != input {
             self.asked.clone_from(&input);
@@ -157,11 +182,11 @@ impl Guide for ShardGuide {
     }
 
     fn status(&self) -> Option<String> {
-        self.preview.is_busy().then(|| "looking for samples".to_owned())
+        self.preview.is_busy().then(|| LOOKING.to_owned())
     }
 
     fn waits_for(&self) -> &'static str {
-        "looking for samples"
+        LOOKING
     }
 
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
@@ -186,10 +211,20 @@ impl Guide for ShardGuide {
 
     fn fields(&self, form: &Form) -> Vec<Field> {
         let mut fields = form.option_fields();
-        if form.step_id() == "samples" && !self.columns.is_empty() {
-            fields.insert(0, COLUMNS);
+        match form.step_id() {
+            "source" => {
+                fields.retain(|field| *field != Field::Option(inputs::OPTION));
+                fields.splice(0..0, input_fields(form));
+            }
+            "samples" if !self.columns.is_empty() => fields.insert(0, COLUMNS),
+            _ => {}
         }
         fields
+    }
+
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let is_source = form.steps().get(step).is_some_and(|step| step.id == "source");
+        is_source.then(|| inputs::blocker(form)).flatten()
     }
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
@@ -197,16 +232,20 @@ impl Guide for ShardGuide {
     }
 
     fn list(&mut self, name: &str) -> Option<&mut ListState> {
-        (name == "columns").then_some(&mut self.list)
+        match name {
+            "columns" => Some(&mut self.list),
+            "inputs" => Some(&mut self.inputs),
+            _ => None,
+        }
     }
 
     fn changes_rows(&self, list: &str) -> bool {
         list == "columns"
     }
 
-    fn contexts(&self, _: &Form) -> KeyContexts {
+    fn contexts(&self, form: &Form) -> KeyContexts {
         KeyContexts {
-            step: Context::Shard,
+            step: if form.is_focused(INPUTS) { Context::ShardInputs } else { Context::Shard },
             text: Context::ShardText,
             rail: Context::ShardRail,
             ..KeyContexts::default()
@@ -218,11 +257,34 @@ impl Guide for ShardGuide {
             self.random = self.random.wrapping_add(1);
             return Some(Vec::new());
         }
+        if form.is_focused(ADD) {
+            let is_added = action == Action::Next && inputs::add_typed(form, &mut self.inputs);
+            return is_added.then(Vec::new);
+        }
+        if form.is_focused(INPUTS) {
+            if action == Action::AddRow {
+                form.focus_on(ADD);
+                return Some(Vec::new());
+            }
+            return inputs::change(action, form, &mut self.inputs).then(Vec::new);
+        }
         if !form.is_focused(COLUMNS) || !matches!(action, Action::Left | Action::Right | Action::Toggle) {
             return None;
         }
         self.mark(form, action != Action::Left);
         Some(Vec::new())
+    }
+
+    fn label(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::AddRow => Some("add an input"),
+            Action::DropRow => Some("remove"),
+            _ => None,
+        }
+    }
+
+    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+        form.is_focused(INPUTS).then(|| inputs::why_disabled(action, &self.inputs)).flatten()
     }
 }
 
@@ -231,17 +293,28 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     let is_wide = area.width >= WIDE;
     let gap = if is_wide { SAMPLE_COLUMNS + 2 } else { 0 };
     let left = Rect { width: area.width - gap.min(area.width), ..area };
-    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != COLUMNS).collect();
-    let list_rows = match form.fields().contains(&COLUMNS) {
-        true => u16::try_from(guide.columns.len().min(LIST_ROWS) + 1).unwrap_or_default(),
-        false => 0,
+    let is_list = |field: &Field| matches!(field, Field::List(_));
+    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| !is_list(field)).collect();
+    let list = form.fields().iter().copied().find(is_list);
+    let list_rows = match list {
+        Some(INPUTS) => guide.inputs.len.min(LIST_ROWS),
+        Some(_) => guide.columns.len().min(LIST_ROWS) + 1,
+        None => 0,
     };
+    let list_rows = u16::try_from(list_rows).unwrap_or_default();
     let rows = u16::try_from(fields.len() + form.mistakes.len() + 1).unwrap_or(u16::MAX).saturating_add(list_rows);
     let has_room = rows.saturating_add(MIN_BELOW_ROWS) <= area.height;
     if !has_room && !is_wide && list_rows == 0 {
         return false;
     }
-    draw_columns(guide, form, frame, Rect { height: list_rows.min(left.height), ..left }, ui);
+    let place = Rect { height: list_rows.min(left.height), ..left };
+    if list == Some(INPUTS) {
+        let known = report_of(&guide.preview, form).and_then(Result::ok);
+        let known = known.map(|report| report.examples.inputs.as_slice()).unwrap_or_default();
+        inputs::draw(form, &mut guide.inputs, known, frame, place, ui);
+    } else if list.is_some() {
+        draw_columns(guide, form, frame, place, ui);
+    }
     let place = from_row(left, usize::from(list_rows));
     let line = draw_fields(form, guide.columns().label, frame, place, 0, &fields, ui) + 1;
     let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty()).unwrap_or_default();
@@ -264,12 +337,10 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        let (texts, width) = (texts_of(form, ui), usize::from(left.width));
-        let guide = &*guide;
-        lines.extend(guide.preview.result_lines(guide, form, width, ui, |report, columns, _| {
-            let shown = report.typed().map(|report| shown_samples(report, guide.random));
-            texts.lines(&shown.unwrap_or_default(), columns)
-        }));
+        let width = usize::from(left.width);
+        let samples = samples_or_why(&guide.preview, guide.random, form, width, ui)
+            .map(|shown| texts_of(form, ui).lines(&shown, width));
+        lines.extend(samples.unwrap_or_else(|why| why));
     }
     draw_below(form, frame, from_row(place, line), lines, ui);
     true
@@ -295,6 +366,7 @@ fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<L
     let Some(Ok(report)) = guide.report(form) else { return Vec::new() };
     match form.step_id() {
         "samples" => rule_lines(&report.examples.names, plan_of(form).key_rule, columns, ui),
+        "choose" => part_lines(&report.examples.parts, columns, ui),
         "shards" => shard_lines(report, columns, ui),
         _ => Vec::new(),
     }
@@ -351,19 +423,27 @@ fn texts_of<'a>(form: &Form, ui: &'a Ui<'a>) -> SampleTexts<'a> {
     SampleTexts { plan: plan_of(form), key: ui.key(context, Action::Random), ui }
 }
 
+/// Returns the samples with their titles, or why there are none yet.
+fn samples_or_why<'a>(
+    preview: &'a PreviewGuide,
+    random: usize,
+    form: &Form,
+    columns: usize,
+    ui: &Ui,
+) -> Result<Vec<(&'static str, &'a FutureSample)>, Vec<Line<'static>>> {
+    match (why_no_samples(form), report_of(preview, form)) {
+        (Some(why), _) => Err(wrapped(&why, columns, ui.theme.muted)),
+        (None, None) => Err(vec![waiting(LOOKING, ui)]),
+        (None, Some(Err(failure))) => Err(failure_lines(failure, columns, ui)),
+        (None, Some(Ok(report))) => Ok(shown_samples(report, random)),
+    }
+}
+
 /// Draws samples, or why there are none yet.
 fn draw_samples(guide: &mut ShardGuide, form: &Form, buffer: &mut Buffer, area: Rect, ui: &Ui) {
-    let columns = usize::from(area.width);
-    let mut lines = guide.preview.result_lines(&*guide, form, columns, ui, |_, _, _| Vec::new());
-    match report_of(&guide.preview, form) {
-        Some(Ok(report)) if lines.is_empty() => {
-            let shown = shown_samples(report, guide.random);
-            return texts_of(form, ui).draw(&shown, &mut guide.looks, buffer, area);
-        }
-        None if lines.is_empty() => {
-            lines = wrapped("Samples are shown here once the answers are complete.", columns, ui.theme.muted);
-        }
-        _ => {}
+    let shown = samples_or_why(&guide.preview, guide.random, form, usize::from(area.width), ui);
+    match shown {
+        Ok(shown) => texts_of(form, ui).draw(&shown, &mut guide.looks, buffer, area),
+        Err(lines) => draw_lines(buffer, area, lines),
     }
-    draw_lines(buffer, area, lines);
 }

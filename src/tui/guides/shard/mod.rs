@@ -2,6 +2,8 @@
 
 mod columns;
 mod guide;
+mod inputs;
+mod parts;
 mod samples;
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
 use super::columns::{image_columns, Mark, RowColumn};
-use super::guide::{plan_of, ShardGuide, COLUMNS};
+use super::guide::{ShardGuide, COLUMNS};
+use super::inputs::{plan_of, ADD, INPUTS};
 use crate::tui::form::testing::FormTest;
 use crate::tui::form::Guide as _;
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
+use crate::tui::widgets::TextField;
+use gristmill_core::shard_plan::InputKind;
 use gristmill_core::{Failure, Outcome, RunOptions, ShardPlan};
 use gristmill_data::preview::Drawable;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, WriteShards};
-use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, NameExample, PartContent};
+use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, InputExample, NameExample, PartContent};
 use gristmill_ops::shard::{ShardReport, WrittenShard};
+use std::path::PathBuf;
 
 fn sample(key: &str, parts: &[(&str, u64, &str)]) -> FutureSample {
     let part = |(name, bytes, from): &(&str, u64, &str)| FuturePart {
@@ -111,7 +115,8 @@ fn pictures_texts_and_columns_of_annotations_are_shown() {
         content: PartContent::Made(bytes),
     };
     let of = |key: &str, parts: Vec<FuturePart>| FutureSample { parts, ..sample(key, &[]) };
-    let json = br#"{"image": {"id": 7, "file_name": "a.png"}, "annotations": []}"#.to_vec();
+    // The end of a long row is not kept.
+    let json = br#"{"image": {"id": 7, "file_name": "a.png"}, "annotations": [{"id": 1, "bbox": [1,"#.to_vec();
     let mut found = report(1);
     found.examples = Examples::default();
     found.examples.first = Some(of("a", vec![made("json", json), made("png", picture.into_inner())]));
@@ -197,4 +202,57 @@ fn too_many_shards_are_a_warning() {
 fn what_the_preview_fails_for_is_in_the_place_of_the_samples() {
     let failure = Failure::data("looking for samples", "no sample was found").with_hint("name another folder");
     form(Some(Err(failure))).compare("shard_failure");
+}
+
+#[test]
+fn inputs_are_a_list() {
+    let mut found = report(40);
+    found.examples.inputs = vec![InputExample { kind: InputKind::Files, samples: 40_000 }];
+    let mut test = form(Some(Ok(found)));
+    test.compare("shard_inputs");
+    test.form.inputs.insert(ADD, TextField::new("captions"));
+    assert_eq!(test.blocker("source").unwrap(), "Enter in its field adds captions");
+    test.form.focus_on(ADD);
+    test.act_in_guide(&[Action::Next]);
+    let inputs = |test: &FormTest<ShardGuide>| plan_of(&test.form).inputs;
+    assert_eq!(inputs(&test), [PathBuf::from("/data/pictures"), "captions".into()]);
+    assert!(test.form.value(ADD).is_empty() && test.blocker("source").is_none());
+    test.form.focus_on(INPUTS);
+    test.act_in_guide(&[Action::MoveUp]);
+    assert_eq!(inputs(&test), [PathBuf::from("captions"), "/data/pictures".into()]);
+    assert_eq!(test.guide.why_disabled(Action::MoveUp, &test.form).unwrap(), "it is the first input");
+    test.act_in_guide(&[Action::MoveDown, Action::DropRow]);
+    assert_eq!(inputs(&test), [PathBuf::from("/data/pictures")]);
+    test.act_in_guide(&[Action::DropRow]);
+    assert!(inputs(&test).is_empty() && !test.form.fields().contains(&INPUTS));
+    assert_eq!(test.blocker("source").unwrap(), "an input is needed");
+}
+
+#[test]
+fn samples_are_shown_without_an_output_and_stay_while_it_is_typed() {
+    let env = UiEnv::new(RunOptions::default(), std::env::temp_dir());
+    let plan = ShardPlan { inputs: vec!["/data/pictures".into()], ..ShardPlan::default() };
+    let mut test = FormTest::new(erase::<WriteShards>(plan), ShardGuide::start(&env));
+    test.guide.preview.set_preview(test.form.plan(), Ok(Box::new(report(40))));
+    let size = (100, 28, false);
+    assert!(test.shown(size).contains("First sample"));
+    test.type_into("output", "o");
+    assert!(test.shown(size).contains("First sample"));
+    // Other answers may have other samples.
+    test.go_to("choose");
+    test.type_into("limit", "3");
+    assert!(!test.shown(size).contains("First sample"));
+}
+
+#[test]
+fn the_parts_that_can_be_chosen_are_shown_with_their_shares() {
+    let mut found = report(40);
+    let many = [("jpg", 4, 90_000), ("txt", 3, 52), ("seg.png", 1, 4_000)];
+    for number in 0..4 {
+        let parts = many.iter().filter(|part| number < part.1);
+        found.examples.parts.add(parts.map(|part| (part.0.as_bytes(), part.2)));
+    }
+    let mut test = form(Some(Ok(found)));
+    test.go_to("choose");
+    test.compare("shard_choose");
 }

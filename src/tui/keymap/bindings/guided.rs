@@ -82,7 +82,14 @@ const fn reviewing(context: Context) -> [Binding; 4] {
     ]
 }
 
-const SHARD: &[Binding] = &[bar(C::Shard, A::Random, &["r", "alt-r"]), bar(C::ShardText, A::Random, &["alt-r"])];
+const SHARD: &[Binding] = &[
+    bar(C::Shard, A::Random, &["r", "alt-r"]),
+    bar(C::ShardText, A::Random, &["alt-r"]),
+    bar(C::ShardInputs, A::AddRow, &["+"]),
+    bar(C::ShardInputs, A::DropRow, &["x", "D"]),
+    key(C::ShardInputs, A::MoveUp, &["K", "alt-up"]),
+    key(C::ShardInputs, A::MoveDown, &["J", "alt-down"]),
+];
 
 const PREPARE: &[Binding] = &[
     bar(C::PrepareShards, A::Exclude, &["x"]),

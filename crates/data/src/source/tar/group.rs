@@ -2,7 +2,7 @@
 
 use super::apple_double::{self, AppleDoubles};
 use super::names;
-use super::notes::Notes;
+use super::notes::{Notes, MISREAD_BY_PYTHON};
 use super::walk::Entry;
 use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, PART_NAMES_KEPT};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
@@ -165,7 +165,8 @@ impl<'a> Grouper<'a> {
             ProblemKind::ReservedName
         } else if let Some(dot) = names::split(name) {
             if entry.is_sparse {
-                self.notes.count(ProblemKind::SparseEntry, name, entry.offset, "");
+                let why = if entry.is_resized { MISREAD_BY_PYTHON } else { "" };
+                self.notes.count(ProblemKind::SparseEntry, name, entry.offset, why);
             }
             return Some(dot);
         } else {

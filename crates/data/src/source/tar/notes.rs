@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 /// Maximum number of names in one message.
 const MAX_NAMES: usize = 3;
 
+/// What is added about sparse entries whose size in the archive is in a pax record.
+pub const MISREAD_BY_PYTHON: &str =
+    "; Python's tarfile misreads entries whose stored size is in a pax record, and may read nothing after them";
+
 struct FoldedFindings {
     number: u64,
     /// The first names, at most [`MAX_NAMES`].
@@ -25,6 +29,9 @@ impl Notes {
         let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
         let fold = self.0.entry(kind).or_insert_with(new);
         fold.number += 1;
+        if fold.why.is_empty() {
+            fold.why = why;
+        }
         if fold.names.len() < MAX_NAMES {
             fold.names.push(printable(name));
         }
@@ -63,9 +70,10 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
             format!("{entries} for folders, links or devices skipped{first}")
         }
         ProblemKind::SparseEntry => format!(
-            "{} stored as sparse entries (files with holes): {}; access by name gets other bytes than the loader",
+            "{} stored as sparse entries (files with holes): {}; access by name gets other bytes than the loader{}",
             count_verb(number, "part", "is", "are"),
-            listed(fold)
+            listed(fold),
+            fold.why,
         ),
         ProblemKind::LinkedPart => format!(
             "{} and skipped, so that {} their part: {}",

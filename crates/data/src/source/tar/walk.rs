@@ -26,6 +26,8 @@ pub(super) struct Entry {
     pub(super) regular: bool,
     /// Whether it is stored with a map of its holes: its bytes in the archive are not those of the file.
     pub(super) is_sparse: bool,
+    /// Whether a pax record has the number of its bytes in the archive.
+    pub(super) is_resized: bool,
     /// Whether it is a hard or symbolic link.
     pub(super) is_link: bool,
     /// Why its name or size may be wrong, although it can be read.
@@ -37,8 +39,8 @@ pub(super) struct Entry {
 impl Entry {
     /// Returns an entry of an ordinary file.
     pub(super) fn regular(offset: u64, content_offset: u64, size: u64) -> Self {
-        let (regular, is_sparse, is_link, suspect, is_apple_double) = (true, false, false, None, false);
-        Self { offset, content_offset, size, regular, is_sparse, is_link, suspect, is_apple_double }
+        let (is_sparse, is_resized, is_link, suspect, is_apple_double) = (false, false, false, None, false);
+        Self { offset, content_offset, size, regular: true, is_sparse, is_resized, is_link, suspect, is_apple_double }
     }
 }
 
@@ -395,6 +397,7 @@ impl<'a, W: Window> Walker<'a, W> {
             size: draft.size as u64,
             regular: draft.regular,
             is_sparse: draft.is_sparse,
+            is_resized: draft.resized_by_pax,
             is_link: draft.is_link,
             suspect: draft.suspect,
             is_apple_double: false,

@@ -5,9 +5,10 @@ use super::{Catalog, SampleAt, VisitFields};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::location::is_remote;
-use gristmill_storage::read::read_whole;
+use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::{files, publish, xdg};
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -87,13 +88,56 @@ fn write_into(
     Ok(())
 }
 
-/// Keeps a list of this folder as long as a run folder exists, so that the command of that run can be repeated. Other lists are those of the
-/// user.
+/// Keeps a list of this folder, and a copy of it in a run folder, as long as that exists, so that the command of that run can be repeated.
+/// Other lists are those of the user.
 pub(crate) fn keep_for_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outcome<()> {
-    match list.parent() == Some(&xdg::state_dir().join(FOLDER)) {
+    let Some(name) = name_of_own(list) else { return Ok(()) };
+    copy_list(fs, &find_list(list, run_folder)?, &run_folder.join(name))?;
+    match files::exists(list) {
         true => add_run(fs, list, run_folder),
         false => Ok(()),
     }
+}
+
+/// Returns where a list is: at its own path, or as a copy that a run has kept if it is one of this folder that is gone.
+///
+/// # Errors
+/// It is gone, and neither this run nor one that took it has a copy.
+pub(crate) fn find_list(list: &Path, run_folder: &Path) -> Outcome<PathBuf> {
+    let Some(name) = name_of_own(list).filter(|_| !files::exists(list)) else { return Ok(list.to_owned()) };
+    let runs = std::iter::once(run_folder.to_owned()).chain(runs_that_took(list)).filter(|run| !is_remote(run));
+    let copy = runs.map(|run| run.join(name)).find(|copy| files::is_file(copy));
+    copy.ok_or_else(|| {
+        let failure = Failure::usage("reading the list of keys", "the browser wrote it, and it is gone");
+        let hint = "W in the browser writes it again of the same filter or marks; --keep-keys names another list";
+        failure.on(Subject::path(list)).with_hint(hint)
+    })
+}
+
+/// Returns the name of a list of this folder.
+fn name_of_own(list: &Path) -> Option<&OsStr> {
+    list.file_name().filter(|_| list.parent() == Some(&xdg::state_dir().join(FOLDER)))
+}
+
+/// Copies a list, which has its name only once it is whole.
+fn copy_list(fs: &dyn Fs, list: &Path, copy: &Path) -> Outcome<()> {
+    // What a run has in a store is not looked at by others.
+    if is_remote(copy) || files::exists(copy) {
+        return Ok(());
+    }
+    let draft = copy.with_extension("new");
+    fs.remove_file(&draft)?;
+    let mut reader = open_read(list)?.into_reader();
+    let mut out = fs.create_file(&draft)?;
+    let mut bytes = vec![0; WRITE_BYTES];
+    loop {
+        match reader.read(&mut bytes).map_err(|error| Failure::io(WHAT, list, &error))? {
+            0 => break,
+            count => out.write_all(bytes.get(..count).unwrap_or_default())?,
+        }
+    }
+    out.close()?;
+    fs.rename(&draft, copy)
 }
 
 fn add_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outcome<()> {
@@ -114,15 +158,17 @@ fn runs_of(list: &Path) -> PathBuf {
     name.into()
 }
 
+/// Returns the run folders of the runs that took a list.
+fn runs_that_took(list: &Path) -> Vec<PathBuf> {
+    let runs = read_whole(&runs_of(list), MAX_RUNS_BYTES).ok().flatten().unwrap_or_default();
+    let runs = runs.split(|byte| *byte == b'\n').filter(|run| !run.is_empty());
+    runs.map(|run| PathBuf::from(OsStr::from_bytes(run))).collect()
+}
+
 /// Whether a run folder exists that a list is kept for.
 fn is_kept(list: &Path) -> bool {
-    let runs = read_whole(&runs_of(list), MAX_RUNS_BYTES).ok().flatten().unwrap_or_default();
-    let mut folders = runs.split(|byte| *byte == b'\n').filter(|run| !run.is_empty());
-    folders.any(|run| {
-        let folder = Path::new(OsStr::from_bytes(run));
-        // A store is not asked.
-        is_remote(folder) || files::exists(folder)
-    })
+    // A store is not asked.
+    runs_that_took(list).iter().any(|folder| is_remote(folder) || files::exists(folder))
 }
 
 /// Removes old lists that no run is known to have taken.

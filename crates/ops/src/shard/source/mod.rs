@@ -5,7 +5,7 @@ mod keys;
 mod prepared;
 mod rows;
 mod tars;
-pub(super) use rows::EXTENSION;
+pub(super) use rows::{image_of, EXTENSION};
 #[cfg(test)]
 mod tests;
 

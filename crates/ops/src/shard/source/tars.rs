@@ -13,7 +13,7 @@ use gristmill_core::{
 };
 use gristmill_data::source::discover::{discover_with_packed, named_shards, shard_at};
 use gristmill_data::source::documents::{Packing, UnpackedReader};
-use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanSink};
+use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanSink, MISREAD_BY_PYTHON};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_remote;
@@ -315,8 +315,9 @@ impl ProblemSink for ScanProblems<'_> {
             ProblemKind::SampleExcluded => return Ok(()),
             ProblemKind::SparseEntry => {
                 problem.severity = Severity::Note;
-                "parts are stored as sparse entries (files with holes): all of their content is written"
-                    .clone_into(&mut problem.message);
+                let of_python = if problem.message.contains(MISREAD_BY_PYTHON) { MISREAD_BY_PYTHON } else { "" };
+                let why = "parts are stored as sparse entries (files with holes): all of their content is written";
+                problem.message = format!("{why}{of_python}");
                 problem.hint = None;
             }
             ProblemKind::RepeatedPart => problem.severity = Severity::Problem,

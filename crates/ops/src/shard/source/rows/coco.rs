@@ -9,6 +9,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{TextFile, UnpackedReader, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::sort::bytes::SpoolWriter;
+use serde_json::{Deserializer, Map, Value as Json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ const WHAT: &str = "reading the annotations";
 const READ_BYTES: usize = 256 << 10;
 /// Field of the rows that are made with the image, whose fields are columns, too.
 pub(super) const IMAGE: &str = "image";
+/// Text of these rows before the image, and between it and its annotations.
+const BEFORE_IMAGE: &[u8] = b"{\"image\": ";
+const AFTER_IMAGE: &[u8] = b", \"annotations\": [";
 /// Path of the image's file in these rows.
 pub(super) const MEDIA_COLUMN: &str = "image.file_name";
 
@@ -40,6 +44,14 @@ pub(super) fn each_row(
     let Some(collected) = Collected::read(file, context)? else { return Ok(false) };
     collected.each_row(file, context, each)?;
     Ok(true)
+}
+
+/// Returns the image of a row that [`each_row`] made, of which the end may be missing; `None` of other rows.
+pub(in crate::shard) fn image_of(row: &[u8]) -> Option<Map<String, Json>> {
+    let rest = row.strip_prefix(BEFORE_IMAGE)?;
+    let mut values = Deserializer::from_slice(rest).into_iter();
+    let image = values.next()?.ok()?;
+    rest.get(values.byte_offset()..)?.starts_with(AFTER_IMAGE).then_some(image)
 }
 
 /// Elements of both arrays in a spool, with the ids of their images: which array, number, offset and length.
@@ -119,13 +131,13 @@ impl<'a> Collected<'a> {
                         each(before, &row)?;
                     }
                     row.clear();
-                    row.extend_from_slice(b"{\"image\": ");
+                    row.extend_from_slice(BEFORE_IMAGE);
                     open = Some((image, false));
                 }
             }
             append(&spool, start, bytes, &mut row)?;
             if order == 0 {
-                row.extend_from_slice(b", \"annotations\": [");
+                row.extend_from_slice(AFTER_IMAGE);
             }
             Ok(())
         })?;

@@ -7,7 +7,9 @@ mod sample;
 mod value;
 
 use super::refuse_split;
-use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
+use crate::shard::list::LINE;
+use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile, SourceRow};
+pub(in crate::shard) use coco::image_of;
 use gristmill_core::pack::TextField;
 use gristmill_core::shard_plan::RowColumns;
 use gristmill_core::text::display_safe;
@@ -69,6 +71,13 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     Ok(())
 }
 
+/// What a row is called in its file, and its number there.
+#[derive(Clone, Copy)]
+struct RowPlace {
+    item: &'static str,
+    number: u64,
+}
+
 /// Reads the rows of one file.
 struct Rows<'a> {
     file: &'a TextFile,
@@ -86,7 +95,7 @@ struct Rows<'a> {
     /// Columns of the plan that no row has had.
     unseen: Vec<String>,
     /// Rows whose media are not looked for yet.
-    waiting: Vec<(Draft, Subject)>,
+    waiting: Vec<(Draft, RowPlace)>,
     held_bytes: u64,
 }
 
@@ -137,7 +146,7 @@ impl<'a> Rows<'a> {
             let is_coco = coco::each_row(file, context, &mut |number, line| {
                 count = number + 1;
                 self.number = first + number;
-                self.row(line, None, Subject::path(&file.path).key(format!("image {number}")))
+                self.row(line, None, RowPlace { item: "image", number })
             })?;
             if is_coco {
                 self.number = first + count;
@@ -163,22 +172,22 @@ impl<'a> Rows<'a> {
             match &block {
                 DocumentBlock::Lines(lines) => {
                     for line in lines.lines() {
-                        let subject = Subject::path(&file.path).line(line.number + 1);
+                        let place = RowPlace { item: file.source.item(), number: line.number + 1 };
                         match line.is_overlong() {
-                            true => self.left_out(&LeftOut::Bad(value::BadRow("it is longer than 64 MiB")), subject)?,
-                            false => self.line(line.bytes, line.start, subject)?,
+                            true => self.left_out(&LeftOut::Bad(value::BadRow("it is longer than 64 MiB")), place)?,
+                            false => self.line(line.bytes, line.start, place)?,
                         }
                     }
                 }
                 DocumentBlock::Rows(rows) => rows.decode(&mut |found| {
                     found.iter().try_for_each(|row| {
-                        let subject = Subject::path(&file.path).key(format!("row {}", row.number));
+                        let place = RowPlace { item: file.source.item(), number: row.number };
                         match row.text {
                             Some(Text::NotText(why)) => {
                                 self.number += 1;
-                                self.left_out(&LeftOut::Bad(value::BadRow(why)), subject)
+                                self.left_out(&LeftOut::Bad(value::BadRow(why)), place)
                             }
-                            _ => self.row(row.line, None, subject),
+                            _ => self.row(row.line, None, place),
                         }
                     })
                 })?,
@@ -191,7 +200,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Takes a line, which begins at `start` of the file.
-    fn line(&mut self, line: &[u8], start: u64, subject: Subject) -> Outcome<()> {
+    fn line(&mut self, line: &[u8], start: u64, place: RowPlace) -> Outcome<()> {
         let text = if start == 0 { line.strip_prefix(MARK).unwrap_or(line) } else { line };
         let text = text.trim_ascii();
         if text.is_empty() {
@@ -199,10 +208,10 @@ impl<'a> Rows<'a> {
         }
         let lead = text.as_ptr() as usize - line.as_ptr() as usize;
         let origin = self.source.map(|file| Origin::Range { file, offset: start + lead as u64 });
-        self.row(text, origin, subject)
+        self.row(text, origin, place)
     }
 
-    fn row(&mut self, line: &[u8], origin: Option<Origin>, subject: Subject) -> Outcome<()> {
+    fn row(&mut self, line: &[u8], origin: Option<Origin>, place: RowPlace) -> Outcome<()> {
         let number = self.number;
         self.number += 1;
         self.context.handles.progress.add(1, line.len() as u64);
@@ -221,13 +230,13 @@ impl<'a> Rows<'a> {
         match drafted {
             Ok(draft) => {
                 self.held_bytes += draft.made_bytes();
-                self.waiting.push((draft, subject));
+                self.waiting.push((draft, place));
                 match self.waiting.len() >= ROWS_AT_ONCE || self.held_bytes > MAX_HELD_BYTES {
                     true => self.pass_on(),
                     false => Ok(()),
                 }
             }
-            Err(left_out) => self.left_out(&left_out, subject),
+            Err(left_out) => self.left_out(&left_out, place),
         }
     }
 
@@ -249,7 +258,7 @@ impl<'a> Rows<'a> {
         self.held_bytes = 0;
         let paths: Vec<&Path> = waiting.iter().flat_map(|(draft, _)| draft.media()).collect();
         let mut found = self.media.find(&paths, self.sink)?.into_iter();
-        for (draft, subject) in waiting {
+        for (draft, place) in waiting {
             let mut parts = Vec::with_capacity(draft.parts.len());
             let mut is_left_out = false;
             for part in draft.parts {
@@ -262,7 +271,9 @@ impl<'a> Rows<'a> {
                 };
                 match found {
                     Some(Ok((bytes, origin))) => parts.push(Part { name, bytes, origin }),
-                    Some(Err(missing)) => is_left_out |= media::report_missing(self.context, &missing, &subject)?,
+                    Some(Err(missing)) => {
+                        is_left_out |= media::report_missing(self.context, &missing, &self.subject_of(place))?
+                    }
                     None => return Err(Failure::internal(WHAT, "a medium was not looked for")),
                 }
             }
@@ -270,16 +281,23 @@ impl<'a> Rows<'a> {
             let chosen = &self.context.plan.choice.splits;
             let is_of_other = |split: &String| !chosen.is_empty() && !chosen.contains(split);
             if !is_left_out && !split.as_ref().is_some_and(is_of_other) {
-                if let Some(line) = subject.line {
-                    self.sink.set_line(&self.name, line);
-                }
+                let RowPlace { item, number } = place;
+                self.sink.set_row(SourceRow { file: Arc::clone(&self.name), item, number });
                 self.sink.add_sample(Sample { key, split, shard: String::new(), parts })?;
             }
         }
         Ok(())
     }
 
-    fn left_out(&self, left_out: &LeftOut, subject: Subject) -> Outcome<()> {
+    fn subject_of(&self, place: RowPlace) -> Subject {
+        let subject = Subject::path(&self.file.path);
+        match place.item {
+            LINE => subject.line(place.number),
+            item => subject.key(format!("{item} {}", place.number)),
+        }
+    }
+
+    fn left_out(&self, left_out: &LeftOut, place: RowPlace) -> Outcome<()> {
         let (kind, why, hint) = match left_out {
             LeftOut::Bad(bad) => (ProblemKind::BadLine, bad.0.to_owned(), "correct the row, or remove it"),
             LeftOut::Key(why) => (ProblemKind::BadName, why.clone(), "choose other keys with --key"),
@@ -294,7 +312,7 @@ impl<'a> Rows<'a> {
                 (ProblemKind::MediaOutside, format!("{}: {why}", display_safe(path)), hint)
             }
         };
-        let problem = Problem::problem(kind, subject, format!("the row is left out: {why}"));
+        let problem = Problem::problem(kind, self.subject_of(place), format!("the row is left out: {why}"));
         self.context.handles.problems.report(problem.with_hint(hint))
     }
 

@@ -1,0 +1,141 @@
+//! Estimates the requests to stores of a run, and the bytes that they move, for a preview.
+
+use super::list::InputFile;
+use super::sample::{Origin, Part};
+use crate::job::report::ReportLine;
+use gristmill_core::text::{bytes, count, grouped};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::traffic::Traffic;
+
+/// Bytes of content that one request reads, as measured.
+const READ_BYTES: u64 = 4 << 20;
+/// Requests that write a shard with its index, and the bytes of each further one, as measured.
+const SHARD_REQUESTS: u64 = 5;
+const WRITE_BYTES: u64 = 12 << 20;
+/// Requests of a run besides its shards: lock, plan, report, metadata and questions.
+const RUN_REQUESTS: u64 = 25;
+
+/// Content that is in stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StoredContent {
+    /// Files that are parts.
+    files: u64,
+    /// Bytes of all parts.
+    bytes: u64,
+}
+
+impl StoredContent {
+    /// Counts a part, if it is in a store.
+    pub(super) fn add(&mut self, part: &Part, inputs: &[InputFile]) {
+        let (path, files) = match &part.origin {
+            Origin::File { path, .. } => (Some(path), 1),
+            Origin::Range { file, .. } | Origin::Sparse { file, .. } => {
+                (inputs.get(file.0 as usize).map(|file| &file.path), 0)
+            }
+            Origin::Made(_) => (None, 0),
+        };
+        if path.is_some_and(|path| is_remote(path)) {
+            self.files += files;
+            self.bytes = self.bytes.saturating_add(part.bytes);
+        }
+    }
+
+    /// Adds the content of another set.
+    pub(super) fn merge(self, other: Self) -> Self {
+        Self { files: self.files + other.files, bytes: self.bytes.saturating_add(other.bytes) }
+    }
+}
+
+/// Requests and the bytes that they move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Amount {
+    requests: u64,
+    bytes: u64,
+}
+
+/// What a run reads from stores and writes to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreEstimate {
+    read: Amount,
+    written: Amount,
+}
+
+impl StoreEstimate {
+    /// Adds what is read: what listing the samples took, which a run does again, and content that listing has not read.
+    pub(super) fn with_input(self, content: StoredContent, listed: Traffic) -> Self {
+        let rest = if listed.received < content.bytes { content } else { StoredContent::default() };
+        let requests = listed.begun + rest.files + if rest.files > 0 { 0 } else { rest.bytes.div_ceil(READ_BYTES) };
+        Self { read: Amount { requests, bytes: listed.received.saturating_add(rest.bytes) }, ..self }
+    }
+
+    /// Adds the shards that are written, given by their sizes.
+    pub(super) fn with_output(self, shards: impl Iterator<Item = u64>) -> Self {
+        let mut written = Amount { requests: RUN_REQUESTS, bytes: 0 };
+        for shard in shards {
+            written.requests += SHARD_REQUESTS + shard / WRITE_BYTES;
+            written.bytes = written.bytes.saturating_add(shard);
+        }
+        Self { written, ..self }
+    }
+
+    /// Returns the estimate as lines of a report.
+    pub(super) fn lines(&self) -> impl Iterator<Item = ReportLine> {
+        let line = |(amount, verb, place): (Amount, &str, &str)| {
+            let (bytes, requests) = (bytes(amount.bytes), about(amount.requests));
+            let words = format!("Would {verb} {bytes} {place} stores by {requests}.");
+            (amount.requests > 0).then(|| ReportLine::plain(words))
+        };
+        [(self.read, "read", "from"), (self.written, "send", "to")].into_iter().filter_map(line)
+    }
+}
+
+/// Returns a number of requests with two digits.
+fn about(requests: u64) -> String {
+    let unit = 10_u64.pow(requests.max(1).ilog10().saturating_sub(1));
+    let rounded = requests.div_ceil(unit) * unit;
+    match rounded {
+        1 => count(1, "request"),
+        rounded => format!("about {} requests", grouped(rounded)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(begun: u64, received: u64) -> Traffic {
+        Traffic { begun, received, ..Traffic::default() }
+    }
+
+    /// The figures of runs on a store.
+    #[test]
+    fn estimates_are_near_what_runs_take() {
+        let content = |bytes| StoredContent { files: 0, bytes };
+        let read = |bytes, begun, received| {
+            StoreEstimate::default().with_input(content(bytes), listed(begun, received)).read.requests
+        };
+        assert_eq!(read(40_000_000, 134, 52_503_205), 134);
+        assert_eq!(read(200_000_000, 208, 1_094_606), 256);
+        let written = |sizes: &[u64]| StoreEstimate::default().with_output(sizes.iter().copied()).written.requests;
+        assert_eq!(written(&[43_571_478]), 33);
+        assert_eq!(written(&[10_570_000; 12]), 85);
+        assert_eq!(written(&[200_264_138]), 45);
+    }
+
+    #[test]
+    fn loose_files_are_a_request_each() {
+        let content = StoredContent { files: 3, bytes: 90 }.merge(StoredContent { files: 1, bytes: 9 });
+        let estimate = StoreEstimate::default().with_input(content, listed(2, 0));
+        assert_eq!(estimate.read, Amount { requests: 6, bytes: 99 });
+        let text: Vec<String> = estimate.lines().map(|line| line.rest).collect();
+        assert_eq!(text, ["Would read 99 B from stores by about 6 requests."]);
+    }
+
+    #[test]
+    fn numbers_have_two_digits() {
+        let texts = [1, 9, 85, 134, 12_345].map(about);
+        let expected =
+            ["1 request", "about 9 requests", "about 85 requests", "about 140 requests", "about 13,000 requests"];
+        assert_eq!(texts, expected);
+    }
+}
