@@ -35,7 +35,7 @@ pub use key_list::write_key_list;
 pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;
-pub(crate) use prepared::shard_named;
+pub(crate) use prepared::{shard_named, update_command};
 pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};
