@@ -15,7 +15,7 @@ use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use gristmill_storage::files;
-use gristmill_storage::location::{bucket_list, is_bucket_list};
+use gristmill_storage::location::{bucket_list, is_bucket_list, is_remote};
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
             let failure = Failure::usage("browsing", "it is a list of buckets, which have no samples");
             return Err(failure.on(Subject::path(&args.path)).with_hint("name a data set in one of them").into());
         }
-        return match context.may_ask() && !context.prefers_prompts() {
+        return match context.has_full_screen() {
             true => super::screen::screen(FirstScreen::Home(Some(store)), context),
             false => print_buckets(&store, context),
         };
@@ -66,18 +66,23 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
         (None, None) => BrowseStart::First,
     };
     let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
+    let opens_screen = context.has_full_screen();
+    // The screen reports what cannot be read in a store, and does not wait for it.
+    let is_checked = !(opens_screen && is_remote(&path));
     if view != TokenView::default() {
-        only_tokens(&path, &view)?;
+        only_tokens(&path, &view, is_checked)?;
     }
-    check_readable(&path)?;
-    if context.may_ask() && !context.prefers_prompts() {
+    if is_checked {
+        check_readable(&path)?;
+    }
+    if opens_screen {
         return super::screen::screen(FirstScreen::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
 }
 
 /// Prints the addresses of all buckets of a store.
-fn print_buckets(store: &Path, context: &Context) -> CommandResult {
+pub(super) fn print_buckets(store: &Path, context: &Context) -> CommandResult {
     let failed = |error: std::io::Error| Failure::io("listing the buckets", store, &error);
     let entries: Vec<_> = files::read_dir(store).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
     let addresses: Vec<_> = entries.iter().map(|entry| entry.path().to_string_lossy()).collect();
@@ -104,14 +109,14 @@ fn check_readable(path: &Path) -> Outcome<()> {
     first.map_or(Ok(()), Err)
 }
 
-/// Refuses the flags of packed tokens for other data, and invalid values of them.
-fn only_tokens(path: &Path, view: &TokenView) -> Outcome<()> {
+/// Refuses the flags of packed tokens for other data if that is checked, and invalid values of them.
+fn only_tokens(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
     let flag = if view.tokenizer.is_some() { "--tokenizer" } else { "--sequence-length" };
     let refuse = |why: &str| Err(Failure::usage("looking at the tokens", why).on(Subject::field(flag)));
     if view.sequence_length == Some(0) {
         return refuse("a window has at least one token");
     }
-    if !kind_of(path)?.is_tokens() {
+    if is_checked && !kind_of(path)?.is_tokens() {
         return refuse("these are no packed tokens");
     }
     // The browser shows errors of a tokenizer in its place; here nothing has been drawn yet.

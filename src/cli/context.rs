@@ -11,6 +11,7 @@ use gristmill_data::preview::cells::Depth;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// Maximum number of threads by default.
@@ -24,12 +25,14 @@ pub struct Context {
     pub printer: Printer,
     /// Stop requests by signal; listens only once a command requests it.
     pub signals: Signals,
+    /// Whether a full screen has the terminal.
+    has_screen: AtomicBool,
 }
 
 impl Context {
     /// Returns a context; starts nothing.
     pub fn new(globals: Globals, printer: Printer) -> Self {
-        Self { globals, printer, signals: Signals::default() }
+        Self { globals, printer, signals: Signals::default(), has_screen: AtomicBool::new(false) }
     }
 
     /// Returns the run options, from the flags. Threads default to the CPUs that affinity and cgroup allow, at most 16.
@@ -46,9 +49,24 @@ impl Context {
         }
     }
 
+    /// Records that a full screen has the terminal, from now on.
+    pub fn set_screen(&self) {
+        self.has_screen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a full screen has the terminal.
+    pub fn has_screen(&self) -> bool {
+        self.has_screen.load(Ordering::Relaxed)
+    }
+
     /// Whether questions may be asked: stdin and stderr are terminals, no `--yes`, no `--json`.
     pub fn may_ask(&self) -> bool {
         !self.globals.yes && !self.globals.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Whether the terminal takes full screens, and they may be opened.
+    pub fn has_full_screen(&self) -> bool {
+        self.may_ask() && !self.prefers_prompts()
     }
 
     /// Whether questions are asked by plain prompts: by flag, or because the terminal cannot do more.

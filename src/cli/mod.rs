@@ -46,6 +46,7 @@ mod splits;
 mod store_flags;
 mod task;
 mod usage;
+mod waits;
 
 pub use args::Cli;
 
@@ -53,15 +54,17 @@ use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
 use exit::{CommandFailure, CommandResult, CommandSuccess};
-use gristmill_core::{Failure, Problem, ProblemLog, ProblemSink as _, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
-use gristmill_storage::location::is_bucket_list;
+use gristmill_storage::location::{is_bucket_list, is_remote};
 use gristmill_storage::{files, notices};
 use printer::Printer;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use task::print_findings;
+use waits::report_waits;
 
 /// Runs the program with its arguments (the program's own name first) and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -90,7 +93,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);
-    let finished = logging::start(&context, name).map_err(Into::into).and_then(|()| dispatch(cli.command, &context));
+    let finished = logging::start(&context, name).map_err(Into::into).and_then(|()| match cli.command {
+        // A process with threads cannot enter a namespace.
+        command @ Some(Command::Mount(_) | Command::MountGuard(_) | Command::Energon(_)) => dispatch(command, &context),
+        command => report_waits(&context, || dispatch(command, &context)),
+    });
     exit::report(&context, name, finished)
 }
 
@@ -106,11 +113,21 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     let path = command.as_ref().and_then(Command::data_path);
-    // `browse` takes the list of buckets, which is not looked up as data.
-    let is_list = |path: &&Path| matches!(command, Some(Command::Browse(_))) && is_bucket_list(path);
+    // `browse` and `info` take the list of buckets, which is not looked up as data.
+    let takes_list = matches!(command, Some(Command::Browse(_) | Command::Info { .. }));
+    let is_list = |path: &&Path| takes_list && is_bucket_list(path);
     let path = path.filter(|path| !is_list(path));
-    let problems = path.map(|path| report_losses(path, context)).transpose()?.unwrap_or_default();
+    // A screen does not wait for the store.
+    let opens_screen = matches!(command, Some(Command::Browse(_))) && context.has_full_screen();
+    let (at_once, meanwhile) = match path {
+        Some(path) if opens_screen && is_remote(path) => (None, begin_losses(path.to_owned())),
+        path => (path, None),
+    };
+    let mut problems = at_once.map(|path| report_losses(losses(path)?, context)).transpose()?.unwrap_or_default();
     let finished = run(command, context);
+    if let Some(Ok(Ok(found))) = meanwhile.filter(|thread| thread.is_finished()).map(JoinHandle::join) {
+        problems = report_losses(found, context)?;
+    }
     let mut noticed = notices::take();
     if let Err(stopped) = &finished {
         noticed.retain(|notice| !stopped.states(notice));
@@ -122,10 +139,20 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Prints the problems of reading what a path leads to: that its store does not have all of it.
-fn report_losses(path: &Path, context: &Context) -> Result<Vec<Problem>, CommandFailure> {
-    let (path, log) = (paths::local_or_readable(path)?, ProblemLog::new(context.globals.strict));
-    let losses = files::losses(&path).map_err(|error| Failure::io("reading", &path, &error))?;
+/// Returns the problems of reading what a path leads to: that its store does not have all of it.
+fn losses(path: &Path) -> Outcome<Vec<Problem>> {
+    let path = paths::local_or_readable(path)?;
+    files::losses(&path).map_err(|error| Failure::io("reading", &path, &error))
+}
+
+/// Finds the losses of a path on a thread; `None` if none can be started.
+fn begin_losses(path: PathBuf) -> Option<JoinHandle<Outcome<Vec<Problem>>>> {
+    std::thread::Builder::new().name("losses".to_owned()).spawn(move || losses(&path)).ok()
+}
+
+/// Prints losses.
+fn report_losses(losses: Vec<Problem>, context: &Context) -> Result<Vec<Problem>, CommandFailure> {
+    let log = ProblemLog::new(context.globals.strict);
     losses.into_iter().try_for_each(|problem| log.report(problem))?;
     print_findings(&log.to_vec(), &[], context);
     Ok(log.to_vec())

@@ -30,6 +30,7 @@ pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
         let way = "press s on the page Review; or give all answers as flags, or --plain, and the plan is written first";
         return Err(failure.on(Subject::field("--save-plan")).with_hint(way).into());
     }
+    context.set_screen();
     logging::start_for_screen(context);
     let env = context.ui_env()?;
     if env.colour != ColourMode::None {

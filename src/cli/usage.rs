@@ -11,6 +11,9 @@ use gristmill_storage::files;
 use serde_json::Map;
 use std::ffi::OsString;
 
+/// Commands of other programs that list files.
+const LISTING_WORDS: [&str; 3] = ["ls", "list", "dir"];
+
 /// Ends the program because the arguments do not parse; `--help` and `--version` are handled here too.
 pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
@@ -123,6 +126,9 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
 
 /// Returns the hint for a command that does not exist below `parent`: the most similar name, or all names.
 pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
+    if typed.is_some_and(|word| LISTING_WORDS.contains(&word)) && parent.find_subcommand("browse").is_some() {
+        return "gristmill browse PATH lists what is there, gristmill info PATH says what it is".to_owned();
+    }
     match typed.and_then(|word| nearest(word, command_names(parent))) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("the commands are {}", command_names(parent).collect::<Vec<_>>().join(", ")),
@@ -159,6 +165,7 @@ mod tests {
         assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
         let all = commands_hint(&program, Some("frobnicate"));
         assert!(all.starts_with("the commands are prepare, prepare-media, pack, count, dedup"), "{all}");
+        assert!(commands_hint(&program, Some("ls")).starts_with("gristmill browse PATH lists"));
         let mix = program.find_subcommand("mix").unwrap();
         assert_eq!(commands_hint(mix, Some("chek")), "did you mean 'check'?");
     }

@@ -13,7 +13,7 @@ use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, MouseAreas, Toast};
 use gristmill_core::text::count;
-use gristmill_storage::traffic::traffic;
+use gristmill_storage::traffic::{silent_host, traffic};
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;
@@ -102,6 +102,8 @@ pub struct App {
     meter: TrafficMeter,
 }
 
+/// Time without an answer after which the title names the host.
+const SILENT_TIME: std::time::Duration = std::time::Duration::from_secs(1);
 /// How long jobs may take to stop before they are started again without the UI.
 const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -231,7 +233,7 @@ impl App {
             self.frame_count += 1;
         }
         self.expire();
-        self.changed |= self.meter.read(Instant::now(), traffic());
+        self.changed |= self.meter.read(Instant::now(), traffic(), silent_host(SILENT_TIME));
         let had_to = self.needs_tick();
         // Read before the screens update: a job that ends meanwhile causes another tick.
         self.jobs_seen = self.env.jobs.started();

@@ -101,6 +101,8 @@ fn the_doctor_tries_the_rights_at_an_address() {
     sandbox.say("doctor work --read-only").ends(2).complains("'--read-only'");
     sandbox.say("doctor mem://b --abort-uploads --older-than 3").ends(2).complains("an age like 30m");
     sandbox.say("browse mem://").ends(0);
+    sandbox.say("info mem://").ends(0);
+    sandbox.say("ls").ends(2).complains("gristmill browse PATH lists what is there");
     sandbox.say("doctor mem://").ends(2).complains("it has no bucket");
 }
 

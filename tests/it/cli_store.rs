@@ -152,7 +152,11 @@ fn what_is_wrong_is_named() {
     stores.run("info s3://b//set").ends(2).complains("empty");
     let refused = "<Error><Code>SignatureDoesNotMatch</Code></Error>";
     (0..9).for_each(|_| stores.server.fault("/", Fault::Answer(403, String::new(), refused.into())));
-    stores.run("info s3://b/set").ends(3).complains("the secret of the key").complains("AWS_ACCESS_KEY_ID");
+    stores
+        .run("info s3://b/set")
+        .ends(3)
+        .complains("the secret of the key")
+        .complains("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
 }
 
 #[test]

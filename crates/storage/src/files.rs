@@ -248,6 +248,14 @@ impl FolderEntry {
         self.kind
     }
 
+    /// Whether it is a file, or a link to one.
+    pub fn is_file(&self) -> bool {
+        match self.kind {
+            FileKind::Link => is_file(&self.path),
+            kind => kind.is_file(),
+        }
+    }
+
     /// Returns kind, size and version; links are not followed.
     pub fn metadata(&self) -> io::Result<FileInfo> {
         match self.info {

@@ -1,14 +1,14 @@
 //! What is below a folder, for many questions at once.
 
 use super::files::{if_any, is_taken, remote_entries, FileInfo};
-use super::location::{is_plain_key, Location, RemoteUrl};
+use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
+use super::read::stamp_at;
 use super::store::{store_of, StoreEntry};
-use super::waiting::for_each_at_once;
-use gristmill_core::Failure;
+use super::waiting::map_at_once;
+use gristmill_core::{Failure, FileStamp, Outcome};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Number of paths from which on a folder is listed, and number of other objects for each of them up to which that is quicker.
 const MIN_LISTED: usize = 32;
@@ -73,15 +73,27 @@ pub fn infos_below(folder: &Path, paths: &[PathBuf]) -> io::Result<Vec<Option<Fi
     if let Some(listed) = listed_below(folder, paths) {
         return Ok(listed);
     }
-    let found: Vec<OnceLock<Option<FileInfo>>> = paths.iter().map(|_| OnceLock::new()).collect();
-    let numbered: Vec<(usize, &PathBuf)> = paths.iter().enumerate().collect();
-    let ask = |(number, path): &(usize, &PathBuf)| {
-        let info = if_any(path).map_err(|error| Failure::io("looking for files", path, &error))?;
-        found[*number].get_or_init(|| info);
-        Ok(())
-    };
-    for_each_at_once(&numbered, ask, || ()).map_err(Failure::into_io)?;
-    Ok(found.into_iter().map(|info| info.into_inner().flatten()).collect())
+    let ask = |path: &PathBuf| if_any(path).map_err(|error| Failure::io("looking for files", path, &error));
+    map_at_once(paths, ask).map_err(Failure::into_io)
+}
+
+/// Returns the state of each of some files below a folder. Those of a store are asked for many at once, or listed.
+pub fn stamps_below(folder: &Path, paths: &[PathBuf]) -> Vec<Outcome<FileStamp>> {
+    if !is_remote(folder) {
+        return paths.iter().map(|path| stamp_at(path)).collect();
+    }
+    let failure = |path: &PathBuf, error: &io::Error| Failure::io("opening", path, error);
+    match infos_below(folder, paths) {
+        Ok(infos) => {
+            let stamp = |info: Option<FileInfo>| info.map(|info| info.stamp).ok_or(io::ErrorKind::NotFound.into());
+            infos
+                .into_iter()
+                .zip(paths)
+                .map(|(info, path)| stamp(info).map_err(|error| failure(path, &error)))
+                .collect()
+        }
+        Err(error) => paths.iter().map(|path| Err(failure(path, &error))).collect(),
+    }
 }
 
 /// Returns what is at each path by a listing; `None` if that is not worth it, or not allowed.
@@ -126,6 +138,18 @@ mod tests {
         assert!(listing.has(Path::new("mem://listing/ab")).unwrap(), "what is not below it is asked for");
         assert!(!Listing::of(Path::new("mem://listing/ab")).unwrap().has(Path::new("mem://listing/ab/c")).unwrap());
         assert!(!Listing::of(Path::new("mem://listing/none")).unwrap().has(Path::new("mem://listing/none/a")).unwrap());
+    }
+
+    #[test]
+    fn each_file_has_its_state_or_the_reason_why_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), b"123").unwrap();
+        put(Path::new("mem://stamps/set/a"), b"123");
+        for root in [folder.path(), Path::new("mem://stamps/set")] {
+            let stamps = stamps_below(root, &[root.join("none"), root.join("a")]);
+            assert_eq!(stamps[1].as_ref().unwrap().bytes, 3);
+            assert!(stamps[0].as_ref().unwrap_err().is_missing());
+        }
     }
 
     #[test]

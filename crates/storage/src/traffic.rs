@@ -1,9 +1,14 @@
 //! Requests of this process to stores, and the bytes that they moved.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 static REQUESTS: AtomicUsize = AtomicUsize::new(0);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
+/// The requests without an answer, in the order in which they began.
+static UNANSWERED: Mutex<BTreeMap<u64, UnansweredRequest>> = Mutex::new(BTreeMap::new());
 static RECEIVED: AtomicU64 = AtomicU64::new(0);
 static SENT: AtomicU64 = AtomicU64::new(0);
 
@@ -43,22 +48,48 @@ pub fn traffic() -> Traffic {
     }
 }
 
+struct UnansweredRequest {
+    host: String,
+    begin: Instant,
+}
+
+fn unanswered() -> MutexGuard<'static, BTreeMap<u64, UnansweredRequest>> {
+    UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the host, safe to show, whose answer to a request has been waited for the longest, if it is at least this long.
+pub fn silent_host(least: Duration) -> Option<String> {
+    let unanswered = unanswered();
+    let (_, oldest) = unanswered.first_key_value()?;
+    (oldest.begin.elapsed() >= least).then(|| oldest.host.clone())
+}
+
 /// A request that is under way until it is dropped.
 #[cfg(feature = "remote")]
-pub(crate) struct CountedRequest(());
+pub(crate) struct CountedRequest {
+    number: u64,
+}
 
 #[cfg(feature = "remote")]
 impl CountedRequest {
-    pub(crate) fn begin() -> Self {
+    pub(crate) fn begin(host: &str) -> Self {
         REQUESTS.fetch_add(1, Ordering::Relaxed);
-        BEGUN.fetch_add(1, Ordering::Relaxed);
-        Self(())
+        let number = BEGUN.fetch_add(1, Ordering::Relaxed);
+        let host = gristmill_core::text::display_safe(host).into_owned();
+        unanswered().insert(number, UnansweredRequest { host, begin: Instant::now() });
+        Self { number }
+    }
+
+    /// Records that its answer has begun.
+    pub(crate) fn set_answered(&self) {
+        unanswered().remove(&self.number);
     }
 }
 
 #[cfg(feature = "remote")]
 impl Drop for CountedRequest {
     fn drop(&mut self) {
+        self.set_answered();
         REQUESTS.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -2,7 +2,7 @@
 
 use gristmill_core::{Cancel, Outcome};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{mpsc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{mpsc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Threads that read or write objects at once.
@@ -83,6 +83,19 @@ pub fn for_each_at_once<T: Sync>(
     Ok(())
 }
 
+/// Does the same with several items at once, and returns the results in the order of the items. After a failure, which is returned, no further
+/// item is begun.
+pub fn map_at_once<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> Outcome<R> + Sync) -> Outcome<Vec<R>> {
+    let slots: Vec<(&T, OnceLock<R>)> = items.iter().map(|item| (item, OnceLock::new())).collect();
+    let fill = |(item, slot): &(&T, OnceLock<R>)| {
+        let result = work(item)?;
+        slot.get_or_init(|| result);
+        Ok(())
+    };
+    for_each_at_once(&slots, fill, || ())?;
+    Ok(slots.into_iter().filter_map(|(_, slot)| slot.into_inner()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +113,15 @@ mod tests {
         };
         for_each_at_once(&items, work, || count += 1).unwrap();
         assert_eq!((seen.into_inner().unwrap().len(), count), (100, 100));
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<usize> = (0..100).collect();
+        assert_eq!(map_at_once(&items, |item| Ok(item * 2)).unwrap(), (0..200).step_by(2).collect::<Vec<_>>());
+        let failing = |item: &usize| if *item == 7 { Err(Failure::environment("reading", "gone")) } else { Ok(()) };
+        assert_eq!(map_at_once(&items, failing).unwrap_err().why, "gone");
+        assert_eq!(map_at_once(&[], |item: &usize| Ok(*item)), Ok(Vec::new()));
     }
 
     #[test]

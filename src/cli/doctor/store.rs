@@ -197,17 +197,19 @@ impl Examination<'_> {
         }
     }
 
-    /// Asks for what is at the address, several times; returns the first failure, and the sorted times.
+    /// Asks for what is at the address, and measures requests of the same kind; returns the answer, and the sorted times.
     fn measure(&self) -> (io::Result<Option<FileInfo>>, Vec<Duration>) {
         let mut times = Vec::new();
-        // The first request also connects, and what it says is not asked again.
+        // The first request also connects.
         let info = self.store.info(&self.url);
-        for _ in 0..MEASURED_REQUESTS {
+        for _ in 0..if info.is_ok() { MEASURED_REQUESTS } else { 0 } {
+            // What was listed a moment ago is answered without a request, so each lists another folder, which is not there.
+            let key = format!("{}{PROBE}{}", self.url.prefix(), uuid::Uuid::new_v4().simple());
             let begin = Instant::now();
-            if self.store.list(&self.url, true, &mut |_| Ok(false)).is_err() {
-                break;
+            match self.store.list(&RemoteUrl { key: &key, ..self.url }, true, &mut |_| Ok(false)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => break,
+                _ => times.push(begin.elapsed()),
             }
-            times.push(begin.elapsed());
         }
         times.sort();
         (info, times)
@@ -330,6 +332,45 @@ impl Examination<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gristmill_storage::store::{RangeRead, TakeEntry};
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+
+    /// Records what is listed.
+    #[derive(Default)]
+    struct ListingStore {
+        listed: Mutex<Vec<String>>,
+    }
+
+    impl Store for ListingStore {
+        fn info(&self, _: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+            Ok(None)
+        }
+        fn list(&self, folder: &RemoteUrl<'_>, _: bool, _: TakeEntry<'_>) -> io::Result<()> {
+            self.listed.lock().unwrap().push(folder.key.to_owned());
+            Ok(())
+        }
+        fn open(&self, _: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn put(&self, _: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+        fn remove(&self, _: &RemoteUrl<'_>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_measured_request_can_be_answered_from_memory() {
+        let (path, store) = (Path::new("mem://b/set"), Arc::new(ListingStore::default()));
+        let url = RemoteUrl::parse(path).unwrap();
+        let examination = Examination { store: Arc::clone(&store) as Arc<dyn Store>, url, path, checks: Vec::new() };
+        assert_eq!(examination.measure().1.len(), MEASURED_REQUESTS);
+        let listed: BTreeSet<String> = store.listed.lock().unwrap().iter().cloned().collect();
+        assert_eq!(listed.len(), MEASURED_REQUESTS);
+        assert!(listed.iter().all(|key| key.starts_with("set/.gristmill-doctor-")), "{listed:?}");
+    }
 
     #[test]
     fn ages_have_a_unit() {

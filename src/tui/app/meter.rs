@@ -20,8 +20,8 @@ impl TrafficMeter {
         Self { since: now, seen: traffic, text: None }
     }
 
-    /// Reads the counters. Returns whether the text has changed.
-    pub(super) fn read(&mut self, now: Instant, traffic: Traffic) -> bool {
+    /// Reads the counters; `silent` is the host that has not answered for a while. Returns whether the text has changed.
+    pub(super) fn read(&mut self, now: Instant, traffic: Traffic, silent: Option<String>) -> bool {
         let time = now.saturating_duration_since(self.since);
         if time < INTERVAL {
             return false;
@@ -37,7 +37,8 @@ impl TrafficMeter {
             (None, Some(sent)) => Some(format!("{sent} to the store")),
             // Short answers are not worth a word.
             (None, None) => {
-                (traffic.requests > 0 && self.seen.requests > 0).then(|| "waiting for the store".to_owned())
+                let host = silent.unwrap_or_else(|| "the store".to_owned());
+                (traffic.requests > 0 && self.seen.requests > 0).then(|| format!("waiting for {host}"))
             }
         };
         (self.since, self.seen) = (now, traffic);
@@ -64,14 +65,16 @@ mod tests {
         let at = |milliseconds| begin + Duration::from_millis(milliseconds);
         let idle = Traffic { received: 1000, ..Traffic::default() };
         let mut meter = TrafficMeter::new(begin, idle);
-        assert!(!meter.read(at(100), Traffic { received: 9000, ..idle }), "too early");
-        assert!(meter.read(at(500), Traffic { requests: 2, received: 1000 + (2 << 20), ..idle }));
+        assert!(!meter.read(at(100), Traffic { received: 9000, ..idle }, None), "too early");
+        assert!(meter.read(at(500), Traffic { requests: 2, received: 1000 + (2 << 20), ..idle }, None));
         assert_eq!(meter.text(), Some("4.0 MiB/s from the store"));
         let both = Traffic { requests: 2, received: 1000 + (3 << 20), sent: 512 << 10, ..idle };
-        assert!(meter.read(at(1500), both));
+        assert!(meter.read(at(1500), both, None));
         assert_eq!(meter.text(), Some("1.0 MiB/s from the store, 512.0 KiB/s to it"));
-        assert!(meter.read(at(2000), both));
+        assert!(meter.read(at(2000), both, None));
         assert_eq!(meter.text(), Some("waiting for the store"));
-        assert!(meter.read(at(2500), Traffic { requests: 0, ..both }) && !meter.is_active());
+        assert!(meter.read(at(2500), both, Some("host:80".into())));
+        assert_eq!(meter.text(), Some("waiting for host:80"));
+        assert!(meter.read(at(3000), Traffic { requests: 0, ..both }, None) && !meter.is_active());
     }
 }

@@ -148,7 +148,7 @@ actions! {
     Details, "details", "details", "Shows everything about the selected row.";
     StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
     BeginAnew, "begin-anew", "start over", "Throws away what a stopped run of another plan did here, and runs this one.";
-    Run, "run", "run", "Starts the run with the answers given.";
+    Run, "run", "run", "Starts the run with the answers given, or applies the filter.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";

@@ -15,6 +15,8 @@ use ratatui::Frame;
 #[derive(Clone, Debug)]
 struct PickerItem {
     action: Action,
+    /// Its name on the screen below.
+    label: &'static str,
     keys: String,
     /// Why it cannot be run now.
     disabled: Option<String>,
@@ -58,7 +60,7 @@ impl Picker {
                 Context::ALL.iter().find(|c| keymap.entries(**c).any(|e| e.context == **c && e.action == action));
             let Some(&context) = elsewhere else { continue };
             let disabled = Some(format!("works in: {}", context.title()));
-            items.push(PickerItem { action, keys: String::new(), disabled });
+            items.push(PickerItem { action, label: action.label(), keys: String::new(), disabled });
         }
         Self { number_label: screen.number_label(), ..Self::new(PickerKind::Palette, items) }
     }
@@ -112,7 +114,7 @@ impl Picker {
         let Some(item) = self.selected() else { return Vec::new() };
         match &item.disabled {
             Some(why) => {
-                vec![Effect::Toast(Toast::new(Level::Warn, format!("{}: {why}", item.action.label())))]
+                vec![Effect::Toast(Toast::new(Level::Warn, format!("{}: {why}", item.label)))]
             }
             None => vec![Effect::PopAndDo(item.action)],
         }
@@ -172,7 +174,8 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<PickerIt
             continue;
         }
         let disabled = screen.why_disabled(entry.action);
-        items.push(PickerItem { action: entry.action, keys: keys.join(" "), disabled });
+        let label = screen.label(entry.action);
+        items.push(PickerItem { action: entry.action, label, keys: keys.join(" "), disabled });
     }
     items
 }
@@ -257,7 +260,7 @@ fn item_line(item: &PickerItem, kind: PickerKind, columns: usize, ui: &Ui) -> Li
     let rest = columns.saturating_sub(keys + name + 3);
     let style = if item.disabled.is_some() { ui.theme.disabled } else { ui.theme.text };
     let shown_name = match kind {
-        PickerKind::Help => item.action.label(),
+        PickerKind::Help => item.label,
         PickerKind::Palette => item.action.id(),
     };
     let cell = |text: &str, width: usize| text::pad_end(&text::fit_end(text, width, ui.glyphs), width);

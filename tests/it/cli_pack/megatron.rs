@@ -77,7 +77,15 @@ fn a_limit_of_tokens_makes_several_pairs() {
     let sandbox = Sandbox::new();
     text(&sandbox, 500);
     let end = format!("--eos-token {END}");
+    let preview = sandbox.say(&line(&format!("{end} --output one --dry-run --json"))).ends(0).json("ok");
     sandbox.say(&line(&format!("{end} --output one"))).ends(0);
+    for (number, name) in ["one_text_document.bin", "one_text_document.idx"].into_iter().enumerate() {
+        let file = &preview["targets"][0]["outputs"][number];
+        let size = std::fs::metadata(sandbox.path(name)).unwrap().len();
+        assert!(file["name"].as_str().unwrap().ends_with(name));
+        assert!(file["bytes"].as_u64().unwrap().abs_diff(size) < size / 4 + 64, "{name}: {file} and {size}");
+    }
+    sandbox.say("info one").ends(3).complains("one_text_document");
     let ran = sandbox.say(&line(&format!("{end} --max-tokens-per-file 400 --output cut --json"))).ends(0).json("ok");
     assert_eq!(ran["targets"][0]["documents"], 500);
     let (mut tokens, mut documents, mut pairs) = (Vec::new(), 0, 0);

@@ -2,11 +2,14 @@
 
 use super::{files_in, head_of};
 use gristmill_core::TokenKind;
-use gristmill_storage::files;
+use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::run_folder::is_beside_output;
 use std::path::{Path, PathBuf};
 
 /// The beginning of an index.
 pub const MAGIC: &[u8; 9] = b"MMIDIDX\0\0";
+/// Name of the folder in which the training framework keeps what it derives from pairs.
+const INDEX_CACHE: &[u8] = b"cache";
 /// What is wrong with tokens that have no index.
 pub const UNFINISHED: &str = "it is not finished: the .idx file that belongs to it is missing";
 /// Maximum number of indexes of a folder that are opened to recognize it.
@@ -30,7 +33,7 @@ pub static PAIR: TokenKind = TokenKind {
 pub static FOLDER: TokenKind = TokenKind {
     id: "megatron-folder",
     is_file: false,
-    detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)),
+    detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)) && has_mostly_pairs(path),
     files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| files::is_file(path)).collect(),
     defect: |_| None,
     ..PAIR
@@ -51,6 +54,30 @@ pub fn index_of(path: &Path) -> PathBuf {
 /// Returns the tokens of a pair, from the path of a file of it, or from that of both without suffix.
 pub fn tokens_of(path: &Path) -> PathBuf {
     with_suffix(path, ".bin")
+}
+
+/// Returns the pair at a beginning of names, if there is exactly one: `web_text_document` for `web`.
+pub fn only_pair(beginning: &Path) -> Option<PathBuf> {
+    let name = [beginning.file_name()?.as_encoded_bytes(), b"_"].concat();
+    let is_named = |index: &PathBuf| {
+        index.file_name().is_some_and(|found| found.as_encoded_bytes().starts_with(&name)) && is_index(index)
+    };
+    let folder = beginning.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut found = indexes(folder).filter(is_named);
+    let only = found.next()?.with_extension("");
+    found.next().is_none().then_some(beginning.with_file_name(only.file_name()?))
+}
+
+/// Whether a folder with pairs is not one of other data that has some pairs, too: it has no more other folders than pairs, without those that
+/// belong to the pairs.
+fn has_mostly_pairs(folder: &Path) -> bool {
+    let is_other = |entry: &FolderEntry| {
+        let name = entry.file_name().as_encoded_bytes();
+        let is_own = name.starts_with(b".") || name == INDEX_CACHE || is_beside_output(entry.path());
+        entry.kind().is_dir() && !is_own
+    };
+    let others = files::read_dir(folder).into_iter().flatten().flatten().filter(is_other).count();
+    others == 0 || indexes(folder).take(others).count() == others
 }
 
 /// Returns the `.idx` files directly in a folder, without those of tars.

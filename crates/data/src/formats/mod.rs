@@ -18,6 +18,7 @@ pub mod tar_writer;
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::read::open_any;
+pub use megatron::only_pair;
 use std::path::{Path, PathBuf};
 
 /// The layouts of token ids. A path has the first of them that detects it.
@@ -64,7 +65,7 @@ fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<I
         let name = entry.file_name().as_encoded_bytes();
         !name.starts_with(b".") && is_chosen(name)
     });
-    chosen.map(FolderEntry::into_path).filter(|path| files::is_file(path))
+    chosen.filter(FolderEntry::is_file).map(FolderEntry::into_path)
 }
 
 /// Returns up to `bytes` bytes from the beginning of a file; empty for what is not a file, such as a named pipe, which must not be opened.

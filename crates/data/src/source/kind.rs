@@ -3,7 +3,8 @@
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
 use crate::formats::energon::tables::holds_only_media;
-use crate::formats::{bsade, modalities, TOKEN_KINDS};
+use crate::formats::{bsade, modalities, only_pair, TOKEN_KINDS};
+use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files;
@@ -38,7 +39,13 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
             }
             // The path of several files may be their common beginning.
             let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
-            return kind.map(DatasetKind::Tokens).ok_or_else(|| Failure::io("opening the data set", path, &error));
+            return kind.map(DatasetKind::Tokens).ok_or_else(|| {
+                let failure = Failure::io("opening the data set", path, &error);
+                match only_pair(path).filter(|_| error.kind() == ErrorKind::NotFound) {
+                    Some(pair) => failure.with_hint(format!("a pair of files is named {}", shown(&pair))),
+                    None => failure,
+                }
+            });
         }
     };
     if facts.is_dir() {
@@ -50,6 +57,10 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         return Ok(kind);
     }
     Ok(if facts.is_file() { kind_of_file(path) } else { DatasetKind::OtherFile })
+}
+
+fn shown(path: &Path) -> String {
+    shell_quote(&display_safe(&path.to_string_lossy()))
 }
 
 fn kind_of_file(path: &Path) -> DatasetKind {
@@ -183,7 +194,7 @@ fn files_below(root: &Path, depth: usize) -> impl Iterator<Item = OsString> {
 mod tests {
     use super::*;
     use crate::formats::modalities::kind::packed_files;
-    use crate::formats::{forager, modalities, nanosets};
+    use crate::formats::{forager, megatron, modalities, nanosets};
     use gristmill_storage::{fs::RealFs, publish::write_file};
     use std::os::unix::fs::symlink;
 
@@ -261,6 +272,27 @@ mod tests {
         assert_eq!(kind_of(&at("samples")).unwrap(), DatasetKind::Tokens(&forager::kind::SAMPLES));
         put(&at("b.tar"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards next to them come first");
+    }
+
+    #[test]
+    fn a_folder_with_some_pairs_among_other_folders_is_none_of_pairs() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        write_file(&RealFs, &at("web_text_document.idx"), megatron::MAGIC, 0o644).unwrap();
+        put(&at("web_text_document.bin"));
+        put(&at("cache/a"));
+        put(&at("web.gristmill/plan.yaml"));
+        put(&at("raw/a.txt"));
+        let is_of_pairs = || kind_of(dir.path()).unwrap() == DatasetKind::Tokens(&megatron::FOLDER);
+        assert!(is_of_pairs());
+        put(&at("notes/a.txt"));
+        assert!(!is_of_pairs());
+        let hint = kind_of(&at("web")).unwrap_err().hint.unwrap();
+        assert!(hint.contains("web_text_document"), "{hint}");
+        assert!(kind_of(&at("we")).unwrap_err().hint.is_none());
+        write_file(&RealFs, &at("web_code_document.idx"), megatron::MAGIC, 0o644).unwrap();
+        assert!(is_of_pairs(), "as many pairs as other folders");
+        assert!(kind_of(&at("web")).unwrap_err().hint.is_none(), "there are two of them");
     }
 
     #[test]

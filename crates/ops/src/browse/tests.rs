@@ -10,7 +10,7 @@ use super::open;
 use crate::datasets::Dataset;
 use crate::engine::browse::{BrowseSample, Catalog, KeyQuery, SampleAt, TokenView};
 use crate::job::prepare::PrepareJob;
-use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_core::{Cancel, Loading, PreparePlan, ProblemKind, RunOptions, SplitPlan};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -98,6 +98,27 @@ fn a_prepared_data_set_is_listed_over_the_borders_of_shards_and_read() {
     assert!(catalog.read(&samples[2], 9, 0, 1).is_err());
     let middle = catalog.samples(SampleAt { group: 0, index: 2 }, 2, &Cancel::default()).unwrap();
     assert_eq!(middle, samples[2..4]);
+}
+
+#[test]
+fn a_shard_that_was_replaced_is_reported_and_its_parts_are_not_shown_as_others() {
+    let dir = small_set();
+    prepare(dir.path());
+    put_tar(&dir.path().join("a.tar"), &[("x.jpg", &[9; 4000]), ("y.txt", &[8; 9000])]);
+    let catalog = scanned(dir.path());
+    let groups = catalog.groups();
+    let why = groups.groups[0].failure.as_deref().unwrap();
+    assert!(why.contains("when it was indexed") && why.contains("--update indexes it again"), "{why}");
+    assert!(groups.groups[0].is_unreadable() && groups.groups[1].failure.is_none());
+    let samples = all(&*catalog);
+    let failure = catalog.read(&samples[0], 0, 0, 100).unwrap_err();
+    assert!(failure.why.contains("not that of this part"), "{failure}");
+    assert!(failure.hint.unwrap().contains("--update"));
+    assert_eq!(catalog.read(&samples[3], 0, 0, 100).unwrap(), b"1");
+    let report = crate::engine::check::info(dir.path(), &Default::default()).unwrap();
+    let changed: Vec<_> = report.problems.iter().filter(|p| p.kind == ProblemKind::ShardChanged).collect();
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].subject.shard.as_deref(), Some("a.tar"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The part of a finished run's report that the next run reads: the plan it carried out and the state of its inputs.
 
+use gristmill_core::text::bytes;
 use gristmill_core::{FileStamp, Outcome, Shard};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -30,6 +31,12 @@ pub struct Recorded {
     /// Excludes of the user that the run would have added itself. A later run keeps them even if it no longer would.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_excludes: Vec<String>,
+}
+
+/// Describes how the size of a shard differs from what it was when it was indexed; `None` if it does not.
+pub fn describe_resized(then: FileStamp, now: u64) -> Option<String> {
+    let (then, is_same) = (bytes(then.bytes), then.bytes == now);
+    (!is_same).then(|| format!("its size was {then} when it was indexed and is {} now", bytes(now)))
 }
 
 impl Recorded {

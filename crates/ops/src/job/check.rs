@@ -100,6 +100,7 @@ pub fn run_token_folder(
 ) -> Outcome<CheckCounts> {
     let facts = nanosets::check::begin(root, handles)?;
     let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
+    let threads = threads_for(root, threads);
     each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
         nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
     })

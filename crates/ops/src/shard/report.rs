@@ -219,10 +219,13 @@ impl ShardReport {
             lines.push(ReportLine::plain(line));
         }
         if let Some(seconds) = self.seconds {
-            let time = gristmill_core::text::duration(Duration::from_secs_f64(seconds));
+            let time = match seconds < 1.0 {
+                true => "less than a second".to_owned(),
+                false => format!("about {}", gristmill_core::text::duration(Duration::from_secs_f64(seconds))),
+            };
             lines.push(ReportLine::plain(match self.free_bytes {
-                Some(free) => format!("{} are free at the output; the copy takes about {time}.", bytes(free)),
-                None => format!("The copy takes about {time}."),
+                Some(free) => format!("{} are free at the output; the copy takes {time}.", bytes(free)),
+                None => format!("The copy takes {time}."),
             }));
         }
         lines.extend(self.stores.lines());

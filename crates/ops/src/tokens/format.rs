@@ -112,10 +112,10 @@ pub(crate) trait TokenFormat: Sync {
         let _ = plan;
         None
     }
-    /// Returns the name of the output that is proposed for one input file with this stem; `None` for a folder.
-    fn file_name(&self, stem: &str) -> Option<String> {
-        let _ = stem;
-        None
+    /// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
+    fn output_name(&self, stem: &str, is_one_file: bool) -> String {
+        let _ = is_one_file;
+        folder_name(stem)
     }
     /// Returns the paths among the answers to its options.
     fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
@@ -155,6 +155,11 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Returns the folders that only this program writes to, which are never input.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf>;
+    /// Returns the path of its files that readers open.
+    fn opened(&self, plan: &PackPlan, place: OutputTarget) -> PathBuf {
+        let _ = plan;
+        place.path
+    }
     /// Returns a suffix for the run folder, so that runs that write different files of one output can run at the same time.
     fn run_suffix(&self, plan: &PackPlan) -> Option<String> {
         let _ = plan;
@@ -221,6 +226,11 @@ pub(crate) struct OtherFile {
     pub(crate) what: &'static str,
     /// The flag that names it, if it is written there.
     pub(crate) flag: Option<&'static str>,
+}
+
+/// Returns the name of the folder that is proposed for the tokens of an input of this name.
+pub(crate) fn folder_name(stem: &str) -> String {
+    format!("{stem}-tokens")
 }
 
 /// Whether a format needs the end token of the plan.
@@ -333,8 +343,10 @@ pub(crate) struct FileEstimate {
     pub(crate) items: u64,
     /// Bytes in addition to the tokens and masks.
     pub(crate) extra_bytes: u64,
-    /// The files of each output.
+    /// The files of each output that have tokens.
     pub(crate) files: Vec<Vec<PathBuf>>,
+    /// Listed files without tokens, and their bytes, which are among the additional ones.
+    pub(crate) tables: Vec<(PathBuf, u64)>,
 }
 
 /// Writes the encoded blocks of a format to spools. Blocks come in the order of the text.

@@ -7,6 +7,7 @@ use gristmill_core::{Outcome, PackPlan};
 use gristmill_data::preview::tokens::{TokenText, TokenTone};
 use gristmill_ops::operations::pack::usual_end;
 use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::location::is_remote;
 use gristmill_tokenizer::{TokenSpan, Tokenizer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ const MAX_SPECIALS: usize = 12;
 /// Tokenizers that are offered.
 const MAX_TOKENIZERS: usize = 50;
 
-/// Finds tokenizers near the inputs, and those of the local hub cache.
+/// Finds tokenizers near the inputs, in the working folder if they are in a store, and those of the local hub cache.
 pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |path: PathBuf| {
@@ -25,7 +26,10 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
             found.push(name);
         }
     };
-    for folder in inputs.iter().flat_map(|input| input.ancestors().take(3)).filter(|folder| files::is_dir(folder)) {
+    let near = inputs.iter().flat_map(|input| input.ancestors().take(3));
+    // Tokenizers are seldom in a bucket with the text.
+    let here = inputs.iter().any(|input| is_remote(input)).then_some(Path::new("."));
+    for folder in here.into_iter().chain(near).filter(|folder| files::is_dir(folder)) {
         files_of(folder).into_iter().for_each(&mut add);
         for name in ["tokenizer", "tokenizers"] {
             let below = folder.join(name);

@@ -15,7 +15,7 @@ use gristmill_data::source::documents::is_written_back;
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use gristmill_storage::location::is_read_only;
+use gristmill_storage::location::{is_bucket, is_read_only};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,11 @@ impl Home {
             },
             // A prepared data set is browsed; p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
+            // A bucket has the data sets of many, so what is in it is shown first.
+            Some(_) if is_bucket(&path) => {
+                self.go(PaneContent::Folder(path), None);
+                Vec::new()
+            }
             Some(seen) if seen.can_prepare() && is_read_only(&path) => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
             Some(seen) if is_shard(seen) => {

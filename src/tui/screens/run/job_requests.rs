@@ -94,14 +94,9 @@ pub fn metadataset(path: &Path) -> JobRequest {
 pub fn pack(plan: PackPlan) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
-    let formats = formats::names(&plan);
-    // With several formats, each is written to a folder of its own.
-    let outputs: Vec<PathBuf> = match formats.as_slice() {
-        // The format of a single file is not recognized without the usual extension.
-        [_] if formats::has_single_files(&plan) => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
-        [_] => vec![path.clone()],
-        _ => formats.iter().map(|name| path.join(name)).collect(),
-    };
+    // The format of a single file is not recognized without the usual extension.
+    let is_shown = !formats::has_single_files(&plan) || is_known(&plan);
+    let outputs = if is_shown { formats::opened(&plan) } else { Vec::new() };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     JobRequest {
         words: RunTexts { overview: "Files", keeps_work: true, ..run_texts(&name, ends, "the answers") },
@@ -175,7 +170,7 @@ pub fn mixture_texts(output: &Path) -> RunTexts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gristmill_core::pack::ModalitiesTarget;
+    use gristmill_core::pack::{MegatronTarget, ModalitiesTarget};
 
     fn browsable(inputs: &[&str], output: &Path) -> Vec<String> {
         let inputs = inputs.iter().map(|&input| input.into()).collect();
@@ -184,6 +179,19 @@ mod tests {
         let order = pack(plan);
         assert_eq!(order.browse.is_some(), !order.next.is_empty());
         order.next
+    }
+
+    #[test]
+    fn pairs_are_opened_by_the_beginning_of_their_names() {
+        let mut plan = PackPlan::new(vec!["a.jsonl".into()], "t.json", "s3://b/web");
+        plan.megatron = Some(MegatronTarget::default());
+        assert_eq!(pack(plan.clone()).next, ["To look at it: gristmill browse s3://b/web_text_document"]);
+        plan.output = "web/".to_owned();
+        assert_eq!(pack(plan.clone()).next, ["To look at it: gristmill browse web/text_document"]);
+        plan.modalities = Some(ModalitiesTarget::default());
+        let both =
+            ["web/modalities", "web/megatron/text_document"].map(|at| format!("To look at it: gristmill browse {at}"));
+        assert_eq!(pack(plan).next, both);
     }
 
     #[test]

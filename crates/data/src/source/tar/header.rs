@@ -1,9 +1,12 @@
 //! One 512-byte header block: checksum, number fields, names. Pure; must not read files.
 
 /// Size of a tar block in bytes.
-pub(super) const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 /// Size of a tar block in bytes, for offsets.
 pub(super) const BLOCK_BYTES: u64 = 512;
+/// Longest name that fits in a header, and the smallest size that needs another form than octal digits, in bytes.
+const MAX_OWN_NAME: usize = 100;
+const MAX_OCTAL_SIZE: u64 = 1 << 33;
 
 /// Kind of a block where a header is expected.
 pub(super) enum Block<'a> {
@@ -49,6 +52,16 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
         header.type_flag = b'5';
     }
     Block::Header(header)
+}
+
+/// Whether a block can be the header before the content of a part with this whole name. Long names, names that are not ASCII, and very large
+/// sizes are in records of their own; of sparse files, the header has another size.
+pub fn can_precede(block: &[u8; BLOCK], name: &[u8], size: u64) -> bool {
+    let Block::Header(header) = classify(block) else { return false };
+    let own = header.own_name();
+    let is_named = name.len() > MAX_OWN_NAME || !name.is_ascii() || !own.is_empty() && name.ends_with(own);
+    let is_sized = size >= MAX_OCTAL_SIZE || header.type_flag == b'S' || header.size == i128::from(size);
+    header.is_regular() && is_named && is_sized
 }
 
 impl<'a> Header<'a> {

@@ -90,6 +90,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
 }
 
 pub use gristmill_core::facts::PART_NAMES_KEPT;
+pub use header::{can_precede, BLOCK};
 pub use notes::MISREAD_BY_PYTHON;
 pub use prefix::write_prefixed;
 pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};

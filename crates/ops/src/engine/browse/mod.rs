@@ -35,7 +35,7 @@ pub(crate) use key_list::{find_list, keep_for_run};
 pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;
-pub(crate) use prepared::shard_named;
+pub(crate) use prepared::{shard_named, update_command};
 pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};

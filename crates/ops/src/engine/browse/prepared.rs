@@ -3,18 +3,25 @@
 
 use super::rows::TableQuery;
 use super::{
-    headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
+    headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields,
+    VisitedSample,
 };
+use crate::engine::recorded::{describe_resized, Recorded};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::key_pages::{KeyLocation, KeyPages};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_data::source::contents;
+use gristmill_data::source::tar::{can_precede, BLOCK};
 use gristmill_storage::cache::open_cached;
+use gristmill_storage::listing::stamps_below;
 use gristmill_storage::local_copy::has_local_copy;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
+use gristmill_storage::run_folder::RunFolder;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -102,24 +109,40 @@ impl Drop for PreparedCatalog {
     }
 }
 
-/// Determines the size of every shard, and which of them cannot be read.
+/// Determines the size of every shard, and which of them cannot be read or have changed.
 fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
+    let recorded = Recorded::read(&RunFolder::for_webdataset(root)).ok().flatten().unwrap_or_default();
+    let indexed = recorded.stamps();
     let mut groups = current().groups.clone();
-    for group in &mut groups {
+    let at_once = if is_remote(root) { groups.len() } else { 1 };
+    for groups in groups.chunks_mut(at_once.max(1)) {
         if cancel.is_cancelled() {
             return;
         }
-        match shard_named(root, &group.name).and_then(|shard| stamp_at(&shard.path)) {
-            Ok(stamp) => {
-                group.bytes = stamp.bytes;
-                group.failure = group.name.ends_with(".tgz").then(|| Arc::from(super::SLOW));
+        let shards: Vec<Outcome<Shard>> = groups.iter().map(|group| shard_named(root, &group.name)).collect();
+        let paths: Vec<PathBuf> = shards.iter().flatten().map(|shard| shard.path.clone()).collect();
+        let mut stamps = stamps_below(root, &paths).into_iter();
+        for (group, shard) in groups.iter_mut().zip(shards) {
+            match shard.and_then(|shard| stamps.next().unwrap_or(Ok(shard.stamp))) {
+                Ok(stamp) => {
+                    group.bytes = stamp.bytes;
+                    let resized = indexed.get(&*group.name).and_then(|then| describe_resized(*then, stamp.bytes));
+                    let slow = || group.name.ends_with(".tgz").then(|| super::SLOW.to_owned());
+                    let changed = resized.map(|how| format!("{how}: {} indexes it again", update_command(root)));
+                    group.failure = changed.or_else(slow).map(Arc::from);
+                }
+                Err(failure) => group.failure = Some(Arc::from(failure.why)),
             }
-            Err(failure) => group.failure = Some(Arc::from(failure.why)),
         }
     }
     let next = Groups::new(current().version + 1, groups, true);
     *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+}
+
+/// Returns the command that indexes shards again that have changed.
+pub(crate) fn update_command(root: &Path) -> String {
+    format!("gristmill prepare {} --update", shell_quote(&root.to_string_lossy()))
 }
 
 /// Returns a shard by its relative name, which may come from a file: a name that leads out of the data set is refused.
@@ -237,6 +260,32 @@ impl PreparedCatalog {
         shard_named(&self.root, &name)
     }
 
+    /// Reads the beginning of a part together with the header before it.
+    ///
+    /// # Errors
+    /// The header is that of something else.
+    fn read_with_header(
+        &self,
+        shard: &Shard,
+        sample: &BrowseSample,
+        part: &BrowsePart,
+        limit: usize,
+    ) -> Outcome<Vec<u8>> {
+        let changed = || {
+            let why = "the header before it is not that of this part; was the shard changed since it was indexed?";
+            let failure = Failure::data("reading a part", why).on(Subject::shard(&shard.name).at(part.byte_offset));
+            failure.with_hint(update_command(&self.root))
+        };
+        let begin = part.byte_offset.checked_sub(BLOCK as u64).ok_or_else(changed)?;
+        let size = part.byte_size.saturating_add(BLOCK as u64);
+        let mut bytes = contents::read_part(shard, begin, size, limit.saturating_add(BLOCK))?;
+        let name = format!("{}.{}", sample.key, part.name);
+        match bytes.first_chunk() {
+            Some(header) if can_precede(header, name.as_bytes(), part.byte_size) => Ok(bytes.split_off(BLOCK)),
+            _ => Err(changed()),
+        }
+    }
+
     /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let rows = match self.tables_at() == TableLocation::Hand {
@@ -294,7 +343,11 @@ impl Catalog for PreparedCatalog {
     }
 
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
-        super::read_in_shard(&self.shard_of(sample.at.group)?, sample.parts.get(part), from, limit)
+        let shard = self.shard_of(sample.at.group)?;
+        match sample.parts.get(part) {
+            Some(found) if from == 0 && found.byte_size > 0 => self.read_with_header(&shard, sample, found, limit),
+            found => super::read_in_shard(&shard, found, from, limit),
+        }
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

@@ -8,6 +8,7 @@ use super::{
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::source::documents::{table_files, Table, TableFormat};
+use gristmill_storage::waiting::for_each_at_once;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,15 +77,17 @@ impl Chunk {
 
 impl TableIndex {
     fn count(&self, cancel: &Cancel) {
-        for group in 0..u32::try_from(self.files.len()).unwrap_or(u32::MAX) {
-            if cancel.is_cancelled() {
-                return;
+        let groups: Vec<u32> = (0..u32::try_from(self.files.len()).unwrap_or(u32::MAX)).collect();
+        let count = |group: &u32| {
+            cancel.check()?;
+            match self.table(*group) {
+                Ok(table) => self.state.finish(*group, table.rows(), table.loss().map(|loss| Arc::from(loss.message))),
+                Err(failure) => self.state.finish(*group, 0, Some(Arc::from(failure.why))),
             }
-            match self.table(group) {
-                Ok(table) => self.state.finish(group, table.rows(), table.loss().map(|loss| Arc::from(loss.message))),
-                Err(failure) => self.state.finish(group, 0, Some(Arc::from(failure.why))),
-            }
-        }
+            Ok(())
+        };
+        // It fails only if it is cancelled.
+        _ = for_each_at_once(&groups, count, || ());
     }
 
     fn table(&self, group: u32) -> Outcome<Arc<dyn Table>> {

@@ -1,9 +1,12 @@
 //! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
 
+use super::lint::shard::UPDATE;
 use super::PreparedDataset;
 use crate::engine::media::{facts_of, MediaSpread};
+use crate::engine::recorded::describe_resized;
 use gristmill_core::plan::FieldExpr;
-use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
+use gristmill_core::text::count;
+use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
@@ -11,6 +14,9 @@ use gristmill_storage::location::hint_for;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+
+/// Maximum number of shards that are named for each kind of problem.
+const MAX_LISTED: u64 = 3;
 
 /// Options of `info`.
 #[derive(Clone, Debug)]
@@ -181,26 +187,36 @@ fn bare(root: &Path, prepared: &PreparedDataset) -> InfoReport {
 
 fn sizes<'p>(prepared: &'p PreparedDataset, report: &mut InfoReport) -> HashMap<&'p str, u64> {
     let mut sizes = HashMap::new();
-    let mut missing = 0;
-    for id in (0..prepared.shard_count()).map(ShardId) {
-        let Some((name, _)) = prepared.entry(id) else { continue };
-        match prepared.shard(id) {
+    let (mut missing, mut changed) = (0, 0);
+    for (name, shard) in prepared.shards() {
+        match shard {
             Ok(shard) => {
                 sizes.insert(name, shard.stamp.bytes);
+                let then = prepared.stamps.get(name);
+                if let Some(how) = then.and_then(|then| describe_resized(*then, shard.stamp.bytes)) {
+                    changed += 1;
+                    if changed <= MAX_LISTED {
+                        let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), how);
+                        report.problems.push(problem.with_hint(hint_for(&prepared.root, UPDATE)));
+                    }
+                }
             }
             Err(failure) => {
                 missing += 1;
-                if missing <= 3 {
+                if missing <= MAX_LISTED {
                     let message = format!("the index lists this shard, but it cannot be read: {}", failure.why);
                     report.problems.push(Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message));
                 }
             }
         }
     }
-    if missing > 3 {
-        let message =
-            format!("{} of the index cannot be read", gristmill_core::text::count((missing - 3) as u64, "more shard"));
-        report.problems.push(Problem::problem(ProblemKind::MissingFile, Subject::default(), message));
+    let rests = [
+        (missing, ProblemKind::MissingFile, "cannot be read"),
+        (changed, ProblemKind::ShardChanged, "changed since indexed"),
+    ];
+    for (number, kind, what) in rests.into_iter().filter(|(number, ..)| *number > MAX_LISTED) {
+        let message = format!("{} of the index {what}", count(number - MAX_LISTED, "more shard"));
+        report.problems.push(Problem::problem(kind, Subject::default(), message));
     }
     if prepared.pending.is_some() {
         let message = "publishing was interrupted: what is shown may be half old, half new";

@@ -1,5 +1,6 @@
 //! A prepared data set opened for checking, with its small files read.
 
+use crate::engine::browse::shard_named;
 use crate::engine::recorded::Recorded;
 use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
@@ -8,6 +9,7 @@ use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::formats::energon::tables::{holds_only_media, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
+use gristmill_storage::listing::stamps_below;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
@@ -74,16 +76,27 @@ impl PreparedDataset {
 
     /// Returns a shard of the index in its current state on disk; fails when it is missing.
     pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
-        let name = self.entry(id).map(|(name, _)| name.to_owned()).unwrap_or_default();
-        let inside = |c| matches!(c, std::path::Component::Normal(_));
-        if name.is_empty() || !Path::new(&name).components().all(inside) {
-            return Err(Failure::data("looking at a shard", "its name leads out of the data set")
-                .on(Subject::shard(name))
-                .with_hint("correct .nv-meta/.info.json, or prepare the data set again"));
-        }
-        let path = self.root.join(&name);
-        let stamp = stamp_at(&path)?;
-        Ok(Shard { is_tgz: name.ends_with(".tgz"), name, path, stamp, mode: 0 })
+        let shard = self.shard_named(self.entry(id).map_or("", |(name, _)| name))?;
+        Ok(Shard { stamp: stamp_at(&shard.path)?, ..shard })
+    }
+
+    /// Returns a shard without its state.
+    fn shard_named(&self, name: &str) -> Outcome<Shard> {
+        let hint = "correct .nv-meta/.info.json, or prepare the data set again";
+        shard_named(&self.root, name).map_err(|failure| failure.with_hint(hint))
+    }
+
+    /// Returns all shards of the index, each in its current state or with the reason why it cannot be read.
+    pub fn shards(&self) -> Vec<(&str, Outcome<Shard>)> {
+        let names = self.info.shard_counts.iter().map(|(name, _)| name.as_str());
+        let named: Vec<(&str, Outcome<Shard>)> = names.map(|name| (name, self.shard_named(name))).collect();
+        let paths: Vec<PathBuf> = named.iter().flat_map(|(_, shard)| shard).map(|shard| shard.path.clone()).collect();
+        let mut stamps = stamps_below(&self.root, &paths).into_iter();
+        let mut with_stamp = |shard: Shard| match stamps.next() {
+            Some(stamp) => Ok(Shard { stamp: stamp?, ..shard }),
+            None => Ok(shard),
+        };
+        named.into_iter().map(|(name, shard)| (name, shard.and_then(&mut with_stamp))).collect()
     }
 
     /// Opens the sample tables; `None` when the data set has none.
@@ -101,7 +114,7 @@ impl PreparedDataset {
 
     /// Returns the bytes of all existing shards.
     pub fn bytes(&self) -> u64 {
-        (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
+        self.shards().into_iter().filter_map(|(_, shard)| shard.ok()).map(|shard| shard.stamp.bytes).sum()
     }
 }
 

@@ -6,6 +6,7 @@ use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use gristmill_storage::files;
+use gristmill_storage::waiting::map_at_once;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,19 +58,17 @@ pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     if !is_single {
         add_splits(path, &mut facts, &mut problems, handles)?;
     }
-    for file in &files {
+    let read = |file: &TableFile| {
         handles.cancel.check()?;
-        let summary = match file.format.open(&file.path) {
-            Ok(table) => {
-                problems.extend(table.loss());
-                table.summary()
-            }
-            Err(failure) if is_single => return Err(failure),
-            Err(failure) => {
-                problems.push(unreadable(failure)?);
-                continue;
-            }
-        };
+        match file.format.open(&file.path) {
+            Ok(table) => Ok((Some(table.summary()), table.loss())),
+            Err(failure) if is_single => Err(failure),
+            Err(failure) => Ok((None, Some(unreadable(failure)?))),
+        }
+    };
+    for (file, (summary, problem)) in files.iter().zip(map_at_once(&files, read)?) {
+        problems.extend(problem);
+        let Some(summary) = summary else { continue };
         facts.rows = facts.rows.saturating_add(summary.rows);
         facts.row_groups += summary.row_groups;
         facts.bytes = facts.bytes.saturating_add(file.bytes);

@@ -5,6 +5,7 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::nanosets::windows::{count, file_order};
 use gristmill_data::formats::nanosets::{index, index_path, TokenSize};
 use gristmill_storage::files;
+use gristmill_storage::waiting::map_at_once;
 use serde::Serialize;
 use std::path::Path;
 
@@ -66,20 +67,20 @@ pub fn folder_facts(
     token_size: Option<TokenSize>,
     handles: &Handles<'_>,
 ) -> Outcome<FolderFacts> {
-    let mut problems = Vec::new();
-    let mut files = Vec::new();
-    for name in names(folder, handles.problems)? {
+    let look = |name: &String| {
         handles.cancel.check()?;
-        match inspect_file(folder, &name) {
-            Ok(file) => files.push(file),
+        match inspect_file(folder, name) {
             Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
-                problems.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why.clone()));
                 let size = token_size.unwrap_or(TokenSize::Two);
-                files.push(super::listing::undescribed(folder, &name, size)?);
+                let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+                Ok((super::listing::undescribed(folder, name, size)?, Some(problem)))
             }
-            Err(failure) => return Err(failure),
+            file => Ok((file?, None)),
         }
-    }
+    };
+    let (mut files, found): (Vec<TokenFile>, Vec<Option<Problem>>) =
+        map_at_once(&names(folder, handles.problems)?, look)?.into_iter().unzip();
+    let mut problems: Vec<Problem> = found.into_iter().flatten().collect();
     if files.is_empty() {
         return Err(super::listing::none_in(folder));
     }
@@ -89,7 +90,12 @@ pub fn folder_facts(
         file.tokens = file.bytes / token_size.bytes();
         problems.extend(metadata_problems(file, token_size, first.as_ref().map(|m| m.tokenizer.as_str())));
     }
-    let files: Vec<FileFacts> = files.into_iter().map(|file| facts_of(file, sequence_length, &mut problems)).collect();
+    let examined = map_at_once(&files, |file| {
+        handles.cancel.check()?;
+        Ok(facts_of(file.clone(), sequence_length))
+    })?;
+    let (files, found): (Vec<FileFacts>, Vec<Option<Problem>>) = examined.into_iter().unzip();
+    problems.extend(found.into_iter().flatten());
     let sum = |of: &dyn Fn(&FileFacts) -> u64| files.iter().map(of).sum::<u64>();
     let facts = FolderFacts {
         path: folder.to_string_lossy().into_owned(),
@@ -159,30 +165,25 @@ pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokeniz
     found
 }
 
-fn facts_of(file: TokenFile, sequence_length: Option<u64>, problems: &mut Vec<Problem>) -> FileFacts {
+/// Reads the index of a file; returns a problem of it, too.
+fn facts_of(file: TokenFile, sequence_length: Option<u64>) -> (FileFacts, Option<Problem>) {
     let path = index_path(&file.path);
-    let mut documents = None;
-    if !file.has_index {
-        let message = "there is no .ds.index next to it: where its documents end is not known";
-        problems.push(Problem::problem(ProblemKind::MissingFile, Subject::path(&file.path), message));
-    } else {
-        match last_end(&path) {
-            Ok((count, end)) => {
-                documents = Some(count);
-                if end != file.tokens {
-                    let message = format!("its last document ends after token {end}, and the file has {}", file.tokens);
-                    problems.push(Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message));
-                }
-            }
-            Err(failure) => {
-                problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
-            }
+    let (documents, problem) = match file.has_index.then(|| last_end(&path)) {
+        None => {
+            let message = "there is no .ds.index next to it: where its documents end is not known";
+            (None, Some(Problem::problem(ProblemKind::MissingFile, Subject::path(&file.path), message)))
         }
-    }
+        Some(Ok((count, end))) => {
+            let message = || format!("its last document ends after token {end}, and the file has {}", file.tokens);
+            let problem = || Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message());
+            (Some(count), (end != file.tokens).then(problem))
+        }
+        Some(Err(failure)) => (None, Some(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why))),
+    };
     let windows = sequence_length.map(|length| count(file.tokens, length));
     let unused =
         sequence_length.zip(windows).map(|(length, n)| file.tokens - n.saturating_mul(length.saturating_add(1)));
-    FileFacts { documents, windows, unused_tokens: unused, file }
+    (FileFacts { documents, windows, unused_tokens: unused, file }, problem)
 }
 
 fn last_end(path: &Path) -> Result<(u64, u64), Failure> {

@@ -42,7 +42,7 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
             problems.report(Problem::problem(ProblemKind::ShardNameNotUtf8, subject(), message))?;
             continue;
         };
-        if files::is_file(entry.path()) {
+        if entry.is_file() {
             names.push(name.to_owned());
         } else {
             let message = "it is named like a token file and is none; it was left out";

@@ -332,8 +332,7 @@ impl DataFacts<'_> {
             (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
             _ => name,
         };
-        let file_name = formats::only(plan).filter(|_| self.is_one_file).and_then(|format| format.file_name(&stem));
-        let name = file_name.unwrap_or_else(|| format!("{stem}-tokens"));
+        let name = formats::output_name(plan, &stem, self.is_one_file);
         Some(beside(path, &name).to_string_lossy().into_owned())
     }
 }
@@ -341,6 +340,17 @@ impl DataFacts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_output_of_pairs_is_a_folder_of_their_own() {
+        let mut plan = PackPlan::new(vec!["s3://b/web.jsonl".into()], "t", "");
+        let facts = DataFacts { is_one_file: true, ..DataFacts::default() };
+        plan.megatron = Some(gristmill_core::pack::MegatronTarget::default());
+        assert_eq!(facts.propose(&plan, "output").as_deref(), Some("s3://b/web-tokens/"));
+        plan.megatron = None;
+        plan.modalities = Some(gristmill_core::pack::ModalitiesTarget::default());
+        assert_eq!(facts.propose(&plan, "output").as_deref(), Some("s3://b/web.pbin"));
+    }
 
     #[test]
     fn an_example_that_is_cut_ends_with_a_mark() {

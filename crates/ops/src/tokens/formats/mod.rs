@@ -10,14 +10,16 @@ mod olmo;
 pub(crate) use megatron::run_pair_merge;
 pub use megatron::PairMergePlan;
 
-use super::format::{EndTokenNeed, TokenFormat};
+use super::format::{folder_name, EndTokenNeed, OutputTarget, TokenFormat};
 use super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};
 use gristmill_core::{Failure, Outcome, PackPlan, TokenKind};
 use gristmill_data::source::documents::DocumentRules;
+use gristmill_storage::files;
 use gristmill_tokenizer::Tokenizer;
+use std::path::{Path, PathBuf};
 
 macro_rules! token_formats {
     ($($module:ident::$format:ident),*) => {
@@ -66,6 +68,23 @@ pub fn reader(kind: &TokenKind) -> Option<&'static dyn TokenReader> {
 /// Returns the names of the formats that a plan chooses.
 pub fn names(plan: &PackPlan) -> Vec<&'static str> {
     chosen(plan).into_iter().map(TokenFormat::name).collect()
+}
+
+/// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
+pub(crate) fn output_name(plan: &PackPlan, stem: &str, is_one_file: bool) -> String {
+    match only(plan) {
+        Some(format) => format.output_name(stem, is_one_file),
+        None => folder_name(stem),
+    }
+}
+
+/// Returns the paths that readers open of what a plan writes: with several formats, each has a folder of its own in the output.
+pub fn opened(plan: &PackPlan) -> Vec<PathBuf> {
+    let output = files::without_slash(Path::new(&plan.output));
+    let formats = chosen(plan);
+    let is_alone = formats.len() == 1;
+    let path = |format: &&dyn TokenFormat| if is_alone { output.clone() } else { output.join(format.name()) };
+    formats.iter().map(|format| format.opened(plan, OutputTarget { path: path(format), is_alone })).collect()
 }
 
 /// Returns the noun, in the singular, for what the files of a format consist of.

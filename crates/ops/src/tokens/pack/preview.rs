@@ -380,13 +380,13 @@ impl Sampling {
         let width = spec.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
         let estimate = output.map(|output| output.estimate(documents, tokens)).unwrap_or_default();
-        let bytes = data + estimate.extra_bytes;
+        let (items, bytes) = (estimate.items, data + estimate.extra_bytes);
         debug_assert!(spec.kind == Kind::Plain || row.mask <= row.tokens);
         TargetPreview {
             format: spec.format.to_owned(),
             path: shown(&output.map(|output| output.path()).unwrap_or_default()),
-            outputs: outputs(estimate.files, &expected(number, inputs, &|file| self.expected(file)), bytes),
-            documents: estimate.items,
+            outputs: outputs(estimate, &expected(number, inputs, &|file| self.expected(file)), bytes),
+            documents: items,
             tokens,
             bytes,
             token_bytes: u8::try_from(width).unwrap_or(u8::MAX),

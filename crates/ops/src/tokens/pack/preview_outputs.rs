@@ -2,6 +2,7 @@
 
 use super::inputs::Inputs;
 use crate::job::report::OutputFile;
+use crate::tokens::format::FileEstimate;
 use gristmill_data::source::documents::TextFile;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,18 @@ use std::path::{Path, PathBuf};
 /// Limit of rows in a list.
 pub(super) const MAX_LISTED: usize = 1_000;
 
-/// Returns the files that are written, each with its share of all bytes: the share of its input in all expected tokens. The files of one
-/// entry of `names` have the same input and equal shares.
-pub(super) fn outputs(names: Vec<Vec<PathBuf>>, tokens: &[u64], bytes: u64) -> Vec<OutputFile> {
+/// Returns the files that are written. Those with tokens have a share of the bytes that are not in others: the share of their input in all
+/// expected tokens. Those of one output have the same input and equal shares.
+pub(super) fn outputs(estimate: FileEstimate, tokens: &[u64], bytes: u64) -> Vec<OutputFile> {
     let all: u64 = tokens.iter().sum();
-    let files = names.into_iter().zip(tokens).flat_map(|(names, tokens)| {
+    let tables: u64 = estimate.tables.iter().map(|(_, bytes)| bytes).sum();
+    let bytes = bytes.saturating_sub(tables);
+    let files = estimate.files.into_iter().zip(tokens).flat_map(|(names, tokens)| {
         let each = share(bytes, *tokens, all) / names.len().max(1) as u64;
         names.into_iter().map(move |name| (name, each))
     });
     let file = |(path, bytes): (PathBuf, u64)| OutputFile { replaces: files::exists(&path), name: shown(&path), bytes };
-    files.take(MAX_LISTED).map(file).collect()
+    files.chain(estimate.tables).take(MAX_LISTED).map(file).collect()
 }
 
 /// Returns the tokens of each output of a spec, in the order of the outputs, from the expected tokens of each of its input files.
@@ -46,4 +49,21 @@ pub(super) fn share(number: u64, part: u64, whole: u64) -> u64 {
 
 pub(super) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_tokens_have_bytes_of_their_own() {
+        let estimate = FileEstimate {
+            files: vec![vec!["a.bin".into()], vec!["b.bin".into()]],
+            tables: vec![("a.idx".into(), 10)],
+            ..FileEstimate::default()
+        };
+        let files = outputs(estimate, &[3, 1], 410);
+        let files: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.bytes)).collect();
+        assert_eq!(files, [("a.bin", 300), ("b.bin", 100), ("a.idx", 10)]);
+    }
 }

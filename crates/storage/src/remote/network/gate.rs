@@ -1,5 +1,6 @@
 //! How many requests a host gets at once, and the pauses that it asks for.
 
+use super::NetworkLimits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -29,6 +30,8 @@ struct GateState {
     /// End of the pause that the host asked for.
     paused_until: Instant,
     has_answered: bool,
+    /// Whether a request has failed because the host has never answered.
+    is_given_up: bool,
 }
 
 /// The right to have one request under way; given back when it is dropped.
@@ -52,6 +55,7 @@ impl HostGate {
             active: 0,
             paused_until: now,
             has_answered: false,
+            is_given_up: false,
         };
         Self { max, state: Mutex::new(state), freed: Notify::new() }
     }
@@ -104,7 +108,29 @@ impl HostGate {
     }
 
     pub(super) fn set_answered(&self) {
-        self.lock().has_answered = true;
+        let mut state = self.lock();
+        (state.has_answered, state.is_given_up) = (true, false);
+    }
+
+    /// Records that a request has failed, for a host that has never answered.
+    pub(super) fn give_up(&self) {
+        let mut state = self.lock();
+        state.is_given_up = !state.has_answered;
+    }
+
+    /// Whether the next request of a host that has never answered has one short try, as others have waited before.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.lock().is_given_up
+    }
+
+    /// Returns the time to the head of an answer.
+    pub(super) fn first_byte(&self, limits: &NetworkLimits) -> Duration {
+        let state = self.lock();
+        match (state.has_answered, state.is_given_up) {
+            (true, _) => limits.first_byte,
+            (false, false) => limits.first_byte.min(limits.first_patience),
+            (false, true) => limits.connect,
+        }
     }
 
     /// Whether the host has ever answered.

@@ -62,7 +62,7 @@ pub(super) struct NetworkLimits {
     pub(super) base_pause: Duration,
     /// Time without a byte of progress after which a request fails.
     pub(super) patience: Duration,
-    /// The same for a host that has never answered.
+    /// The same for a host that has never answered, and the time that it has for the head of an answer.
     pub(super) first_patience: Duration,
 }
 
@@ -171,8 +171,8 @@ impl Network {
     ) -> Outcome<Result<Reply, Setback>> {
         let gate = self.gate(request.url());
         let slot = gate.enter().await;
-        let counted = CountedRequest::begin();
         let url = request.url().clone();
+        let counted = CountedRequest::begin(&host(&url));
         let mut line = LogLine {
             method: request.method().to_string(),
             subject: display_safe(subject).into_owned(),
@@ -183,7 +183,8 @@ impl Network {
         };
         // The answer begins after the body was sent.
         let body = request.body().and_then(reqwest::Body::as_bytes).map_or(0, <[u8]>::len);
-        let allowed = self.limits.first_byte + Duration::from_secs(body as u64 / MIN_UPLOAD_RATE);
+        let first_byte = gate.first_byte(&self.limits);
+        let allowed = first_byte + Duration::from_secs(body as u64 / MIN_UPLOAD_RATE);
         let response = match timeout(allowed, client.execute(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -195,6 +196,7 @@ impl Network {
             Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
         };
         gate.set_answered();
+        counted.set_answered();
         count_sent(body);
         let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();

@@ -46,7 +46,9 @@ impl Patience {
             false => (MAX_FIRST_TRIES, self.limits.first_patience),
         };
         let pause = (self.limits.base_pause * (1 << (self.tries - 1).min(16))).min(MAX_PAUSE).mul_f64(0.5 + jitter());
-        if self.tries >= max_tries || self.progress.elapsed() + pause > max_time {
+        let is_last = self.tries >= max_tries || self.gate.is_given_up();
+        if is_last || self.progress.elapsed() + pause > max_time {
+            self.gate.give_up();
             let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
             return Err(Failure::environment(WHAT, format!("{}, after {tries}", setback.why)));
         }

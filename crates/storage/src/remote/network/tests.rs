@@ -48,3 +48,35 @@ fn a_pause_is_that_of_every_request_of_the_host() {
         }
     });
 }
+
+#[test]
+fn after_a_host_that_never_answered_the_next_requests_have_one_short_try() {
+    let limits = NetworkLimits { connections: 4, ..NetworkLimits::of_process() };
+    let gate = Arc::new(HostGate::new(4));
+    assert_eq!(gate.first_byte(&limits), limits.first_patience);
+    let setback = Setback::new("the server sends nothing");
+    runtime().block_on(async {
+        let mut first =
+            Patience::new(NetworkLimits { first_patience: Duration::ZERO, ..limits.clone() }, Arc::clone(&gate));
+        assert!(first.wait(&setback).await.is_err());
+        assert_eq!(gate.first_byte(&limits), limits.connect);
+        let failure = Patience::new(limits.clone(), Arc::clone(&gate)).wait(&setback).await.unwrap_err();
+        assert_eq!(failure.why, "the server sends nothing, after 1 try");
+        gate.set_answered();
+        assert_eq!(gate.first_byte(&limits), limits.first_byte);
+        assert!(Patience::new(limits.clone(), Arc::clone(&gate)).wait(&setback).await.is_ok());
+    });
+}
+
+#[test]
+fn the_host_that_has_not_answered_for_the_longest_is_named() {
+    use crate::traffic::silent_host;
+    let is_named = || silent_host(Duration::ZERO).is_some_and(|host| host == "first.example:1");
+    let first = CountedRequest::begin("first.example:1");
+    let second = CountedRequest::begin("second.example\u{1b}");
+    assert!(silent_host(Duration::from_secs(3_600)).is_none());
+    assert!(silent_host(Duration::ZERO).is_some_and(|host| !host.contains('\u{1b}')));
+    drop(second);
+    first.set_answered();
+    assert!(!is_named());
+}

@@ -94,10 +94,10 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     lines
 }
 
-/// Returns the path of a file relative to the output.
+/// Returns the path of a file relative to the output, or its name if the output is the beginning of that.
 fn below<'a>(path: &'a str, output: &str) -> &'a str {
-    match path.strip_prefix(output.trim_end_matches('/')).map(|rest| rest.trim_start_matches('/')) {
-        Some(rest) if !rest.is_empty() => rest,
-        _ => path,
+    match path.strip_prefix(output.trim_end_matches('/')) {
+        None | Some("") => path,
+        Some(rest) => rest.strip_prefix('/').or_else(|| path.rsplit('/').next()).unwrap_or(path),
     }
 }

@@ -9,6 +9,7 @@ use gristmill_data::formats::nanosets::metadata::Metadata;
 use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, DS};
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::waiting::map_at_once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,47 +30,46 @@ fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let entries = files::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().as_encoded_bytes().ends_with(DS.as_bytes()) && entry.is_file())
         .map(FolderEntry::into_path)
-        .filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(DS.as_bytes())))
-        .filter(|path| files::is_file(path))
         .take(MAX_FILES)
         .collect();
     paths.sort();
     if paths.is_empty() {
         return Err(Failure::usage(WHAT, "no .ds file is in it").on(Subject::path(root)));
     }
-    Ok(paths.into_iter().map(|path| file(path, named)).collect())
+    let (files, tokenizers): (Vec<TokenFile>, Vec<Option<String>>) =
+        map_at_once(&paths, |path| Ok(file(path)))?.into_iter().unzip();
+    tokenizers.iter().flatten().for_each(|tokenizer| named.add(tokenizer));
+    Ok(files)
 }
 
-/// Describes one file. Problems of it and of the files next to it are reported in the result, never as an error: the other files can still
+/// Describes one file, and returns the tokenizer that its metadata names. Problems of it and of the files next to it are reported in the result, never as an error: the other files can still
 /// be viewed.
-fn file(path: PathBuf, named: &mut CompanionInfo) -> TokenFile {
+fn file(path: &Path) -> (TokenFile, Option<String>) {
     let mut trouble: Option<String> = None;
-    let metadata = Metadata::read(&metadata_path(&path)).unwrap_or_else(|failure| {
+    let metadata = Metadata::read(&metadata_path(path)).unwrap_or_else(|failure| {
         trouble = Some(failure.why);
         None
     });
-    if let Some(found) = &metadata {
-        named.add(&found.tokenizer);
-    }
-    let bytes = files::metadata(&path).map_or(0, |facts| facts.len());
+    let bytes = files::metadata(path).map_or(0, |facts| facts.len());
     let size = metadata.as_ref().map_or(2, |found| found.token_size.bytes());
     let code = TokenCode::little(u8::try_from(size).unwrap_or(2));
-    let table = match Index::open(&index_path(&path)) {
+    let table = match Index::open(&index_path(path)) {
         Ok(index) => Table::Ends(index),
         Err(failure) => {
             trouble.get_or_insert(failure.why);
             Table::Whole
         }
     };
-    let loss = Some(loss_path(&path)).filter(|loss| files::is_file(loss)).map(LossMask::File);
+    let loss = Some(loss_path(path)).filter(|loss| files::is_file(loss)).map(LossMask::File);
     if trouble.is_none() {
         trouble = doubt(bytes, &metadata, &table);
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    TokenFile {
+    let file = TokenFile {
         name: Arc::from(name),
-        path,
+        path: path.to_owned(),
         bytes,
         data_from: 0,
         data_bytes: bytes - bytes % size,
@@ -78,7 +78,8 @@ fn file(path: PathBuf, named: &mut CompanionInfo) -> TokenFile {
         loss,
         holds_text: false,
         trouble: trouble.map(Arc::from),
-    }
+    };
+    (file, metadata.map(|found| found.tokenizer))
 }
 
 /// Returns a disagreement between the files of one shard.

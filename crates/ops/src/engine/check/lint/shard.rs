@@ -7,7 +7,8 @@ use crate::engine::check::sample_checks::SampleChecker;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
 use crate::engine::check::unindexed_pieces::KeySpools;
 use crate::engine::check::{CheckCounts, PreparedDataset};
-use gristmill_core::text::{bytes, count, count_verb, grouped, shell_quote};
+use crate::engine::recorded::describe_resized;
+use gristmill_core::text::{count, count_verb, grouped, shell_quote};
 use gristmill_core::{
     Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
     ShardId, Subject,
@@ -127,7 +128,8 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
     problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
-const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
+/// How a shard that changed is indexed.
+pub(in crate::engine::check) const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
 
 fn fetch_hint(root: &Path, shard: &str) -> String {
     let hint = hint_for(root, "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude");
@@ -186,9 +188,8 @@ fn change_of(prepared: &PreparedDataset, shard: &Shard) -> IndexedChange {
         let is_newer = index.is_ok_and(|index| shard.stamp.modified_ns > index.modified_ns);
         return if is_newer { IndexedChange::NewerThanIndex } else { IndexedChange::None };
     };
-    if then.bytes != shard.stamp.bytes {
-        let (then, now) = (bytes(then.bytes), bytes(shard.stamp.bytes));
-        return IndexedChange::Size(format!("its size was {then} when it was indexed and is {now} now"));
+    if let Some(message) = describe_resized(*then, shard.stamp.bytes) {
+        return IndexedChange::Size(message);
     }
     if then.modified_ns == shard.stamp.modified_ns {
         IndexedChange::None

@@ -1,15 +1,16 @@
 //! Where the media of rows are: files below a folder, or parts of a prepared data set.
 
 use super::sample::{Draft, DraftPart};
-use crate::engine::browse::shard_named;
+use crate::engine::browse::{shard_named, update_command};
 use crate::shard::sample::{Origin, Part, SampleSink, SourceContext, SourceFile};
 use crate::shard::source::keys::divide;
 use gristmill_core::shard_plan::{KeyRule, Missing};
-use gristmill_core::text::{display_safe, shell_quote};
+use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
+use gristmill_data::source::tar::{can_precede, BLOCK};
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_storage::files::{metadata, FileInfo};
 use gristmill_storage::folder::OpenFolder;
@@ -21,10 +22,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "looking for media";
-/// Bytes of a header of a tar file, of the name in it, and the size from which on it has another form.
-const HEADER_BYTES: usize = 512;
-const NAME_BYTES: usize = 100;
-const MAX_OCTAL_BYTES: u64 = 1 << 33;
 
 /// A medium that is not there.
 #[derive(Debug)]
@@ -157,21 +154,14 @@ impl PreparedMedia {
             Some((_, file)) => file,
             None => &self.open.insert((shard, open_read(&path)?)).1,
         };
-        let mut header = [0; HEADER_BYTES];
-        let start = offset.checked_sub(HEADER_BYTES as u64);
+        let mut header = [0; BLOCK];
+        let start = offset.checked_sub(BLOCK as u64);
         let is_read = start.is_some_and(|start| file.read_exact_at(&mut header, start).is_ok());
-        let (named, octal) = (&header[..NAME_BYTES], String::from_utf8_lossy(&header[124..136]).into_owned());
-        // Longer names are in a record of their own, and large sizes too.
-        let is_named = name.len() > NAME_BYTES || !name.is_ascii() || {
-            named.split(|byte| *byte == 0).next().is_some_and(|short| name.ends_with(short) && !short.is_empty())
-        };
-        let octal = octal.trim_matches(|end: char| end == '\0' || end == ' ');
-        let is_sized = size >= MAX_OCTAL_BYTES || u64::from_str_radix(octal, 8) == Ok(size);
-        if is_read && is_named && is_sized {
+        if is_read && can_precede(&header, name, size) {
             return Ok(());
         }
         let failure = Failure::data(WHAT, "the shard has changed since it was indexed").on(Subject::path(path));
-        Err(failure.with_hint(format!("gristmill prepare {} --update", shell_quote(&self.root.to_string_lossy()))))
+        Err(failure.with_hint(update_command(&self.root)))
     }
 }
 

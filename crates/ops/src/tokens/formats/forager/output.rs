@@ -80,7 +80,7 @@ impl TokenOutput for SampleFiles {
             SampleSize::Variable => documents,
         };
         let files = self.names.iter().map(|name| vec![self.samples(name)]).collect();
-        FileEstimate { items, extra_bytes: items * ROW_BYTES, files }
+        FileEstimate { items, extra_bytes: items * ROW_BYTES, files, ..FileEstimate::default() }
     }
 
     fn writer(&self) -> Box<dyn TokenWriter + '_> {

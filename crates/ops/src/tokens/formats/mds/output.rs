@@ -59,7 +59,7 @@ impl TokenOutput for ShardFolder {
         };
         let files = (0..shards.shards().min(MAX_SHOWN_SHARDS)).map(|number| self.shard(number)).collect();
         let extra_bytes = shards.bytes().saturating_sub(tokens * 4);
-        FileEstimate { items: samples, extra_bytes, files: vec![files] }
+        FileEstimate { items: samples, extra_bytes, files: vec![files], ..FileEstimate::default() }
     }
 
     /// Shards are copies of the spool.

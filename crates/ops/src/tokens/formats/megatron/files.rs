@@ -1,5 +1,6 @@
 //! Names of the files of pairs, and of their spools.
 
+use crate::tokens::format::OutputTarget;
 use gristmill_core::pack::{MegatronTarget, TextField, TokenType};
 use gristmill_core::PackPlan;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,18 @@ impl PairSpools {
 }
 
 impl Pairs {
+    /// Returns the pairs of a plan at a place.
+    pub(super) fn of(plan: &PackPlan, target: &MegatronTarget, place: OutputTarget, token: TokenType) -> Self {
+        let of_key = |key| prefix(plan, key, &place.path, place.is_alone);
+        Self {
+            prefixes: text_keys(plan, target).into_iter().map(of_key).collect(),
+            token,
+            max_tokens: target.max_tokens_per_file,
+            partitions: u64::from(target.partitions.unwrap_or(1)).max(1),
+            place: place.path,
+        }
+    }
+
     /// Returns the path of the tokens of a pair.
     pub(super) fn bin(&self, key: usize, number: u64) -> PathBuf {
         self.path(key, number, "bin")

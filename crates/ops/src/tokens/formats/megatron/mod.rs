@@ -16,7 +16,7 @@ pub(crate) use merge::run_pair_merge;
 pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{folder_name, DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
@@ -85,6 +85,11 @@ impl TokenFormat for Megatron {
         &InputRules::JSON_LINES
     }
 
+    /// The slash keeps the pairs in a folder: without it, they would be next to the input.
+    fn output_name(&self, stem: &str, _: bool) -> String {
+        format!("{}/", folder_name(stem))
+    }
+
     /// Empty texts are left out by design: there is nothing to train on.
     fn document_rules(&self) -> DocumentRules {
         let refused = DocumentRules::PYTHON.refused.with(Quirks::SECOND_HALF_IN_TEXT);
@@ -101,6 +106,12 @@ impl TokenFormat for Megatron {
             true => Vec::new(),
             false => vec![place.path.clone()],
         }
+    }
+
+    /// Alone, its pairs have the output as the beginning of their names.
+    fn opened(&self, plan: &PackPlan, place: OutputTarget) -> PathBuf {
+        let target = target(plan);
+        files::Pairs::of(plan, &target, place, target.token_type.unwrap_or(TokenType::U16)).first()
     }
 
     /// A pair without documents is what the reference writes; the run reports it as a problem.

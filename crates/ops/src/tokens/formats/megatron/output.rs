@@ -1,6 +1,6 @@
 //! The files of pairs.
 
-use super::files::{is_folder, prefix, text_keys, PairSpools, Pairs};
+use super::files::{is_folder, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};
 use super::target;
 use super::writer::Writer;
@@ -10,8 +10,8 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// Limit of files in a preview.
-const MAX_SHOWN_FILES: usize = 1_000;
+/// Limit of pairs in a preview.
+const MAX_SHOWN_PAIRS: usize = 500;
 
 /// Returns one output for all inputs, in their order.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
@@ -20,15 +20,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));
     }
-    let target = target(plan);
-    let of_key = |key| prefix(plan, key, &place.path, place.is_alone);
-    let output = Pairs {
-        prefixes: text_keys(plan, &target).into_iter().map(of_key).collect(),
-        token: spec.token,
-        max_tokens: target.max_tokens_per_file,
-        partitions: u64::from(target.partitions.unwrap_or(1)).max(1),
-        place: place.path,
-    };
+    let output = Pairs::of(plan, &target(plan), place, spec.token);
     let slots = vec![0; files.len()];
     Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
@@ -73,10 +65,14 @@ impl TokenOutput for Pairs {
         let keys = self.prefixes.len() as u64;
         let tokens_of_key = tokens / keys.max(1);
         let pairs = self.max_tokens.map_or(1, |most| tokens_of_key.div_ceil(most.saturating_add(1)).max(1));
-        let files = |number| self.keys().flat_map(move |key| [self.bin(key, number), self.idx(key, number)]);
-        let files = (0..pairs).flat_map(files).take(MAX_SHOWN_FILES).collect();
         let of_key = documents.saturating_mul(DOCUMENT_BYTES) + pairs.saturating_mul(HEAD_BYTES + MARK_BYTES);
-        FileEstimate { items: documents, extra_bytes: of_key.saturating_mul(keys), files: vec![files] }
+        let listed = || (0..pairs).flat_map(|number| self.keys().map(move |key| (key, number))).take(MAX_SHOWN_PAIRS);
+        FileEstimate {
+            items: documents,
+            extra_bytes: of_key.saturating_mul(keys),
+            files: vec![listed().map(|(key, number)| self.bin(key, number)).collect()],
+            tables: listed().map(|(key, number)| (self.idx(key, number), of_key / pairs)).collect(),
+        }
     }
 
     /// The lengths of sequences and the numbers of them are spooled, and partitions are put together.

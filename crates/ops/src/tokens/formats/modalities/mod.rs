@@ -10,7 +10,7 @@ mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat};
+use super::super::format::{folder_name, DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
@@ -75,8 +75,12 @@ impl TokenFormat for Modalities {
         check::notes(plan, &target(plan), tokenizer)
     }
 
-    fn file_name(&self, stem: &str) -> Option<String> {
-        Some(format!("{stem}.pbin"))
+    fn output_name(&self, stem: &str, is_one_file: bool) -> String {
+        if is_one_file {
+            format!("{stem}.pbin")
+        } else {
+            folder_name(stem)
+        }
     }
 
     fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {

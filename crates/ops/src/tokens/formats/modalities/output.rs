@@ -130,7 +130,7 @@ impl TokenOutput for PackedFiles {
 
     fn estimate(&self, documents: u64, _: u64) -> FileEstimate {
         let files = self.paths.iter().map(|path| vec![path.clone()]).collect();
-        FileEstimate { items: documents, extra_bytes: documents * INDEX_ITEM_BYTES, files }
+        FileEstimate { items: documents, extra_bytes: documents * INDEX_ITEM_BYTES, files, ..FileEstimate::default() }
     }
 
     fn writer(&self) -> Box<dyn TokenWriter + '_> {

@@ -168,6 +168,7 @@ impl TokenOutput for TokenFolder {
             items: documents,
             extra_bytes: documents * INDEX_ITEM_BYTES,
             files: self.ranks.iter().map(of_rank).collect(),
+            ..FileEstimate::default()
         }
     }
 

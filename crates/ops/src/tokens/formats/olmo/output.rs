@@ -70,6 +70,7 @@ impl TokenOutput for PartFiles {
             items: documents,
             extra_bytes: documents.saturating_mul(PACKED_ROW_BYTES),
             files: vec![(0..files).map(|number| self.tokens(number)).collect()],
+            ..FileEstimate::default()
         }
     }
 

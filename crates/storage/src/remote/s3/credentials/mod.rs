@@ -86,7 +86,7 @@ impl CredentialChain {
             return Err(Failure::environment(WHAT, why).on(Subject::field("AWS_SECRET_ACCESS_KEY")));
         };
         let token = self.environment.first(&["AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"]).map(Secret::new);
-        let source = "AWS_ACCESS_KEY_ID".to_owned();
+        let source = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();
         Ok(Some(Keys { id, secret: Secret::new(secret), token, expires: None, source }))
     }
 

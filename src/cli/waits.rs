@@ -1,0 +1,42 @@
+//! Reports on stderr which host a command waits for.
+
+use super::context::Context;
+use gristmill_storage::traffic::{silent_host, traffic};
+use std::io::IsTerminal;
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Time without an answer after which a host is reported.
+const SILENT_TIME: Duration = Duration::from_secs(2);
+/// How often the requests are looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Does the work of a command. On a terminal, a host that does not answer meanwhile is reported once, unless a full screen reports it.
+pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
+    if context.printer.is_json() || context.printer.is_quiet() || !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let (done, ended) = channel::<()>();
+    std::thread::scope(|scope| {
+        let watch = move || {
+            let (mut seen, mut since) = (traffic(), Instant::now());
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(POLL_INTERVAL) {
+                if context.has_screen() {
+                    return;
+                }
+                let now = traffic();
+                if (now.received, now.sent) != (seen.received, seen.sent) {
+                    (seen, since) = (now, Instant::now());
+                }
+                // Other hosts, and other requests, may still move data.
+                if let Some(host) = silent_host(SILENT_TIME).filter(|_| since.elapsed() >= SILENT_TIME) {
+                    return context.printer.progress_line(format!("waiting for {host}"));
+                }
+            }
+        };
+        // Without a thread, nothing is reported.
+        _ = std::thread::Builder::new().name("waits".to_owned()).spawn_scoped(scope, watch);
+        let _done = done;
+        work()
+    })
+}
