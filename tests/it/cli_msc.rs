@@ -20,3 +20,13 @@ fn a_profile_with_a_folder_is_read_and_written_like_the_folder() {
     run(&["info", "msc://loca/set"]).ends(2).complains("there is no profile loca in").complains("one named local");
     run(&["info", "msc://"]).ends(2).complains("no profile").complains("msc://PROFILE/PATH");
 }
+
+#[test]
+fn a_file_of_profiles_that_cannot_be_read_is_reported_once() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a.tar", ["1"]);
+    sandbox.write("../home/.msc_config.yaml", "profiles: [");
+    let folder = sandbox.path("data").to_string_lossy().into_owned();
+    let ran = sandbox.run(["browse", &folder]).ends(0).complains(".msc_config.yaml");
+    assert_eq!(ran.err.matches("so no path is mapped to a store").count(), 1, "{}", ran.err);
+}

@@ -4,6 +4,7 @@ use super::cli_support::{copy_tree, golden_dir, RunOutput, Sandbox};
 use server::{Fault, Server};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 #[path = "../../crates/storage/src/remote/tests/server.rs"]
 #[allow(dead_code, reason = "only a part of the server is used here")]
@@ -12,7 +13,7 @@ mod server;
 const SECRET: &str = "a-secret-of-forty-characters-0123456789/";
 
 /// A sandbox, and a server with the bucket `b`, which has the inputs of the sandbox.
-struct Stores {
+pub struct Stores {
     sandbox: Sandbox,
     server: Server,
 }
@@ -23,17 +24,27 @@ impl Stores {
         let sandbox = Sandbox::new();
         copy_tree(&golden_dir("captioning_fieldmap").join("input"), &sandbox.path("set"));
         copy_tree(&golden_dir("../dedup/v01_basic").join("input"), &sandbox.path("text"));
-        let server = Server::start(&[]);
-        for name in ["set", "text"] {
-            for (key, bytes) in below(&sandbox.path(name)) {
-                server.state.lock().unwrap().objects.insert(format!("{name}/{key}"), bytes);
-            }
-        }
-        Self { sandbox, server }
+        let stores = Self { server: Server::start(&[]), sandbox };
+        stores.replace(&stores.sandbox.path(""));
+        stores
+    }
+
+    /// Creates an empty sandbox and an empty bucket.
+    pub fn empty() -> Self {
+        Self { sandbox: Sandbox::new(), server: Server::start(&[]) }
+    }
+
+    /// Makes the files of a folder the objects of the bucket.
+    pub fn replace(&self, folder: &Path) {
+        self.server.state.lock().unwrap().objects = below(folder);
     }
 
     fn run(&self, line: &str) -> RunOutput {
-        let mut command = self.sandbox.command(line.split_whitespace());
+        self.run_as(&mut self.sandbox.command(line.split_whitespace()))
+    }
+
+    /// Runs a command that can reach the bucket.
+    pub fn run_as(&self, command: &mut Command) -> RunOutput {
         command.env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE").env("AWS_SECRET_ACCESS_KEY", SECRET);
         let output = command.env("AWS_ENDPOINT_URL", &self.server.address).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -44,7 +55,7 @@ impl Stores {
     }
 
     /// Returns the objects below a key, without those of runs.
-    fn stored(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+    pub fn stored(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         let state = self.server.state.lock().unwrap();
         let below = |key: &String| Some(key.strip_prefix(name)?.strip_prefix('/')?.to_owned());
         let all = state.objects.iter().filter_map(|(key, bytes)| Some((below(key)?, bytes.clone())));
@@ -142,6 +153,29 @@ fn files_are_copied_up_down_and_within_the_store() {
     assert!(!wanted.is_empty() && below(&stores.sandbox.path("down")) == wanted);
     assert!(stores.stored("up") == wanted && stores.stored("other") == wanted);
     stores.run("cp s3://b/up down --yes").ends(2).complains("--if-changed");
+}
+
+#[test]
+fn a_key_that_is_no_path_is_reported_once_by_its_own_name() {
+    let stores = Stores::new();
+    for key in ["set/a//b", "set/a//c", "set/../x"] {
+        stores.server.state.lock().unwrap().objects.insert(key.to_owned(), b"x".to_vec());
+    }
+    for command in ["info s3://b/set", "prepare s3://b/set --split-ratio 8,1,1 --skip-dataset-yaml --yes"] {
+        let ran = stores.run(command).ends(1).complains("s3://b/set/a//b").complains("s3://b/set/../x");
+        let count = |text: &str| ran.err.matches(text).count();
+        assert_eq!((count("is no path"), count("are no paths")), (3, 0), "{command}: {}", ran.err);
+    }
+}
+
+#[test]
+fn what_can_be_opened_of_a_web_server_is_named() {
+    let stores = Stores::new();
+    stores.server.state.lock().unwrap().objects.insert("page".to_owned(), b"<!DOCTYPE html>".to_vec());
+    for command in ["browse", "info", "lint"] {
+        let page = format!("{command} {}/b/page", stores.server.address);
+        stores.run(&page).ends(2).complains("give the address of one file").complains("web-{0000..0099}.tar");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod olmo;
 mod packed_folder;
 mod parquet;
 mod same_bytes;
+mod stored;
 
 use super::cli_support::{RunOutput, Sandbox};
 use super::support::{copy_folder, picture};
