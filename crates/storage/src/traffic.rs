@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 static REQUESTS: AtomicUsize = AtomicUsize::new(0);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
-/// The requests without an answer, in the order in which they began.
-static UNANSWERED: Mutex<BTreeMap<u64, UnansweredRequest>> = Mutex::new(BTreeMap::new());
+/// Host and beginning of the requests without an answer, by their number.
+static UNANSWERED: Mutex<UnansweredRequests> = Mutex::new(BTreeMap::new());
 static RECEIVED: AtomicU64 = AtomicU64::new(0);
 static SENT: AtomicU64 = AtomicU64::new(0);
 
@@ -48,20 +48,17 @@ pub fn traffic() -> Traffic {
     }
 }
 
-struct UnansweredRequest {
-    host: String,
-    begin: Instant,
-}
+type UnansweredRequests = BTreeMap<u64, (String, Instant)>;
 
-fn unanswered() -> MutexGuard<'static, BTreeMap<u64, UnansweredRequest>> {
+fn unanswered() -> MutexGuard<'static, UnansweredRequests> {
     UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the host, safe to show, whose answer to a request has been waited for the longest, if it is at least this long.
 pub fn silent_host(least: Duration) -> Option<String> {
     let unanswered = unanswered();
-    let (_, oldest) = unanswered.first_key_value()?;
-    (oldest.begin.elapsed() >= least).then(|| oldest.host.clone())
+    let (_, (host, begin)) = unanswered.first_key_value()?;
+    (begin.elapsed() >= least).then(|| host.clone())
 }
 
 /// A request that is under way until it is dropped.
@@ -76,7 +73,7 @@ impl CountedRequest {
         REQUESTS.fetch_add(1, Ordering::Relaxed);
         let number = BEGUN.fetch_add(1, Ordering::Relaxed);
         let host = gristmill_core::text::display_safe(host).into_owned();
-        unanswered().insert(number, UnansweredRequest { host, begin: Instant::now() });
+        unanswered().insert(number, (host, Instant::now()));
         Self { number }
     }
 
