@@ -50,7 +50,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_554),
     ("shard", 5_744),
     ("source", 12_563),
-    ("storage", 15_721),
+    ("storage", 15_718),
     ("tokenizer", 6_658),
     ("tokens", 12_179),
     ("tui", 32_509),
