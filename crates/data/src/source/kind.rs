@@ -3,7 +3,7 @@
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
 use crate::formats::energon::tables::holds_only_media;
-use crate::formats::{bsade, modalities, TOKEN_KINDS};
+use crate::formats::{bsade, missing_part, modalities, TOKEN_KINDS};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files;
@@ -38,7 +38,13 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
             }
             // The path of several files may be their common beginning.
             let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
-            return kind.map(DatasetKind::Tokens).ok_or_else(|| Failure::io("opening the data set", path, &error));
+            return kind.map(DatasetKind::Tokens).ok_or_else(|| {
+                let failure = Failure::io("opening the data set", path, &error);
+                match missing_part(path) {
+                    Some(hint) => failure.with_hint(hint),
+                    None => failure,
+                }
+            });
         }
     };
     if facts.is_dir() {

@@ -21,6 +21,7 @@ use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
+use gristmill_data::formats::missing_part;
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files::{is_dir, is_file};
 use gristmill_storage::run_folder::RunFolder;
@@ -247,9 +248,13 @@ impl Dataset {
 
     /// Returns the failure of work that the kind does not support.
     fn refusal(&self, what: &str, support: Support) -> Failure {
-        match support {
+        let failure = match support {
             Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
             Ok(()) => Failure::internal(what, format!("nothing does this for a {}", self.kind.title())),
+        };
+        match missing_part(&self.path).filter(|_| self.kind == DatasetKind::OtherFile) {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
         }
     }
 }
