@@ -128,3 +128,64 @@ fn commands_for_other_data_name_what_to_do() {
     sandbox.write("data/picture.jpg", "");
     sandbox.say("info data").ends(1).complains("it is not prepared");
 }
+
+#[test]
+fn browse_names_what_is_missing_or_left_out_of_a_folder() {
+    let sandbox = Sandbox::new();
+    let file = std::fs::read(golden("p01_parquet_files").join("input/part-0.parquet")).unwrap();
+    sandbox.write("data/train-00000-of-00002.parquet", &file);
+    sandbox.write("data/b.jsonl", "{}\n");
+    let ran = sandbox.say("browse data").ends(1);
+    ran.complains("1 file of 2 missing: train-00001-of-00002.parquet").complains("the first is b.jsonl");
+}
+
+#[test]
+fn browse_follows_the_order_of_a_saved_data_set() {
+    let sandbox = Sandbox::new();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/arrow/layouts/plain.arrow");
+    for name in ["a.arrow", "b.arrow"] {
+        sandbox.write(&format!("data/{name}"), std::fs::read(&file).unwrap());
+    }
+    sandbox.write("data/dataset_info.json", "{}");
+    let state = |first: &str, second: &str| {
+        format!(
+            "{{\"_data_files\": [{{\"filename\": \"{first}\"}}, {{\"filename\": \"{second}\"}}], \"_split\": null}}"
+        )
+    };
+    sandbox.write("data/state.json", state("b.arrow", "a.arrow"));
+    let listed = sandbox.say("browse data --json").ends(0).json("ok");
+    assert_eq!(listed["listed"][0]["group"], "b.arrow");
+    sandbox.write("data/state.json", state("b.arrow", "c.arrow"));
+    sandbox.say("browse data").ends(1).complains("c.arrow").complains("it does not exist");
+}
+
+#[test]
+fn token_sets_that_lack_a_file_are_recognized() {
+    let sandbox = Sandbox::new();
+    sandbox.write("pair/a_text_document.bin", [0; 8]);
+    for path in ["pair", "pair/a_text_document", "pair/a_text_document.bin"] {
+        for command in ["info", "lint"] {
+            let ran = sandbox.say(&format!("{command} {path}")).ends(1);
+            ran.complains("the .idx file that belongs to it is missing");
+        }
+        sandbox.say(&format!("browse {path}")).ends(1).says("the .idx file that belongs to it is missing");
+    }
+    sandbox.write("pair/a_text_document.idx", [1; 64]);
+    for path in ["pair", "pair/a_text_document", "pair/a_text_document.idx"] {
+        sandbox.say(&format!("lint {path}")).ends(1).complains("does not begin like an index of Megatron");
+    }
+    sandbox.write("x.bin", [0; 8]);
+    for path in ["x.bin", "x"] {
+        assert!(sandbox.say(&format!("info {path}")).complains("its index x.idx is missing").code > 0);
+    }
+    sandbox.write("mds/shard.00000.mds", [0; 8]);
+    sandbox.say("info mds").ends(1).complains("mds/index.json").complains("it is missing");
+    sandbox.write("mds/index.json", "{\"sha");
+    assert!(sandbox.say("browse mds").complains("mds/index.json").code > 0);
+    sandbox.write("olmo/part-0-00000.npy", [0; 8]);
+    for command in ["info", "lint"] {
+        sandbox.say(&format!("{command} olmo")).ends(1).complains("the .csv.gz file that belongs to it is missing");
+    }
+    let browsed = sandbox.say("browse olmo");
+    assert!(browsed.code > 0 && (browsed.out + &browsed.err).contains(".csv.gz"));
+}

@@ -111,7 +111,7 @@ impl ParquetFile {
     /// Returns where the pages of a leaf column are in a row group. `place` is for messages.
     pub(crate) fn chunk(&self, row_group: usize, leaf: usize, place: &ChunkLocation) -> Outcome<Chunk> {
         if self.0.scan.encrypted.contains(&(row_group, leaf)) {
-            return Err(encrypted(self.0.file.path(), "the column is encrypted"));
+            return Err(place.refusal("the column is encrypted", ENCRYPTED_HINT));
         }
         let group = self.0.metadata.row_groups().get(row_group);
         let column = group.and_then(|group| group.columns().get(leaf));
@@ -288,8 +288,10 @@ fn is_html(head: &[u8]) -> bool {
     [&b"<!doctype html"[..], b"<html", b"<head"].iter().any(|start| text.starts_with(start))
 }
 
+/// Way out of encryption.
+const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
+
 /// Returns the failure for something encrypted.
 pub(crate) fn encrypted(path: &Path, why: &str) -> Failure {
-    let hint = "write the file without encryption; there is no way to pass keys";
-    Failure::data(READING, why).on(Subject::path(path)).with_hint(hint)
+    Failure::data(READING, why).on(Subject::path(path)).with_hint(ENCRYPTED_HINT)
 }

@@ -7,6 +7,7 @@ mod flags;
 mod golden;
 mod kills;
 mod large;
+mod left_out;
 mod ranges;
 mod tables;
 

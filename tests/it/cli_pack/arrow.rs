@@ -60,5 +60,5 @@ fn rows_that_cannot_be_used_are_named_by_their_record_batch() {
     assert!(result.err.contains("name one of its columns of text with --text-key: id, text"), "{}", result.err);
     let words = ["pack", "input", "--format", "modalities", "--tokenizer", "../tokenizers/bpe1k.json"];
     let result = case.run(&[&words[..], &["--eod-token", END, "--output", "o"]].concat()).ends(1);
-    assert!(result.err.contains("row 1 of record batch 0 is left out: "), "{}", result.err);
+    assert!(result.err.contains("row 1 (in record batch 0) is left out: "), "{}", result.err);
 }

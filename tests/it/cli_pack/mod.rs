@@ -8,6 +8,7 @@ mod golden;
 mod huggingface;
 mod json_array;
 mod kills;
+mod left_out;
 mod mds;
 mod megatron;
 mod megatron_tools;

@@ -94,7 +94,7 @@ fn other_files_of_a_folder_with_tables_are_left_out_with_a_note() {
 fn rows_without_text_are_no_documents_and_no_problems() {
     let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
     let result = sandbox.run([&PACK[..], &["--output", "o", "-v"]].concat()).ends(0);
-    assert!(result.err.contains("of row group 0 is left out: its text is null"), "{}", result.err);
+    assert!(result.err.contains("(in row group 0) is left out: its text is null"), "{}", result.err);
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub const INDEX: &str = "index.json";
 /// Bytes at the beginning of an index that name its first key.
 const HEAD_BYTES: usize = 64;
 
-/// A folder with the `index.json` of MDS.
+/// A folder with the `index.json` of MDS, or with shards whose index is missing or damaged.
 pub static SHARDS: TokenKind = TokenKind {
     id: "mds-shards",
     title: "MDS",
@@ -18,8 +18,8 @@ pub static SHARDS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length + 1, length + 1),
-    detect: has_index,
-    files,
+    detect: |path| has_index(path) || shards(path).next().is_some(),
+    files: |path| shards(path).collect(),
     defect: |_| None,
 };
 
@@ -27,6 +27,6 @@ fn has_index(path: &Path) -> bool {
     memchr::memmem::find(&head_of(&path.join(INDEX), HEAD_BYTES), b"\"shards\"").is_some()
 }
 
-fn files(path: &Path) -> Vec<PathBuf> {
-    files_in(path, |name| name.starts_with(b"shard.") && memchr::memmem::find(name, b".mds").is_some()).collect()
+fn shards(path: &Path) -> impl Iterator<Item = PathBuf> {
+    files_in(path, |name| name.starts_with(b"shard.") && memchr::memmem::find(name, b".mds").is_some())
 }

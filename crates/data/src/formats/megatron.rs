@@ -1,6 +1,7 @@
 //! How pairs of Megatron's token files are recognized (docs/formats/megatron.md).
 
 use super::{files_in, head_of};
+use gristmill_core::text::display_safe;
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::run_folder::is_beside_output;
@@ -24,16 +25,20 @@ pub static PAIR: TokenKind = TokenKind {
     is_file: true,
     is_mixable: false,
     window: |length| (length + 1, length),
-    detect: |path| is_index(&index_of(path)) || is_unfinished(path),
+    detect: |path| is_index(&index_of(path)) || is_damaged(&tokens_of(path)),
     files: |path| vec![tokens_of(path)],
-    defect: |path| is_unfinished(path).then_some(UNFINISHED),
+    defect: |path| is_unfinished(&tokens_of(path)).then_some(UNFINISHED),
 };
 
 /// A folder with pairs directly in it.
 pub static FOLDER: TokenKind = TokenKind {
     id: "megatron-folder",
     is_file: false,
-    detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)) && has_mostly_pairs(path),
+    detect: |path| {
+        let has_tokens = || files_in(path, |name| is_tokens_name(name)).next().is_some();
+        let has_any = indexes(path).take(MAX_OPENED).any(|index| is_index(&index)) || has_tokens();
+        has_any && has_mostly_pairs(path)
+    },
     files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| files::is_file(path)).collect(),
     defect: |_| None,
     ..PAIR
@@ -41,9 +46,34 @@ pub static FOLDER: TokenKind = TokenKind {
 
 /// Whether a file is named like the tokens of a pair and has no index: the program that wrote it was stopped.
 pub fn is_unfinished(path: &Path) -> bool {
-    let name = path.as_os_str().as_encoded_bytes();
-    let is_tokens = name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin");
-    is_tokens && files::is_file(path) && !files::is_file(index_of(path))
+    is_damaged(path) && !files::is_file(index_of(path))
+}
+
+/// Whether a file is named like the tokens of a pair and has no index that begins like one.
+fn is_damaged(path: &Path) -> bool {
+    is_tokens_name(path.as_os_str().as_encoded_bytes()) && files::is_file(path) && !is_index(&index_of(path))
+}
+
+/// Whether a name is one that packing gives to tokens.
+fn is_tokens_name(name: &[u8]) -> bool {
+    name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin")
+}
+
+/// Returns what a path lacks to be a pair, if a file is there that may be one of a pair.
+pub fn missing_part(path: &Path) -> Option<String> {
+    let (tokens, index) = (tokens_of(path), index_of(path));
+    let is_whole_path = files::is_file(path);
+    if !files::is_file(&tokens) || is_whole_path && path != tokens && path != index {
+        return None;
+    }
+    let name = |path: &Path| display_safe(&path.file_name().unwrap_or_default().to_string_lossy()).into_owned();
+    match (files::is_file(&index), is_index(&index)) {
+        (false, _) => {
+            Some(format!("if {} holds tokens of Megatron, its index {} is missing", name(&tokens), name(&index)))
+        }
+        (true, false) => Some(format!("{} does not begin like an index of Megatron", name(&index))),
+        (true, true) => None,
+    }
 }
 
 /// Returns the index of a pair, from the path of a file of it, or from that of both without suffix.

@@ -15,6 +15,8 @@ pub mod olmo;
 pub mod sqlite;
 pub mod tar_writer;
 
+pub use megatron::missing_part;
+
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::read::open_any;

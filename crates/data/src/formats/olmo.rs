@@ -19,7 +19,7 @@ pub static PARTS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length, length),
-    detect: |path| files(path).any(|file| files::is_file(table_of(&file))),
+    detect: |path| files(path).any(|file| is_part_name(&file) || files::is_file(table_of(&file))),
     files: |path| files(path).collect(),
     defect: |_| None,
 };
@@ -28,6 +28,15 @@ pub static PARTS: TokenKind = TokenKind {
 pub fn table_of(tokens: &Path) -> PathBuf {
     let name = tokens.file_name().unwrap_or_default().to_string_lossy();
     tokens.with_file_name(format!("{}{TABLE_SUFFIX}", name.strip_suffix(TOKENS_SUFFIX).unwrap_or(&name)))
+}
+
+/// Whether a file has a name that the reference gives to files of ids, such as `part-0-00000.npy`: its table may be missing.
+fn is_part_name(tokens: &Path) -> bool {
+    let name = tokens.file_name().unwrap_or_default().to_string_lossy();
+    let numbers = name.strip_prefix("part-").and_then(|name| name.strip_suffix(TOKENS_SUFFIX));
+    numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(job, part)| {
+        [job, part].iter().all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 fn files(path: &Path) -> impl Iterator<Item = PathBuf> {

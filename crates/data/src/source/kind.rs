@@ -3,7 +3,7 @@
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
 use crate::formats::energon::tables::holds_only_media;
-use crate::formats::{bsade, modalities, only_pair, TOKEN_KINDS};
+use crate::formats::{bsade, missing_part, modalities, only_pair, TOKEN_KINDS};
 use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
@@ -41,8 +41,10 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
             let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
             return kind.map(DatasetKind::Tokens).ok_or_else(|| {
                 let failure = Failure::io("opening the data set", path, &error);
-                match only_pair(path).filter(|_| error.kind() == ErrorKind::NotFound) {
-                    Some(pair) => failure.with_hint(format!("a pair of files is named {}", shown(&pair))),
+                let pair = only_pair(path).filter(|_| error.kind() == ErrorKind::NotFound);
+                let hint = pair.map(|pair| format!("a pair of files is named {}", shown(&pair)));
+                match hint.or_else(|| missing_part(path)) {
+                    Some(hint) => failure.with_hint(hint),
                     None => failure,
                 }
             });

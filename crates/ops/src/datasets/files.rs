@@ -10,10 +10,11 @@ use crate::job::dedup;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::text::{count, grouped, shell_quote, size};
-use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_core::{Cancel, ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
 use gristmill_data::source::discover::named_shards;
+use gristmill_data::source::documents::{layout_of, list_jsonl, Selection};
 use gristmill_data::source::jsonl::JsonlCompression;
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
@@ -195,6 +196,14 @@ pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
         }
     }
     if is_named_like_lines(&lower) && !text.ends_with(".jsonl") {
+        let listing = list_jsonl(&[path.to_owned()], Selection::default(), &Cancel::default())?;
+        for file in &listing.files {
+            if let Some((why, command)) = layout_of(file, &Cancel::default())?.conversion(file) {
+                return Err(Failure::usage("opening the data set", why)
+                    .on(Subject::path(path))
+                    .with_hint(format!("convert it: {command}")));
+            }
+        }
         let stem = text.rsplit_once('.').map_or(&*text, |(stem, _)| stem);
         let hint = format!("if it holds one object a line: mv {quoted} {}", shell_quote(&format!("{stem}.jsonl")));
         return Err(Failure::usage("opening the data set", "loaders know JSONL files by a name that ends in .jsonl")

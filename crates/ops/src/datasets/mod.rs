@@ -21,6 +21,7 @@ use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
+use gristmill_data::formats::missing_part;
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files::{is_dir, is_file};
 use gristmill_storage::location::has_folders;
@@ -248,15 +249,16 @@ impl Dataset {
 
     /// Returns the failure of work that the kind does not support.
     fn refusal(&self, what: &str, support: Support) -> Failure {
-        match support {
-            Err(refusal) => {
-                let failure = refusal.on(what, &self.path.to_string_lossy());
-                match self.kind == DatasetKind::OtherFile && !has_folders(&self.path) {
-                    true => failure.with_hint(WEB_FILES_HINT),
-                    false => failure,
-                }
-            }
+        let failure = match support {
+            Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
             Ok(()) => Failure::internal(what, format!("nothing does this for a {}", self.kind.title())),
+        };
+        let is_other = self.kind == DatasetKind::OtherFile;
+        let of_web = || (!has_folders(&self.path)).then(|| WEB_FILES_HINT.to_owned());
+        let hint = if is_other { missing_part(&self.path).or_else(of_web) } else { None };
+        match hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::pool::run_units;
 use gristmill_core::text::count_verb;
-use gristmill_core::text::shell_quote;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
 
@@ -16,9 +15,9 @@ pub(crate) fn check(
 ) -> Outcome<Vec<Problem>> {
     let layouts = run_units(files, threads, cancel, |file| file.source.layout(file, fields, cancel))?;
     let found = || files.iter().zip(&layouts);
-    let mut others = found().filter(|(_, layout)| matches!(layout, Layout::Array | Layout::Objects));
-    if let Some((file, layout)) = others.next() {
-        return Err(refusal(file, layout, others.count() as u64, what));
+    let mut others = found().filter_map(|(file, layout)| Some((file, layout.conversion(file)?)));
+    if let Some((file, conversion)) = others.next() {
+        return Err(refusal(file, conversion, others.count() as u64, what));
     }
     let has_text = found().any(|(_, layout)| matches!(layout, Layout::Lines | Layout::Rows));
     let mut problems = Vec::new();
@@ -60,19 +59,10 @@ pub(crate) fn preview(
     }
 }
 
-fn refusal(file: &TextFile, layout: &Layout, more: u64, what: &str) -> Failure {
-    let (is, program) = match layout {
-        Layout::Array => ("it is one JSON array", "'.[]'"),
-        _ => ("its JSON objects take several lines each", "."),
-    };
+fn refusal(file: &TextFile, (is, command): (&str, String), more: u64, what: &str) -> Failure {
     let others = match more {
         0 => String::new(),
         more => format!("; {} like it", count_verb(more, "more file", "is", "are")),
-    };
-    let path = shell_quote(&file.path.to_string_lossy());
-    let command = match file.packing.unpack_command() {
-        None => format!("jq -c {program} {path} > NEW.jsonl"),
-        Some(unpack) => format!("{unpack} {path} | jq -c {program} > NEW.jsonl"),
     };
     Failure::data(what, format!("{is}, where one object per line is read{others}"))
         .on(Subject::path(&file.path))

@@ -232,6 +232,7 @@ fn an_encrypted_column_is_refused_when_it_is_read() {
     assert_eq!(read_from(&file, &file.column("open").unwrap(), 0, 1000).2, None);
     let column = file.column("text").unwrap();
     let failure = read_from(&file, &column, 0, 1000).2.unwrap();
-    assert!(failure.why.contains("encrypted"), "{failure}");
+    assert!(failure.why.contains("row group 0: the column is encrypted"), "{failure}");
+    assert_eq!(failure.subject.field.as_deref(), Some("text"));
     assert!(open(&data("encrypted_footer.parquet")).unwrap_err().why.contains("encrypted"));
 }

@@ -1,9 +1,10 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
-    is_set_aside, is_text, leave_out_others, member_count, text_file, FileChoice, InputRules, Listing, Packing,
-    TextFile, Walk, SOURCES,
+    is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count, missing_files,
+    missing_shards, text_file, FileChoice, InputRules, Listing, Packing, TextFile, Walk, SOURCES,
 };
+use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
@@ -15,6 +16,11 @@ const WHAT: &str = "looking for text files";
 const RENAME: &str = "to read such a file as well, give it another name";
 /// Hint on how to read files that are left out next to tables.
 const RENAME_OTHERS: &str = "to read such a file as well, give it a name that ends in .jsonl";
+/// Way out for files that are not written back.
+const NOT_WRITTEN_HINT: &str = "convert them to lines of JSON or to Parquet";
+/// Message and hint for lines of JSON under a name that is not looked for.
+const NDJSON: (&str, &str) =
+    ("it is left out: its name has no .json in it", "name the file itself, or give it a name that ends in .jsonl");
 /// Text that a name must contain.
 const WANTED: &str = ".json";
 /// Text that is removed from paths when they are compared.
@@ -46,8 +52,9 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     }
     let mut listing = Listing::default();
     // The reference program reads no tables.
-    let is_wanted = |name: &str| is_wanted(name) || !follows_reference && is_rewritable(name);
+    let is_wanted = |name: &str| is_wanted(name) || !follows_reference && (is_rewritable(name) || is_other(name));
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
+        (false, _) if !follows_reference && has_suffix(name, "ndjson") => FileChoice::Missed(NDJSON),
         (false, _) => FileChoice::No,
         (true, false) => FileChoice::Yes,
         (true, true) => FileChoice::SetAside,
@@ -62,8 +69,16 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     }
     .run()?;
     if !follows_reference {
+        listing.files.sort_by(|one, other| one.name.cmp(&other.name));
+        let (others, files) = std::mem::take(&mut listing.files).into_iter().partition(|file| is_other(&file.name));
+        listing.files = files;
         // Descriptions of a data set, as a rule.
         leave_out_others(path, 0, (|name| !has_suffix(name, "json"), RENAME_OTHERS), &mut listing);
+        let has_tables = others.iter().any(|file: &TextFile| file.source.is_table());
+        leave_out_values(path, 0, (has_tables, RENAME_OTHERS), &mut listing, cancel)?;
+        report_others(path, &others, &mut listing)?;
+        let names = listing.files.iter().map(|file| file.name.as_str());
+        listing.problems.extend(missing_files(path, "", missing_shards(names)));
     }
     let mut files = Vec::with_capacity(listing.files.len());
     for file in std::mem::take(&mut listing.files) {
@@ -96,6 +111,38 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     Ok(listing)
 }
 
+/// Reports files of documents that are not written back. Next to other documents those of secondary tables, and plain text, are descriptions.
+///
+/// # Errors
+/// There are no other files.
+fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> Outcome<()> {
+    let is_main = |file: &&TextFile| file.source.is_table() && !file.source.is_secondary();
+    let main = others.iter().find(is_main);
+    let table = main.or(others.iter().find(|file| file.source.is_table()));
+    if listing.files.is_empty() {
+        return table.map_or(Ok(()), |table| Err(not_written(&table.path, table.source.name())));
+    }
+    let mains = others.iter().filter(is_main).count();
+    let report = |number: usize, first: Option<&TextFile>, problem: fn(ProblemKind, Subject, String) -> Problem| {
+        let first = first?;
+        let files = count_verb(number as u64, "file", "is", "are");
+        let message =
+            format!("{files} left out, which cannot be written back, the first is {}", display_safe(&first.name));
+        Some(problem(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(NOT_WRITTEN_HINT))
+    };
+    let other = others.iter().find(|file| !is_main(file));
+    listing.problems.extend(report(mains, main, Problem::problem));
+    listing.problems.extend(report(others.len() - mains, other, Problem::note));
+    Ok(())
+}
+
+/// Returns the failure for files that are only read.
+fn not_written(path: &Path, name: &str) -> Failure {
+    Failure::usage(WHAT, format!("files of {name} are not written back"))
+        .on(Subject::path(path))
+        .with_hint(NOT_WRITTEN_HINT)
+}
+
 /// Lists a file that is itself the input.
 fn one_file(path: &Path) -> Outcome<Listing> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -103,10 +150,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
     };
     let file = text_file(path.to_owned(), name.to_owned(), false)?;
     if file.source.is_table() && file.source.rewriter().is_none() {
-        let why = format!("files of {} are not written back", file.source.name());
-        return Err(Failure::usage(WHAT, why)
-            .on(Subject::path(path))
-            .with_hint("name files of lines of JSON, or of Parquet"));
+        return Err(not_written(path, file.source.name()));
     }
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
@@ -138,6 +182,11 @@ fn is_wanted(name: &str) -> bool {
 /// Whether a name is that of a table that can be written back.
 fn is_rewritable(name: &str) -> bool {
     SOURCES.iter().any(|source| source.rewriter().is_some() && source.is_named(name))
+}
+
+/// Whether a name is that of text in files that are not written back.
+fn is_other(name: &str) -> bool {
+    !is_wanted(name) && !is_rewritable(name) && (is_table_name(name) || has_suffix(name, "txt"))
 }
 
 fn suffix(name: &str) -> &str {

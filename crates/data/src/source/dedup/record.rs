@@ -117,7 +117,7 @@ impl<'a> Record<'a> {
     pub fn problem(&self, file: &TextFile) -> Option<Problem> {
         let Kind::Passed(passed) = self.kind else { return None };
         if let (Some(group), SkippedLine::NoText(why)) = (self.group, passed) {
-            let message = format!("row {} of row group {group} is copied as it is: {why}", self.line);
+            let message = format!("row {} (in row group {group}) is copied as it is: {why}", self.line);
             return Some(Problem::problem(ProblemKind::NoText, Subject::path(&file.path), message));
         }
         let subject = Subject::path(&file.path).line(self.line + 1);

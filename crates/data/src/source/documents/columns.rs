@@ -12,9 +12,12 @@ pub(super) const ROWS_TOGETHER: usize = 64;
 /// Columns that a message names.
 const MAX_NAMED_COLUMNS: usize = 20;
 /// Reason for rows whose text has more than 64 MiB.
-pub(super) const TOO_LONG: &str = "its text is longer than 64 MiB";
+pub const TOO_LONG: &str = "its text is longer than 64 MiB";
 /// Reason for rows whose text cannot be read as one.
-pub(super) const NOT_UTF8: &str = "its text is not UTF-8";
+pub const NOT_UTF8: &str = "its text is not UTF-8";
+
+/// Description of a column of lists.
+const LIST: &str = "a list";
 
 /// The columns that are read.
 pub(super) enum Columns {
@@ -59,9 +62,9 @@ pub(super) fn layout_of_table(
     let problem = match Columns::of(fields) {
         _ if is_empty => return Layout::Empty,
         Columns::Text(key) => column(&key).err().map(|described| (key, described)),
-        // Values of other types than text are checked by the format.
+        // Documents may be lists, which the format checks.
         Columns::Json { key: Some(key), .. } => {
-            column(&key).err().filter(Option::is_none).map(|described| (key, described))
+            column(&key).err().filter(|described| described.as_deref() != Some(LIST)).map(|described| (key, described))
         }
         Columns::Json { key: None, .. } => None,
     };
@@ -107,6 +110,10 @@ fn column_without_text(key: &str, described: Option<&str>, mut text_columns: Vec
     let hint = match text_columns.is_empty() {
         true => "none of its columns holds text".to_owned(),
         false => format!("name one of its columns of text with --text-key: {named}"),
+    };
+    let hint = match described {
+        Some(LIST) => format!("{hint}; pack and count make text of lists with --jq"),
+        _ => hint,
     };
     Layout::NoText { why, hint }
 }

@@ -3,6 +3,7 @@
 
 use super::packing::UnpackedReader;
 use super::{TextFile, MAX_LINE_BYTES};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_pycompat::line_checker::LineChecker;
@@ -34,6 +35,23 @@ pub enum Layout {
     Array,
     /// Objects of several lines each.
     Objects,
+}
+
+impl Layout {
+    /// Returns what a file has in place of lines, and the command that makes lines of it.
+    pub fn conversion(&self, file: &TextFile) -> Option<(&'static str, String)> {
+        let (why, program) = match self {
+            Self::Array => ("it is one JSON array", "'.[]'"),
+            Self::Objects => ("its JSON objects take several lines each", "."),
+            Self::Lines | Self::Rows | Self::NoText { .. } | Self::Empty => return None,
+        };
+        let path = shell_quote(&file.path.to_string_lossy());
+        let command = match file.packing.unpack_command() {
+            None => format!("jq -c {program} {path} > NEW.jsonl"),
+            Some(unpack) => format!("{unpack} {path} | jq -c {program} > NEW.jsonl"),
+        };
+        Some((why, command))
+    }
 }
 
 /// Determines the layout from the beginning of a file. Lines that are not JSON are ignored here: they are reported when they are read.

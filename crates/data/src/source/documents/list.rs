@@ -2,6 +2,7 @@
 
 mod split_files;
 
+pub(in crate::source) use split_files::missing_files;
 pub use split_files::{folder_splits, split_choices, summarize_splits, SplitChoices, SplitSummary};
 
 use super::glob::Glob;
@@ -9,9 +10,11 @@ use super::packing::{first_bytes, is_text};
 use super::set_aside::{finished_name, is_set_aside, IgnoredFiles};
 use super::snapshot::HubSnapshot;
 use super::sources::{is_table_name, source_of, table_names};
+use super::splits::missing_shards;
+use super::values::leave_out_values;
 use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
-use gristmill_core::text::{count, display_safe, display_safe_bytes};
+use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::files;
@@ -148,7 +151,7 @@ pub fn list(
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
             if glob.is_none() {
-                leave_out_others(input, first, (is_text, CHOOSE), &mut listing);
+                leave_out(input, first, selection, &mut listing, cancel)?;
             }
             if selection.names_splits {
                 listing.problems.extend(several_splits(input, cancel));
@@ -179,8 +182,46 @@ pub fn list(
         let tables = if glob.is_none() && selection.reads_tables { table_names() } else { String::new() };
         return Err(Failure::usage(WHAT, format!("{why}{tables}")).on(subject).with_hint(hint));
     }
+    remaining(listing)
+}
+
+/// Reports archives; fails if every file is left out.
+fn remaining(mut listing: Listing) -> Outcome<Listing> {
+    if listing.files.is_empty() {
+        return Err(nothing_left(listing.problems));
+    }
     report_archives(&mut listing)?;
     Ok(listing)
+}
+
+/// Leaves out the files of a folder that hold no documents as a rule, and reports those that are missing.
+fn leave_out(
+    folder: &Path,
+    first: usize,
+    selection: Selection<'_>,
+    listing: &mut Listing,
+    cancel: &Cancel,
+) -> Outcome<()> {
+    leave_out_others(folder, first, (is_text, CHOOSE), listing);
+    if selection.follows_reference {
+        return Ok(());
+    }
+    leave_out_values(folder, first, (false, CHOOSE), listing, cancel)?;
+    let found = listing.files.get(first..).unwrap_or_default();
+    let missing = missing_shards(found.iter().map(|file| file.name.as_str()));
+    listing.problems.extend(missing_files(folder, "", missing));
+    Ok(())
+}
+
+/// Returns the failure that every file is left out.
+fn nothing_left(problems: Vec<Problem>) -> Failure {
+    let mut lost = problems.into_iter().filter(|problem| problem.severity > Severity::Note);
+    let Some(first) = lost.next() else { return Failure::internal(WHAT, "no file is left, for no reason") };
+    let more = match lost.count() as u64 {
+        0 => "no other file is there".to_owned(),
+        more => format!("{} left out, too, and none remains", count_verb(more, "other file", "is", "are")),
+    };
+    Failure { what: WHAT.to_owned(), why: format!("{}; {more}", first.message), ..first.into_failure() }
 }
 
 /// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.

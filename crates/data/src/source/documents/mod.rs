@@ -32,15 +32,20 @@ mod sources;
 mod splits;
 mod table;
 mod unit;
+mod values;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{leave_out_others, text_file, FileChoice, Walk};
+pub(in crate::source) use list::{leave_out_others, missing_files, text_file, FileChoice, Walk};
 pub(in crate::source) use packing::is_text;
 pub(in crate::source) use set_aside::is_set_aside;
+pub(in crate::source) use sources::is_table_name;
+pub(in crate::source) use splits::missing_shards;
+pub(in crate::source) use values::leave_out_values;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, OverlongLine, Position, MAX_LINE_BYTES};
+pub use columns::{NOT_UTF8, TOO_LONG};
 pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use glob::Glob;
 pub use jsonl::Jsonl;
@@ -61,7 +66,9 @@ pub use sources::{is_written_back, table_format, table_kind, FolderTables, SOURC
 pub use splits::{
     find_splits, no_such_split, parse_split, FolderListing, MissingShards, Split, SplitFile, SplitPart, Splits,
 };
-pub use table::{table_files, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit};
+pub use table::{
+    table_files, tables_in_order, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit,
+};
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, DocumentVerdict, Quirks, BYTE_ORDER_MARK, EMPTY};
 

@@ -1,7 +1,10 @@
 //! Files whose documents are rows of a table, as data sets of their own: their size, columns, rows and damage.
 
 use super::sources::{table_format, table_kind};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject, TableKind};
+use super::splits::missing_shards;
+use super::{is_text, missing_files, saved};
+use gristmill_core::text::{count_verb, display_safe};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
 use gristmill_storage::files;
 use gristmill_storage::walk::walk;
 use serde::Serialize;
@@ -122,21 +125,44 @@ pub struct TableFile {
     pub format: &'static dyn TableFormat,
 }
 
+fn format_of(name: &str) -> Option<&'static dyn TableFormat> {
+    table_kind(name).and_then(table_format)
+}
+
 /// Returns a file, or the files below a folder by their names, in the order of their relative paths.
 ///
 /// # Errors
 /// The folder cannot be read, or nothing opens such a file.
 pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
-    let format_of = |name: &str| table_kind(name).and_then(table_format);
+    table_listing(path).map(|(files, _)| files)
+}
+
+/// Does the same, but in the order of a saved data set; returns also what is missing or left out by its name.
+///
+/// # Errors
+/// Also: a description of a saved data set is damaged, or it names a file that does not exist.
+pub fn tables_in_order(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
+    let saved = if files::is_dir(path) { saved::splits(path)? } else { None };
+    let Some(saved) = saved else { return table_listing(path) };
+    let file = |file: PathBuf| {
+        let (path, name) = (path.join(&file), file.to_string_lossy().into_owned());
+        let format = format_of(&name)?;
+        let bytes = files::metadata(&path).map_or(0, |facts| facts.len());
+        Some(TableFile { path, name, bytes, format })
+    };
+    Ok((saved.into_iter().flat_map(|split| split.files).filter_map(file).collect(), Vec::new()))
+}
+
+fn table_listing(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
     let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if !facts.is_dir() {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let Some(format) = format_of(&name) else {
             return Err(Failure::usage(WHAT, "it is not a file with a table").on(Subject::path(path)));
         };
-        return Ok(vec![TableFile { path: path.to_owned(), name, bytes: facts.len(), format }]);
+        return Ok((vec![TableFile { path: path.to_owned(), name, bytes: facts.len(), format }], Vec::new()));
     }
-    let mut files = Vec::new();
+    let (mut files, mut lines) = (Vec::new(), Vec::new());
     for entry in walk(path, usize::MAX) {
         let entry = match entry {
             Ok(entry) => entry,
@@ -149,8 +175,17 @@ pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
         if let Some(format) = format_of(&name).filter(|_| entry.kind().is_file()) {
             let bytes = entry.metadata().map_or(0, |facts| facts.len());
             files.push(TableFile { path: entry.path().to_owned(), name, bytes, format });
+        } else if is_text(&name) && entry.kind().is_file() {
+            lines.push(name);
         }
     }
     files.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(files)
+    let mut problems = missing_files(path, "", missing_shards(files.iter().map(|file| file.name.as_str())));
+    if let Some(first) = lines.iter().min() {
+        let (lines, first) = (count_verb(lines.len() as u64, "file", "is", "are"), display_safe(first));
+        let message = format!("{lines} left out, with lines of JSON in place of rows, the first is {first}");
+        let note = Problem::note(ProblemKind::FileLeftOut, Subject::path(path), message);
+        problems.push(note.with_hint("name such a file to open it"));
+    }
+    Ok((files, problems))
 }

@@ -4,10 +4,10 @@
 use super::state::GroupsState;
 use super::{
     find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
-    SampleAt, SamplesFile, VisitFields, VisitedSample,
+    ProblemList, SampleAt, SamplesFile, VisitFields, VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
-use gristmill_data::source::documents::{table_files, Table, TableFormat};
+use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,14 @@ const MAX_OPEN_FILES: usize = 8;
 
 /// Opens a file, or the files of a folder.
 pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
-    let files = table_files(path)?;
+    let (files, found) = tables_in_order(path)?;
+    let mut problems = ProblemList::default();
+    found.into_iter().for_each(|problem| problems.add_other(problem));
     let state = GroupsState::default();
     state.begin(files.iter().map(|file| (Arc::from(file.name.as_str()), file.bytes, None)), None);
     let files = files.into_iter().map(|file| TableFile { path: file.path, format: file.format }).collect();
-    let shared = Arc::new(TableIndex { state, files, opened: Mutex::default(), chunks: Mutex::default() });
+    let problems = Arc::new(problems);
+    let shared = Arc::new(TableIndex { state, files, problems, opened: Mutex::default(), chunks: Mutex::default() });
     let stop = Cancel::default();
     let counter = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| counter.count(cancel))];
@@ -49,6 +52,8 @@ struct TableFile {
 struct TableIndex {
     state: GroupsState,
     files: Vec<TableFile>,
+    /// What is missing or left out of a folder.
+    problems: Arc<ProblemList>,
     /// Open files, the last used one at the end.
     opened: Mutex<VecDeque<(u32, Arc<dyn Table>)>>,
     /// Decoded rows, the last used ones at the end.
@@ -186,6 +191,10 @@ impl Catalog for Tables {
 
     fn group_word(&self) -> &'static str {
         "file"
+    }
+
+    fn problems(&self) -> Arc<ProblemList> {
+        Arc::clone(&self.shared.problems)
     }
 
     fn groups(&self) -> Arc<Groups> {

@@ -354,7 +354,8 @@ impl Sampling {
             return None;
         }
         if self.sample.lines == 0 {
-            let (subject, why) = no_text(plan, inputs)?;
+            let has_losses = inputs.problems.iter().any(|problem| problem.severity > Severity::Note);
+            let (subject, why) = no_text(plan, inputs, has_losses)?;
             return Some(Problem::refusal(ProblemKind::NoText, subject, why).with_hint(NO_TEXT_HINT));
         }
         let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;

@@ -22,7 +22,9 @@ use crate::job::Phase;
 use crate::tokens::encode::{fields_of, plan_hash, EncodingSpec};
 use crate::tokens::load_tokenizer;
 use gristmill_core::pack::TextField;
-use gristmill_core::{text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_core::{
+    text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject,
+};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
@@ -353,7 +355,7 @@ impl<'a> Job<'a> {
         }
         let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
         if skipped == 0 {
-            return match no_text(self.plan, &self.inputs) {
+            return match no_text(self.plan, &self.inputs, self.context.problems.count_from(Severity::Problem) > 0) {
                 Some((subject, why)) => Err(Failure::data("packing", why).on(subject).with_hint(NO_TEXT_HINT)),
                 None => Ok(()),
             };
@@ -368,11 +370,13 @@ impl<'a> Job<'a> {
         let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
         reasons.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
         let most = reasons.first().map_or("", |(reason, _, _)| reason);
-        let failure = Failure::data("packing", format!("no line gave a document ({most})"));
-        Err(if totals.keys.is_empty() {
-            failure
-        } else {
-            failure.with_hint(format!("wrong field? The lines have the keys: {}", totals.keys.join(", ")))
+        let files = self.inputs.line_files();
+        let unit = if files.iter().all(|file| file.source.is_table()) { "row" } else { "line" };
+        let failure = Failure::data("packing", format!("no {unit} gave a document ({most})"))
+            .on(files.first().map_or_else(Subject::default, |file| Subject::path(&file.path)));
+        Err(match totals.keys.is_empty() {
+            true => failure.with_hint("another field may hold the text: --text-key NAME"),
+            false => failure.with_hint(format!("wrong field? The {unit}s have the keys: {}", totals.keys.join(", "))),
         })
     }
 
@@ -428,19 +432,19 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Whether a result without documents is accepted.
+/// Whether a result without documents is accepted, which every format must do.
 fn may_be_empty(plan: &PackPlan) -> bool {
-    formats::chosen(plan).into_iter().any(|format| format.may_be_empty(plan))
+    formats::chosen(plan).into_iter().all(|format| format.may_be_empty(plan))
 }
 
 /// Hint for a run without any text.
 pub(super) const NO_TEXT_HINT: &str =
     "name files that have documents; loaders fail at the first sample of an empty set";
 
-/// Returns where and why a run without lines is refused; `None` if an empty result is allowed.
-pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, String)> {
+/// Returns where and why a run without lines is refused; `None` if an empty result is allowed. None is where the documents of a file are lost.
+pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs, has_losses: bool) -> Option<(Subject, String)> {
     let files = inputs.line_files();
-    let first = files.first().filter(|_| !plan.follows_reference() && !may_be_empty(plan))?;
+    let first = files.first().filter(|_| !plan.follows_reference() && (has_losses || !may_be_empty(plan)))?;
     let why = match files.len() {
         1 => "it has no document".to_owned(),
         more => format!("none of {} has a document", text::count(more as u64, "file")),

@@ -2,7 +2,8 @@
 
 use super::super::saved;
 use super::super::splits::{
-    find_splits, listed, no_such_split, parse_split, subset_names, FolderListing, Split, SplitPart, Splits,
+    find_splits, listed, no_such_split, parse_split, subset_names, FolderListing, MissingShards, Split, SplitPart,
+    Splits,
 };
 use super::super::{FileRows, TextFile};
 use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
@@ -218,7 +219,7 @@ impl HubSnapshot {
 fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut Listing) -> Outcome<Vec<NamedFiles>> {
     let chosen = chosen_names(&found, selection)?;
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
-        listing.problems.extend(problems_of(folder, &found, split, selection.is_compat));
+        add_once(&mut listing.problems, problems_of(folder, &found, split, selection.is_compat));
     }
     if let Some(first) = found.outside.first() {
         let outside = count_verb(found.outside.len() as u64, "file of data", "is", "are");
@@ -232,6 +233,19 @@ fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut 
         NamedFiles { name: split.name, files }
     };
     Ok(found.splits.into_iter().map(named).collect())
+}
+
+/// Adds problems, but a leak of a file only once: each of its splits has it.
+fn add_once(problems: &mut Vec<Problem>, more: Vec<Problem>) {
+    let known = |problems: &[Problem], new: &Problem| {
+        let is_known = |old: &Problem| old.kind == ProblemKind::Leak && old.subject == new.subject;
+        new.kind == ProblemKind::Leak && problems.iter().any(is_known)
+    };
+    for new in more {
+        if !known(problems, &new) {
+            problems.push(new);
+        }
+    }
 }
 
 /// Returns what is lost of a split, and what would be read twice.
@@ -256,16 +270,7 @@ fn problems_of(folder: &Path, found: &Splits, split: &Split, is_compat: bool) ->
         };
         problems.push(problem.with_hint(hint));
     }
-    for missing in split.missing_shards() {
-        let files = count(missing.count, "file");
-        let message = format!(
-            "{files} of {} missing in split {name}: {}",
-            missing.all,
-            listed(missing.first.iter().map(String::as_str))
-        );
-        let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(folder), message);
-        problems.push(problem.with_hint("download or copy the data set again"));
-    }
+    problems.extend(missing_files(folder, &format!(" in split {name}"), split.missing_shards()));
     let repeated: Vec<&str> = split.repeated().filter(|_| !is_compat).collect();
     if !repeated.is_empty() {
         let files = count_verb(repeated.len() as u64, "file", "matches", "match");
@@ -277,6 +282,17 @@ fn problems_of(folder: &Path, found: &Splits, split: &Split, is_compat: bool) ->
         problems.push(Problem::note(ProblemKind::Other, Subject::path(folder), message).with_hint(hint));
     }
     problems
+}
+
+/// Reports files that are missing by the numbers in the names of others; `place` follows the word "missing".
+pub(in crate::source) fn missing_files(folder: &Path, place: &str, missing: Vec<MissingShards>) -> Vec<Problem> {
+    let report = |missing: MissingShards| {
+        let (files, first) = (count(missing.count, "file"), listed(missing.first.iter().map(String::as_str)));
+        let message = format!("{files} of {} missing{place}: {first}", missing.all);
+        let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(folder), message);
+        problem.with_hint("download or copy the data set again")
+    };
+    missing.into_iter().map(report).collect()
 }
 
 /// Finds the splits of a folder by its card and names. Entries that cannot be examined are reported.
@@ -364,7 +380,7 @@ pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitS
     let mut problems = Vec::new();
     let found = folder_splits(folder, None, &mut problems, cancel)?;
     for split in &found.splits {
-        problems.extend(problems_of(folder, &found, split, false));
+        add_once(&mut problems, problems_of(folder, &found, split, false));
     }
     let splits = found.splits.iter().map(|split| (split.name.clone(), split.files.len() as u64)).collect::<Vec<_>>();
     let summary = SplitSummary { splits, outside: found.outside.len() as u64, problems };

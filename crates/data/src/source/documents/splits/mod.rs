@@ -8,6 +8,7 @@ mod patterns;
 mod shards;
 mod slices;
 
+pub(in crate::source) use shards::missing as missing_shards;
 pub use shards::MissingShards;
 pub use slices::{parse_split, SplitPart};
 
@@ -121,6 +122,15 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
         if !order.is_empty() {
             found.push((name, order));
         }
+    }
+    if let (true, Some(splits), false) = (found.is_empty(), &chosen.splits, is_empty) {
+        let patterns = listed(splits.iter().flat_map(|(_, texts)| texts).map(String::as_str));
+        return Err(Failure::usage(
+            WHAT,
+            format!("no file with documents matches the patterns of `configs`: {patterns}"),
+        )
+        .on(Subject::path("README.md"))
+        .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset"));
     }
     if found.is_empty() {
         let why = if is_empty { "it has no files" } else { "no file has an ending of a kind of data" };

@@ -18,7 +18,7 @@ pub struct MissingShards {
 }
 
 /// Returns what is missing of each numbered set.
-pub(super) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<MissingShards> {
+pub(in crate::source) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<MissingShards> {
     let mut sets: BTreeMap<(&str, u32, &str), BTreeSet<u32>> = BTreeMap::new();
     for path in paths {
         let name_start = path.rfind('/').map_or(0, |at| at + 1);

@@ -45,7 +45,10 @@ pub(super) fn encoding(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tok
         is_length_planned: true,
         ..EncodingSpec::new((Megatron.name(), rules), template, token, tokenizer)
     };
-    spec.checked()
+    spec.checked().map_err(|failure| match failure.subject.field.as_deref() {
+        Some("--eos-token" | "--bos-token") => failure.with_hint("--dtype i32 has room for it"),
+        _ => failure,
+    })
 }
 
 /// Returns the type of a token for a vocabulary with this many entries, added tokens included.

@@ -12,7 +12,7 @@ use crate::tokens::spool::each_chunk;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
-use gristmill_data::formats::megatron::{index_of, indexes, is_index, is_unfinished, tokens_of, UNFINISHED};
+use gristmill_data::formats::megatron::{index_of, indexes, is_index, tokens_of, UNFINISHED};
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::Publication;
@@ -201,10 +201,11 @@ fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Out
     };
     let mut others: Vec<PathBuf> = entries.filter(|path| files::is_file(path) && !is_merged(path)).collect();
     others.sort();
-    for path in others.iter().filter(|path| is_unfinished(path)) {
+    let is_alone = |path: &Path| path.extension().is_some_and(|end| end == "bin") && !files::is_file(index_of(path));
+    for path in others.iter().filter(|path| is_alone(path)) {
         context.problems.report(Problem::problem(ProblemKind::MissingFile, Subject::path(path), UNFINISHED))?;
     }
-    others.retain(|path| !is_unfinished(path));
+    others.retain(|path| !is_alone(path));
     let Some(first) = others.first() else { return Ok(()) };
     let name = display_safe(&first.file_name().unwrap_or_default().to_string_lossy()).into_owned();
     let why = match others.len() {

@@ -48,7 +48,10 @@ impl PairIndex {
         let number =
             |at: usize| rest.get(at..at + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_le_bytes);
         let (version, code, sequences, marks) = (number(0), rest[8], number(9), number(17));
-        if magic != MAGIC || version != 1 {
+        if magic != MAGIC {
+            return Err("it does not begin like an index of Megatron".to_owned());
+        }
+        if version != 1 {
             return Err(format!("it is not an index of Megatron of version 1, but of {version}"));
         }
         let pair_type = PairType::of_code(code).ok_or_else(|| format!("its token type {code} is unknown"))?;

@@ -99,8 +99,8 @@ reads_pairs!(
     }
 );
 
-/// Returns the indexes at a path, sorted by name, and the files that have none.
-fn list(path: &Path) -> (Vec<PathBuf>, Vec<Problem>) {
+/// Returns the indexes at a path, sorted by name, and the files of tokens that have none.
+fn list(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if !files::is_dir(path) {
         return (vec![index_of(path)], Vec::new());
     }
@@ -109,8 +109,12 @@ fn list(path: &Path) -> (Vec<PathBuf>, Vec<Problem>) {
     let entries = files::read_dir(path).into_iter().flatten().flatten().map(FolderEntry::into_path);
     let mut alone: Vec<PathBuf> = entries.filter(|path| is_unfinished(path)).collect();
     alone.sort();
-    let problem = |file| Problem::problem(ProblemKind::MissingFile, Subject::path(file), UNFINISHED);
-    (pairs, alone.into_iter().map(problem).collect())
+    (pairs, alone)
+}
+
+/// Returns the problems of files of tokens that have no index.
+fn unfinished(alone: Vec<PathBuf>) -> impl Iterator<Item = Problem> {
+    alone.into_iter().map(|file| Problem::problem(ProblemKind::MissingFile, Subject::path(file), UNFINISHED))
 }
 
 fn read(index: &Path, cancel: &Cancel) -> Result<PairFacts, String> {
@@ -138,7 +142,8 @@ fn no_document(path: &Path) -> Problem {
 }
 
 fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
-    let (indexes, mut problems) = list(path);
+    let (indexes, alone) = list(path);
+    let mut problems: Vec<Problem> = unfinished(alone).collect();
     let mut files = Vec::new();
     for index in &indexes {
         match read(index, handles.cancel) {
@@ -187,8 +192,8 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
 }
 
 fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
-    let (pairs, problems) = list(path);
-    for problem in problems {
+    let (pairs, alone) = list(path);
+    for problem in unfinished(alone) {
         handles.problems.report(problem)?;
     }
     let sizes = pairs.iter().filter_map(|index| files::metadata(tokens_of(index)).ok()).map(|facts| facts.len());
@@ -267,10 +272,13 @@ struct PairsBrowser;
 
 impl TokenBrowser for PairsBrowser {
     fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
-        let (pairs, _) = list(listing.path);
+        let (mut pairs, alone) = list(listing.path);
+        // What is wrong with them is shown in their places.
+        pairs.extend(alone);
+        pairs.sort();
         match pairs.is_empty() {
             true => Err(Failure::usage(WHAT, "no .idx file is in it").on(Subject::path(listing.path))),
-            false => Ok(pairs.iter().map(|index| file(index)).collect()),
+            false => Ok(pairs.iter().map(|path| file(&index_of(path))).collect()),
         }
     }
 }
@@ -323,12 +331,15 @@ impl SpanTable for Documents {
             return Ok(Vec::new());
         }
         let marks = self.0.marks(first, count + 1).map_err(damaged)?;
-        let span = |pair: &[i64]| {
-            let sequence = |at: usize| pair.get(at).and_then(|mark| u64::try_from(*mark).ok()).unwrap_or(u64::MAX);
+        let span = |(number, pair): (u64, &[i64])| {
+            let mark = |at: usize| pair.get(at).copied().unwrap_or_default();
+            let sequence = |at: usize| u64::try_from(mark(at)).unwrap_or(u64::MAX);
             let (from, to) = self.0.span(sequence(0), sequence(1)).map_err(damaged)?;
-            Ok(RowSpan { from, to, defect: None })
+            let is_right = mark(0) <= mark(1) && sequence(1) <= self.0.sequences && (number > 0 || mark(0) == 0);
+            let defect = || format!("its marks in the index are wrong: from sequence {} to {}", mark(0), mark(1));
+            Ok(RowSpan { from, to, defect: (!is_right).then(|| Arc::from(defect())) })
         };
-        marks.windows(2).map(span).collect()
+        (first..).zip(marks.windows(2)).map(span).collect()
     }
 }
 

@@ -119,3 +119,16 @@ fn damaged_indexes_are_refused_and_never_panic() {
     }
     assert!(noticed > 900, "{noticed} noticed");
 }
+
+#[test]
+fn a_wrong_first_mark_is_a_defect_of_the_first_document() {
+    let folder = pair(&[3, 2]);
+    let path = folder.path().join("a_text_document.idx");
+    let mut bytes = std::fs::read(path).unwrap();
+    let first = bytes.len() - 3 * 8;
+    bytes[first] = 2;
+    put(folder.path(), "a_text_document.idx", &bytes);
+    let catalog = open_tokens(folder.path(), &TokenView::default()).unwrap();
+    let rows = catalog.samples(SampleAt::default(), 10, &Cancel::default()).unwrap();
+    assert_eq!(rows.iter().map(|row| row.defect.is_some()).collect::<Vec<_>>(), [true, false]);
+}

@@ -213,7 +213,7 @@ struct PartsBrowser;
 
 impl TokenBrowser for PartsBrowser {
     fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
-        let (parts, _) = list(listing.path)?;
+        let (parts, problems) = list(listing.path)?;
         let mut files = Vec::new();
         for (group, part) in (0_u32..).zip(parts) {
             let bytes = open_read(&part).map_or(0, |file| file.len());
@@ -239,7 +239,10 @@ impl TokenBrowser for PartsBrowser {
             });
         }
         match files.is_empty() {
-            true => Err(Failure::usage(WHAT, "no file of ids with a table is in it").on(Subject::path(listing.path))),
+            true => Err(problems.into_iter().next().map_or_else(
+                || Failure::usage(WHAT, "no file of ids with a table is in it").on(Subject::path(listing.path)),
+                Problem::into_failure,
+            )),
             false => Ok(files),
         }
     }

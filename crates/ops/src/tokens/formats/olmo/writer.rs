@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
         let mut problems = Vec::new();
         if self.state.documents == 0 {
             let why = "there is no document: the pair of files is empty";
-            problems.push(Problem::problem(ProblemKind::NoText, Subject::field("olmo"), why));
+            problems.push(Problem::problem(ProblemKind::EmptyFile, Subject::path(self.output.tokens(0)), why));
         }
         if self.state.long_documents > 0 {
             let documents = count_verb(self.state.long_documents, "document", "has", "have");

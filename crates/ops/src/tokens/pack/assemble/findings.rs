@@ -5,7 +5,7 @@ use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
-use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG};
 
 impl Assembler<'_> {
     /// Reports what a block leaves out.
@@ -62,12 +62,17 @@ fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &Te
         if words.len() < specs.len() { format!("left out of {}: ", words.join(" and ")) } else { "left out: ".into() };
     let subject = Subject::path(&input.path);
     let (subject, row) = match (input.source.is_table(), input.source.row_group()) {
-        (true, Some(group)) => (subject, format!("row {} of {group} {} is ", finding.line, finding.start)),
+        (true, Some(group)) => (subject, format!("row {} (in {group} {}) is ", finding.line, finding.start)),
         (true, None) => (subject, format!("row {} is ", finding.line)),
         (false, _) => (subject.line(finding.line + 1).at(finding.start), String::new()),
     };
     let message = format!("{row}{whom}{}", finding.reason);
-    let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));
+    let hint = match finding.reason {
+        BYTE_ORDER_MARK => Some(mark_hint(input, finding.start)),
+        NOT_UTF8 => Some("write the column as UTF-8".to_owned()),
+        TOO_LONG => Some("divide the text into several rows".to_owned()),
+        _ => None,
+    };
     let problem = match finding.is_by_design {
         true => Problem::note(finding.kind, subject, message),
         false => Problem::problem(finding.kind, subject, message),

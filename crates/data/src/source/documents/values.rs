@@ -1,0 +1,45 @@
+//! Files of JSON in folders that hold one value instead of lines: settings and descriptions, as a rule (docs/formats/json.md).
+
+use super::{layout_of, Layout, Listing, TextFile};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Cancel, Outcome, Problem, ProblemKind, Subject};
+use std::path::Path;
+
+/// End of the names of such files.
+const SUFFIX: &str = ".json";
+
+/// Leaves out the files of a folder that hold one array or objects of several lines, if there are files of lines or rows or `has_others`. It
+/// is a problem where the lines have names of the same kind.
+pub(in crate::source) fn leave_out_values(
+    folder: &Path,
+    first: usize,
+    (has_others, hint): (bool, &str),
+    listing: &mut Listing,
+    cancel: &Cancel,
+) -> Outcome<()> {
+    let is_value = |file: &TextFile| -> Outcome<bool> {
+        let may_be = !file.source.is_table() && file.name.ends_with(SUFFIX);
+        Ok(may_be && matches!(layout_of(file, cancel)?, Layout::Array | Layout::Objects))
+    };
+    let found = listing.files.get(first..).unwrap_or_default();
+    let values = found.iter().map(is_value).collect::<Outcome<Vec<bool>>>()?;
+    let kept = || found.iter().zip(&values).filter(|(_, is_value)| !**is_value).map(|(file, _)| file);
+    let (number, rest) = (values.iter().filter(|is_value| **is_value).count(), kept().count());
+    if number == 0 || rest == 0 && !has_others {
+        return Ok(());
+    }
+    let is_loss = kept().any(|file| file.name.ends_with(SUFFIX));
+    let name = found.iter().zip(&values).find(|(_, is_value)| **is_value).map_or("", |(file, _)| file.name.as_str());
+    let message = format!(
+        "{} without lines left out, the first is {}: one JSON array, or objects of several lines",
+        count(number as u64, "file"),
+        display_safe(name)
+    );
+    let report = if is_loss { Problem::problem } else { Problem::note };
+    let problem = report(ProblemKind::FileLeftOut, Subject::path(folder), message);
+    let mut is_kept = values.into_iter().map(|is_value| !is_value);
+    let rest: Vec<TextFile> = listing.files.drain(first..).filter(|_| is_kept.next().unwrap_or(true)).collect();
+    listing.files.extend(rest);
+    listing.problems.push(problem.with_hint(hint));
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Files of documents that are not written back.
+
+use super::*;
+
+fn arrow() -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/arrow/layouts/plain.arrow")).unwrap()
+}
+
+#[test]
+fn files_that_are_not_written_back_are_reported() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", "{\"text\": \"one two three\"}\n");
+    sandbox.write("data/c.csv", "text\none\n");
+    sandbox.write("data/d.txt", "one\n");
+    let note = "2 files are left out, which cannot be written back, the first is c.csv";
+    sandbox.say("dedup data --output out --minlen 50").ends(0).complains(note);
+    sandbox.write("data/b.arrow", arrow());
+    let loss = "1 file is left out, which cannot be written back, the first is b.arrow";
+    sandbox.say("dedup data --output more --minlen 50").ends(1).complains(loss);
+    sandbox.write("lines/a.jsonl", "{\"text\": \"one two three\"}\n");
+    sandbox.write("lines/b.ndjson", "{\"text\": \"one two three\"}\n");
+    sandbox.say("dedup lines --output l --minlen 50").ends(1).complains("b.ndjson").complains("name the file itself");
+}
+
+#[test]
+fn a_folder_of_such_files_alone_is_refused_with_their_kind() {
+    for (name, content, kind) in [("a.arrow", arrow(), "Arrow"), ("a.csv", b"text\none\n".to_vec(), "CSV")] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!("data/{name}"), content);
+        // A saved data set has descriptions.
+        sandbox.write("data/dataset_info.json", "{\n \"a\": 1\n}\n");
+        let ran = sandbox.say("dedup data --output out --minlen 50").ends(2);
+        ran.complains(name).complains(&format!("files of {kind} are not written back")).complains("Parquet");
+    }
+}

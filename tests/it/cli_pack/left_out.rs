@@ -1,0 +1,127 @@
+//! What is left out of a folder, and inputs of which nothing is left.
+
+use super::{golden, golden_path, END};
+use crate::cli_support::{RunOutput, Sandbox};
+use serde_json::Value;
+
+fn pointer() -> String {
+    format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 123456\n", "0".repeat(64))
+}
+
+fn pack(sandbox: &Sandbox, input: &str, formats: &[&str], more: &[&str]) -> RunOutput {
+    let tokenizer = golden_path("parquet/tokenizers/bpe1k.json");
+    let mut words = vec!["pack", input, "--tokenizer", &tokenizer, "--eos-token", END, "--yes"];
+    if !more.contains(&"--output") {
+        words.extend(["--output", "out"]);
+    }
+    formats.iter().for_each(|format| words.extend(["--format", format]));
+    words.extend(more);
+    sandbox.run(words)
+}
+
+#[test]
+fn a_run_whose_only_file_is_left_out_writes_nothing() {
+    for format in ["modalities", "nanosets", "forager", "mds", "megatron", "olmo"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl", pointer());
+        let size: &[&str] = if matches!(format, "forager" | "mds") { &["--sample-size", "4"] } else { &[] };
+        for more in [&["--problems-ok"][..], &["--dry-run"]] {
+            let ran = pack(&sandbox, "data", &[format], &[size, more].concat());
+            assert!(ran.code > 0, "{format} {more:?}: {}", ran.out);
+            ran.complains("a.jsonl").complains("Git LFS pointer").complains("no other file is there");
+        }
+        assert!(!sandbox.has("out") && !sandbox.has("out_text_document.bin"), "{format}");
+    }
+}
+
+#[test]
+fn a_damaged_file_without_a_document_is_refused_by_every_format() {
+    for format in ["nanosets", "megatron", "olmo"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xff\xff\xff");
+        pack(&sandbox, "data", &[format], &["--problems-ok"]).ends(1).complains("it has no document");
+        assert!(!sandbox.has("out") && !sandbox.has("out_text_document.bin"), "{format}");
+    }
+}
+
+#[test]
+fn a_column_of_numbers_is_refused_whatever_formats_are_chosen() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.csv", "text,x\n1,a\n2,b\n");
+    for formats in [&["nanosets"][..], &["megatron"], &["nanosets", "megatron"]] {
+        let ran = pack(&sandbox, "data", formats, &[]).ends(2);
+        ran.complains("its column `text` holds numbers, not text");
+    }
+}
+
+#[test]
+fn an_empty_set_has_to_be_accepted_by_each_format() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", "");
+    pack(&sandbox, "data", &["nanosets", "megatron"], &[]).ends(1).complains("it has no document");
+}
+
+#[test]
+fn files_that_are_missing_by_their_numbers_are_a_problem() {
+    let sandbox = Sandbox::new();
+    for number in [0, 2] {
+        sandbox.write(&format!("data/train-0000{number}-of-00003.jsonl"), "{\"text\": \"one two\"}\n");
+    }
+    let missing = "1 file of 3 missing: train-00001-of-00003.jsonl";
+    pack(&sandbox, "data", &["nanosets"], &[]).ends(1).complains(missing);
+    sandbox.say("dedup data --output deduped --minlen 50").ends(1).complains(missing);
+    // Files that are chosen are all that are wanted.
+    pack(&sandbox, "data", &["nanosets"], &["--glob", "train-*.jsonl", "--output", "chosen"]).ends(0);
+}
+
+#[test]
+fn files_of_one_value_are_descriptions_of_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", "{\"text\": \"one two\"}\n");
+    sandbox.write("data/dataset_infos.json", "{\n \"a\": {\n }\n}\n");
+    sandbox.write("data/labels.json", "[{\"text\": \"three\"}]\n");
+    let note = "2 files without lines left out, the first is dataset_infos.json";
+    pack(&sandbox, "data", &["nanosets"], &[]).ends(0).complains(note);
+    sandbox.say("dedup data --output deduped --minlen 50").ends(0).complains(note);
+    // Next to lines under such names they may be documents.
+    sandbox.write("other/a.json", "{\"text\": \"one two\"}\n");
+    sandbox.write("other/b.json", "[{\"text\": \"three\"}]\n");
+    sandbox.say("dedup other --output other-out --minlen 50").ends(1).complains("1 file without lines left out");
+    // Alone they are what is meant.
+    sandbox.write("alone/b.json", "[{\"text\": \"three\"}]\n");
+    sandbox.say("dedup alone --output alone-out --minlen 50").ends(1).complains("jq -c '.[]'");
+    for command in ["info", "lint"] {
+        sandbox.say(&format!("{command} alone/b.json")).ends(2).complains("jq -c '.[]' alone/b.json > NEW.jsonl");
+    }
+}
+
+#[test]
+fn patterns_of_a_card_that_match_nothing_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", "{\"text\": \"one two\"}\n");
+    sandbox.write("data/README.md", "---\nconfigs:\n- config_name: default\n  data_files: \"none/*.jsonl\"\n---\n");
+    let ran = pack(&sandbox, "data", &["nanosets"], &["--split", "train"]).ends(2);
+    ran.complains("data/README.md").complains("none/*.jsonl");
+}
+
+#[test]
+fn the_failure_of_lines_without_text_names_the_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": null}\n");
+    let ran = pack(&sandbox, "a.jsonl", &["nanosets"], &[]).ends(1);
+    ran.complains("failed on a.jsonl: no line gave a document").complains("--text-key");
+}
+
+#[test]
+fn an_end_token_that_does_not_fit_names_the_way_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"one\"}\n");
+    let base = std::fs::read(golden("parquet/tokenizers/bpe1k.json")).unwrap();
+    let mut tokenizer: Value = serde_json::from_slice(&base).unwrap();
+    let vocabulary = tokenizer["model"]["vocab"].as_object_mut().unwrap();
+    (vocabulary.len()..70_000).for_each(|id| drop(vocabulary.insert(format!("entry-{id}"), id.into())));
+    sandbox.write("t.json", tokenizer.to_string());
+    let words =
+        "pack a.jsonl --format megatron --dtype u16 --tokenizer t.json --eos-token entry-69999 --output out --yes";
+    sandbox.say(words).ends(2).complains("does not fit").complains("--dtype i32");
+}
