@@ -14,7 +14,7 @@
 mod generate;
 mod measure;
 
-use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_core::{Cancel, PreparePlan, RunOptions, SampleMapping, SplitPlan};
 use gristmill_ops::browse::open;
 use gristmill_ops::engine::browse::{
     filter, Catalog, KeyQuery, Marks, ProblemList, SampleAt, SampleFilter, SplitChoice,
@@ -87,7 +87,7 @@ fn make(shards: usize) -> PathBuf {
 fn prepare(dir: &Path) {
     let mut plan = PreparePlan::new(dir.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("8,1,1".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     PrepareJob::start(plan, RunOptions { threads: 2, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 

@@ -3,7 +3,7 @@
 use super::args::Cli;
 use super::context::Context;
 use super::exit::CommandResult;
-use super::plainly_done;
+use super::success_without_fields;
 use super::usage::commands_hint;
 use clap::CommandFactory;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -13,7 +13,7 @@ pub fn completions(shell: clap_complete::Shell, context: &Context) -> CommandRes
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gristmill", &mut script);
     context.printer.raw(&String::from_utf8_lossy(&script));
-    plainly_done()
+    success_without_fields()
 }
 
 /// Prints the same as `COMMAND --help`.
@@ -25,7 +25,7 @@ pub fn help(names: &[String], context: &Context) -> CommandResult {
     if let Err(help) = program.try_get_matches_from_mut(words) {
         context.printer.raw(&help.render().ansi().to_string());
     }
-    plainly_done()
+    success_without_fields()
 }
 
 /// Prints the manual page of the program or of one command, with the options of every command below it.
@@ -38,7 +38,7 @@ pub fn man(names: &[String], context: &Context) -> CommandResult {
     render_page(page.name(name), &mut text)
         .map_err(|error| Failure::environment("rendering the manual page", error.to_string()))?;
     context.printer.raw(&String::from_utf8_lossy(&text));
-    plainly_done()
+    success_without_fields()
 }
 
 /// Follows the names from the program to one of its commands.

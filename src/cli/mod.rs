@@ -197,6 +197,6 @@ fn run(command: Option<Command>, context: &Context) -> CommandResult {
 }
 
 /// Returns a success without fields in addition to `status: ok`.
-fn plainly_done() -> CommandResult {
+fn success_without_fields() -> CommandResult {
     Ok(CommandSuccess::ok(serde_json::Map::new()))
 }

@@ -2,7 +2,7 @@
 
 use super::screen::{Effect, UiEnv};
 use super::widgets::{Level, Toast};
-use super::work::Latest;
+use super::work::LatestWorker;
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +19,11 @@ struct MountChange {
 }
 
 /// The worker that mounts and unmounts.
-pub struct Mounter(Latest<PathBuf, Outcome<MountChange>>);
+pub struct Mounter(LatestWorker<PathBuf, Outcome<MountChange>>);
 
 impl Mounter {
     pub fn start(env: &UiEnv) -> Self {
-        Self(Latest::start("mount", env.wake.clone(), |path: PathBuf| change(&path)))
+        Self(LatestWorker::start("mount", env.wake.clone(), |path: PathBuf| change(&path)))
     }
 
     /// Mounts a data set; one that is mounted by this key is unmounted.

@@ -2,7 +2,7 @@
 
 use super::screen::UiEnv;
 use super::widgets::TextField;
-use super::work::Latest;
+use super::work::LatestWorker;
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ const MAX_OBJECTS: usize = 2_000;
 
 /// Requests completions and offers them to the field.
 pub struct PathCompleter {
-    worker: Latest<(PathBuf, String), (String, Option<String>)>,
+    worker: LatestWorker<(PathBuf, String), (String, Option<String>)>,
 }
 
 impl PathCompleter {
     /// Starts the worker.
     pub fn start(env: &UiEnv) -> Self {
-        let worker = Latest::start("path-completion", env.wake.clone(), |(base, typed): (PathBuf, String)| {
+        let worker = LatestWorker::start("path-completion", env.wake.clone(), |(base, typed): (PathBuf, String)| {
             let rest = rest_of_path(&base, &typed);
             (typed, rest)
         });

@@ -5,7 +5,7 @@ use super::graphics;
 use super::input::{Reader, SignalListener};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
-use super::term::{install_panic_hook, Term};
+use super::term::{install_panic_hook, RawTerminal};
 use super::title::Title;
 use super::widgets::toast::Level;
 use super::widgets::Toast;
@@ -59,7 +59,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
         let _ = panics.send(Event::WorkerPanicked(message));
     });
     let signals = SignalListener::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
-    let mut term = Term::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
+    let mut term = RawTerminal::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
     let asks = graphics::is_to_be_asked(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
     let code = EventLoop {
@@ -124,7 +124,7 @@ fn above_home(path: &Path, env: &UiEnv) -> App {
 
 struct EventLoop<'a> {
     app: &'a mut App,
-    term: &'a mut Term,
+    term: &'a mut RawTerminal,
     reader: &'a Reader,
     events: &'a Receiver<Event>,
     /// Number of expected SIGCONTs after our own suspends, which are ignored.

@@ -75,7 +75,7 @@ pub fn give_back() {
 }
 
 /// The terminal while it is taken. Dropping it restores the terminal.
-pub struct Term {
+pub struct RawTerminal {
     terminal: Terminal<ClusterBackend<TerminalWriter>>,
     clusters: GraphemeBackend,
     free: WriterStatus,
@@ -83,7 +83,7 @@ pub struct Term {
     forgotten: bool,
 }
 
-impl Term {
+impl RawTerminal {
     /// Takes the terminal; its mouse and its title, too, if wanted. The frame receives an event when the terminal has accepted the output.
     pub fn enter(mouse: bool, title: bool, wake: Wake) -> io::Result<Self> {
         MOUSE.store(mouse, Ordering::SeqCst);
@@ -181,7 +181,7 @@ impl Term {
     }
 }
 
-impl Drop for Term {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         self.leave();
     }

@@ -47,13 +47,13 @@ struct LatestState<Q, A> {
 /// A worker for questions of one kind. A new question replaces a waiting one; an answer to an old question is dropped. Dropping the worker
 /// ends the thread after the current answer. A panic costs one answer, not the worker: the frame reports it, and the next question is
 /// answered.
-pub struct Latest<Q, A> {
+pub struct LatestWorker<Q, A> {
     shared: Arc<LatestState<Q, A>>,
     number: u64,
     taken: u64,
 }
 
-impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
+impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(LatestState {
@@ -149,24 +149,24 @@ fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
     }
 }
 
-impl<Q, A> Drop for Latest<Q, A> {
+impl<Q, A> Drop for LatestWorker<Q, A> {
     fn drop(&mut self) {
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.shared.asked.notify_one();
     }
 }
 
-/// A [`Latest`] whose answer is cancelled once it is not needed any more: by the next question, by [`stop`](Self::stop), and when it is
+/// A [`LatestWorker`] whose answer is cancelled once it is not needed any more: by the next question, by [`stop`](Self::stop), and when it is
 /// dropped.
 pub struct Stoppable<Q, A> {
-    latest: Latest<(Q, Cancel), A>,
+    latest: LatestWorker<(Q, Cancel), A>,
     cancel: Cancel,
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q, &Cancel) -> A + Send + 'static) -> Self {
-        let latest = Latest::start(name, wake, move |(question, cancel): (Q, Cancel)| answer(question, &cancel));
+        let latest = LatestWorker::start(name, wake, move |(question, cancel): (Q, Cancel)| answer(question, &cancel));
         Self { latest, cancel: Cancel::default() }
     }
 
@@ -183,12 +183,12 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
         self.latest.forget()
     }
 
-    /// See [`Latest::take`].
+    /// See [`LatestWorker::take`].
     pub fn take(&mut self) -> Option<A> {
         self.latest.take()
     }
 
-    /// See [`Latest::is_waiting`].
+    /// See [`LatestWorker::is_waiting`].
     pub fn is_waiting(&self) -> bool {
         self.latest.is_waiting()
     }
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    fn wait<Q: Send + 'static, A: Send + 'static>(latest: &mut Latest<Q, A>) -> Option<A> {
+    fn wait<Q: Send + 'static, A: Send + 'static>(latest: &mut LatestWorker<Q, A>) -> Option<A> {
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
             if let Some(answer) = latest.take() {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn the_newest_question_wins() {
         let (gate, open) = std::sync::mpsc::channel::<()>();
-        let mut latest = Latest::start("test", Wake::default(), move |q: u32| {
+        let mut latest = LatestWorker::start("test", Wake::default(), move |q: u32| {
             let _ = open.recv();
             q * 10
         });
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn an_answer_to_an_old_question_is_dropped() {
         let (answered, seen) = std::sync::mpsc::channel::<u32>();
-        let mut latest = Latest::start("test", Wake::default(), move |q: u32| {
+        let mut latest = LatestWorker::start("test", Wake::default(), move |q: u32| {
             let _ = answered.send(q);
             q
         });
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_panic_costs_one_answer_and_not_the_worker() {
-        let mut latest = Latest::start("test", Wake::default(), |q: u32| {
+        let mut latest = LatestWorker::start("test", Wake::default(), |q: u32| {
             assert_ne!(q, 1, "one is too few");
             q
         });

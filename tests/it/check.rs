@@ -2,8 +2,8 @@
 
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::{
-    Cancel, Duplicates, Handles, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemLog, Progress, RunOptions,
-    Scope, Severity, SplitPlan,
+    Cancel, Duplicates, Handles, Outcome, PreparePlan, Problem, ProblemKind, ProblemLog, Progress, RunOptions,
+    SampleMapping, Scope, Severity, SplitPlan,
 };
 use gristmill_ops::engine::check::{info, lint, verify, CheckCounts, InfoOptions, LintOptions};
 use gristmill_ops::job::prepare::PrepareJob;
@@ -64,7 +64,7 @@ impl TestDataset {
     fn prepare(&self, change: impl FnOnce(&mut PreparePlan)) {
         let mut plan = PreparePlan::new(self.root().to_str().unwrap());
         plan.splits = SplitPlan::Ratio("1,1,1".into());
-        plan.loading = Loading::FieldMap {
+        plan.loading = SampleMapping::FieldMap {
             sample_type: "TextSample".into(),
             fields: vec![FieldExpr { field: "text".into(), expr: "txt".into() }],
         };
@@ -177,7 +177,7 @@ fn info_counts_samples_shards_and_excludes_per_split() {
 #[test]
 fn info_works_without_a_dataset_yaml_and_with_shards_gone() {
     let set = TestDataset::raw(3);
-    set.prepare(|plan| plan.loading = Loading::NoDatasetYaml);
+    set.prepare(|plan| plan.loading = SampleMapping::NoDatasetYaml);
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
     let report = info(set.root(), &InfoOptions::default()).unwrap();
     assert_eq!(report.sample_type, None);
@@ -399,7 +399,7 @@ fn a_shard_without_samples_is_noted_once_by_both_checks() {
     }
     let set = TestDataset::raw(0);
     put(&set.path("none.tar"), &tar(&[]));
-    set.prepare(|plan| plan.loading = Loading::NoDatasetYaml);
+    set.prepare(|plan| plan.loading = SampleMapping::NoDatasetYaml);
     assert_eq!(bad(&set.lint()), [], "tables without a row have no uuid");
 }
 
@@ -539,7 +539,7 @@ fn a_shard_name_that_leads_elsewhere_is_never_followed() {
 #[test]
 fn a_sample_loader_that_is_gone_is_found() {
     let set = TestDataset::raw(2);
-    set.prepare(|plan| plan.loading = Loading::SampleLoader { sample_type: "TextSample".into() });
+    set.prepare(|plan| plan.loading = SampleMapping::SampleLoader { sample_type: "TextSample".into() });
     assert_eq!(bad(&set.lint()), []);
     std::fs::remove_file(set.path(".nv-meta/sample_loader.py")).unwrap();
     assert_eq!(bad(&set.lint()), [ProblemKind::MissingFile]);

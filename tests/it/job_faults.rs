@@ -2,7 +2,7 @@
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
 use gristmill_core::{
-    Duplicates, ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan,
+    Duplicates, ExitClass, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SampleMapping, SplitPlan,
 };
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_ops::job::recover::before_looking;
@@ -23,7 +23,7 @@ fn data_set(root: &Path) {
 fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,1,1".into());
-    plan.loading = Loading::Crude { cooker: true };
+    plan.loading = SampleMapping::Crude { cooker: true };
     plan.excludes = vec!["shard_1.tar/s000012".into()];
     plan.rerun = rerun;
     // Keys are repeated in `doubled` only.

@@ -5,7 +5,7 @@ use crate::cli_support::Sandbox;
 use crate::support::{copy_folder, picture, put, text_shard};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    ExitClass, Loading, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, RunOptions, SplitPlan,
+    ExitClass, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, RunOptions, SampleMapping, SplitPlan,
 };
 use gristmill_ops::job::media::{start_on, MediaReport};
 use gristmill_ops::job::prepare::PrepareJob;
@@ -36,7 +36,7 @@ fn prepared(root: &Path) {
     text_shard(&root.join("s.tar"), 0, 3);
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     PrepareJob::start(plan, RunOptions::default(), None).unwrap().wait().unwrap();
 }
 

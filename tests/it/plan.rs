@@ -2,7 +2,7 @@
 
 use crate::support::write_tar;
 use gristmill_core::plan::FieldExpr;
-use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, RunOptions, Severity, SplitPlan};
+use gristmill_core::{DatasetFacts, PreparePlan, ProblemKind, RunOptions, SampleMapping, Severity, SplitPlan};
 use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::plan::{classes, fields, suggest, validate};
 use gristmill_ops::job::scan::LiveScan;
@@ -68,7 +68,7 @@ fn the_proposed_answers_make_a_plan_without_refusals() {
     assert_eq!(best.class, "CaptioningSample");
     let plan = PreparePlan {
         splits: suggest::splits(&facts).remove(0).splits,
-        loading: Loading::FieldMap { sample_type: best.class, fields: best.fields },
+        loading: SampleMapping::FieldMap { sample_type: best.class, fields: best.fields },
         ..PreparePlan::new(folder.path().to_str().unwrap())
     };
     let problems = validate(&plan, &facts);
@@ -82,7 +82,7 @@ fn a_part_that_is_nowhere_is_refused_before_anything_is_written() {
     let facts = facts(folder.path());
     let plan = PreparePlan {
         splits: SplitPlan::Ratio("1,1,1".into()),
-        loading: Loading::FieldMap { sample_type: "ImageSample".into(), fields: vec![expr("image", "jpg")] },
+        loading: SampleMapping::FieldMap { sample_type: "ImageSample".into(), fields: vec![expr("image", "jpg")] },
         ..PreparePlan::new(folder.path().to_str().unwrap())
     };
     let problems = validate(&plan, &facts);

@@ -4,7 +4,7 @@ use crate::cli_support::Sandbox;
 use crate::support::{put, text_shard};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    DedupPlan, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, RunOptions, SplitPlan,
+    DedupPlan, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, RunOptions, SampleMapping, SplitPlan,
 };
 use gristmill_ops::job::dedup::{self, Tuning};
 use gristmill_ops::job::prepare::PrepareJob;
@@ -82,7 +82,7 @@ fn a_prepare_counts_its_publishing() {
     }
     let mut plan = PreparePlan::new(dir.path().to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,1,1".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     let (gate, fs) = ReadBarrier::new();
     let job = PrepareJob::start_on(plan, options(), None, fs).unwrap();
     let readings = gate.readings(|| job.status(), || job.is_finished());

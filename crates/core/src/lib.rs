@@ -44,7 +44,7 @@ pub use kinds::{KindInfo, Refusal, Support};
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};
 pub use pack::PackPlan;
-pub use plan::{Duplicates, Loading, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
+pub use plan::{Duplicates, PrepareMediaPlan, PreparePlan, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
 pub use problem::{Problem, ProblemKind, Severity, Subject};
 pub use run_options::RunOptions;
 pub use sample::{HiddenSample, PartRow, SampleRow, SampleSketch};

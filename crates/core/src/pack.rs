@@ -229,7 +229,7 @@ impl DocumentShuffle {
 /// What is dealt to tasks (docs/formats/huggingface.md §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Deal {
+pub enum TaskShare {
     /// Files, in turn.
     #[default]
     Files,
@@ -239,7 +239,7 @@ pub enum Deal {
     Blocks,
 }
 
-impl Deal {
+impl TaskShare {
     /// Whether it is the default.
     pub fn is_files(&self) -> bool {
         *self == Self::Files
@@ -268,8 +268,8 @@ pub struct NanosetsTarget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// What is dealt to the tasks.
-    #[serde(default, skip_serializing_if = "Deal::is_files")]
-    pub deal: Deal,
+    #[serde(default, skip_serializing_if = "TaskShare::is_files")]
+    pub deal: TaskShare,
     /// Whether documents are shuffled.
     #[serde(default)]
     pub shuffle: DocumentShuffle,

@@ -103,7 +103,7 @@ pub struct FieldExpr {
 /// How samples are turned into what the trainer receives: the content of `dataset.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Loading {
+pub enum SampleMapping {
     /// Not answered yet.
     #[default]
     Unset,
@@ -165,7 +165,7 @@ pub struct PreparePlan {
     pub excludes: Vec<String>,
     /// Content of `dataset.yaml`.
     #[serde(default)]
-    pub loading: Loading,
+    pub loading: SampleMapping,
     /// File name of the dataset yaml inside `.nv-meta`.
     #[serde(default = "default_dataset_yaml_name")]
     pub dataset_yaml_name: String,
@@ -216,7 +216,7 @@ impl PreparePlan {
             shuffle_tars: false,
             allow_empty_splits: false,
             excludes: Vec::new(),
-            loading: Loading::default(),
+            loading: SampleMapping::default(),
             dataset_yaml_name: default_dataset_yaml_name(),
             media: None,
             duplicates: Duplicates::default(),

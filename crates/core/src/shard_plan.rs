@@ -1,7 +1,7 @@
 //! The plan of `shard`: every answer that decides the bytes of the new shards. Screens, prompts, flags and `plan.yaml` fill this value.
 
 use super::media::MediaPlan;
-use super::plan::{Loading, SplitPlan, DATASET_YAML, PLAN_VERSION};
+use super::plan::{SampleMapping, SplitPlan, DATASET_YAML, PLAN_VERSION};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -175,7 +175,7 @@ impl Default for Division {
 /// Where media are written if they are a set of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct MediaApart {
+pub struct MediaSet {
     /// Folder of the shards of media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_to: Option<PathBuf>,
@@ -196,7 +196,7 @@ pub struct Preparation {
     /// Splits; unanswered means those of the input, or one.
     pub splits: SplitPlan,
     /// Content of the dataset yaml; unanswered means crude.
-    pub loading: Loading,
+    pub loading: SampleMapping,
     /// File name of the dataset yaml.
     pub dataset_yaml_name: String,
     /// Media metadata.
@@ -209,7 +209,7 @@ impl Default for Preparation {
         Self {
             no_prepare: false,
             splits: SplitPlan::default(),
-            loading: Loading::default(),
+            loading: SampleMapping::default(),
             dataset_yaml_name: DATASET_YAML.to_owned(),
             media: None,
         }
@@ -259,7 +259,7 @@ pub struct ShardPlan {
     pub checksums: bool,
     /// Where media are written if they are a set of their own.
     #[serde(default)]
-    pub apart: MediaApart,
+    pub apart: MediaSet,
     /// Whether the output is a prepared set that gets more shards.
     #[serde(default)]
     pub append: bool,
@@ -291,7 +291,7 @@ impl Default for ShardPlan {
             seed: SEED,
             mtime: 0,
             checksums: false,
-            apart: MediaApart::default(),
+            apart: MediaSet::default(),
             append: false,
             new_to: None,
             preparation: Preparation::default(),

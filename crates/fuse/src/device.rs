@@ -159,7 +159,7 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
 
 /// What came of unmounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmounting {
+pub enum UnmountOutcome {
     /// It is gone.
     Gone,
     /// It is in use: no longer in the tree of folders, and gone when its last file is closed.
@@ -169,16 +169,16 @@ pub enum Unmounting {
 }
 
 /// Unmounts the mount of this number, lazily if it is in use. A later mount at the same folder is left alone.
-pub fn unmount_own(at: &Path, id: u64) -> Unmounting {
+pub fn unmount_own(at: &Path, id: u64) -> UnmountOutcome {
     if mount_at(at).is_some_and(|mount| mount.id != id) {
-        return Unmounting::Covered;
+        return UnmountOutcome::Covered;
     }
     match unmount(at, false) {
-        Ok(()) => Unmounting::Gone,
+        Ok(()) => UnmountOutcome::Gone,
         Err(_) => {
             // What fails here was unmounted by someone else in the meantime.
             let _ = unmount(at, true);
-            Unmounting::Busy
+            UnmountOutcome::Busy
         }
     }
 }

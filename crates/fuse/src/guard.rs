@@ -1,6 +1,6 @@
 //! A process that unmounts when the server is killed: a server that is gone leaves a mount that answers every request with an error.
 
-use super::device::{unmount_dead, Unmounting};
+use super::device::{unmount_dead, UnmountOutcome};
 use super::mounts::{list_mounts, mount_at, MountEntry};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{Disk as _, RealFs};
@@ -59,8 +59,8 @@ impl Drop for Guard {
 }
 
 /// Waits until the other end of stdin is closed, however the server ended; then unmounts what does not answer any more, and removes the
-/// folders that were made for the mount, if they are empty. Returns [`Unmounting::Covered`] if another mount is over it, so that it remains.
-pub fn keep_watch(at: &Path, made: &[PathBuf]) -> Unmounting {
+/// folders that were made for the mount, if they are empty. Returns [`UnmountOutcome::Covered`] if another mount is over it, so that it remains.
+pub fn keep_watch(at: &Path, made: &[PathBuf]) -> UnmountOutcome {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         // If this fails, the signal ends the guard.
         let _ = signal_hook::flag::register(signal, Arc::default());
@@ -72,12 +72,12 @@ pub fn keep_watch(at: &Path, made: &[PathBuf]) -> Unmounting {
     let _ = unmount_dead(at);
     let is_own = |mount: &MountEntry| number.parse() == Ok(mount.id) && mount.at == at;
     if list_mounts().iter().any(is_own) && mount_at(at).is_some_and(|mount| !is_own(&mount)) {
-        return Unmounting::Covered;
+        return UnmountOutcome::Covered;
     }
     for folder in made {
         if RealFs.raw_rmdir(folder).is_err() {
             break;
         }
     }
-    Unmounting::Gone
+    UnmountOutcome::Gone
 }

@@ -19,10 +19,10 @@ mod server;
 mod session;
 mod tree;
 
-pub use device::{unmount, unmount_own, Unmounting};
+pub use device::{unmount, unmount_own, UnmountOutcome};
 pub use guard::{keep_watch, GuardCommand};
 pub use inode::{Node, MAX_DEPTH, MAX_NUMBER, MAX_PARTS};
 pub use mounts::{list_mounts, mount_at, MountEntry};
 pub use private::enter_namespace;
-pub use session::{serve, Ending, MountEvent, MountOptions};
+pub use session::{serve, MountEnd, MountEvent, MountOptions};
 pub use tree::{Entry, EntryKind, Refusal, Totals, Tree};

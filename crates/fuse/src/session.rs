@@ -1,6 +1,6 @@
 //! The life of a mount: signals, mounting, requests, unmounting.
 
-use super::device::{self, unmount_own, Unmounting};
+use super::device::{self, unmount_own, UnmountOutcome};
 use super::guard::GuardCommand;
 use super::inode::Node;
 use super::mounts::mount_at;
@@ -64,7 +64,7 @@ pub enum MountEvent {
 
 /// How a mount ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum MountEnd {
     /// It was unmounted from outside.
     Unmounted,
     /// A signal ended it.
@@ -72,7 +72,7 @@ pub enum Ending {
 }
 
 /// Mounts a tree and answers requests until it is unmounted or a signal ends it. `report` is called from another thread, too.
-pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEvent) + Sync)) -> Outcome<Ending> {
+pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEvent) + Sync)) -> Outcome<MountEnd> {
     let failed = |error: std::io::Error| Failure::io(WHAT, &options.at, &error);
     // Before it is mounted: a signal in between would leave a mount without a process.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(failed)?;
@@ -120,7 +120,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
-            Err(_) => unmount_own(&options.at, id) == Unmounting::Gone,
+            Err(_) => unmount_own(&options.at, id) == UnmountOutcome::Gone,
         };
         if options.is_for_command {
             report(MountEvent::Ended);
@@ -130,8 +130,8 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     });
     drop(guard);
     match (signal, ended) {
-        (Some(signal), _) => Ok(Ending::Signal(signal)),
-        (None, Ok(())) => Ok(Ending::Unmounted),
+        (Some(signal), _) => Ok(MountEnd::Signal(signal)),
+        (None, Ok(())) => Ok(MountEnd::Unmounted),
         (None, Err(error)) => Err(failed(error)),
     }
 }
@@ -156,9 +156,9 @@ fn wait_for_signals<T: Tree>(
                 received = Some(signal);
                 requests.end_waits();
                 match unmount_own(&options.at, id) {
-                    Unmounting::Gone => {}
-                    Unmounting::Busy => report(MountEvent::Busy),
-                    Unmounting::Covered => report(MountEvent::Covered),
+                    UnmountOutcome::Gone => {}
+                    UnmountOutcome::Busy => report(MountEvent::Busy),
+                    UnmountOutcome::Covered => report(MountEvent::Covered),
                 }
             }
             (_, Some(first)) => report(MountEvent::Abandoned(first)),

@@ -12,7 +12,7 @@ use gristmill_core::pack::{
     OlmoTarget, SampleSize, SpecialToken,
 };
 use gristmill_core::plan::SplitPlan;
-use gristmill_core::{DedupPlan, Loading, PackPlan, PreparePlan, RunOptions};
+use gristmill_core::{DedupPlan, PackPlan, PreparePlan, RunOptions, SampleMapping};
 use gristmill_storage::files::exists;
 use gristmill_storage::memory_store::put;
 use gristmill_storage::walk::Walk;
@@ -160,7 +160,7 @@ fn prepared_data_sets() {
         let prepare = |root: &Path| {
             let mut plan = PreparePlan::new(text(root));
             plan.splits = SplitPlan::Ratio("8,1,1".into());
-            plan.loading = Loading::Crude { cooker: false };
+            plan.loading = SampleMapping::Crude { cooker: false };
             PrepareJob::start(plan, options(), None).unwrap().wait().unwrap()
         };
         let (local, stored) = (prepare(dir.path()), prepare(&store));

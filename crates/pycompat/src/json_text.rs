@@ -112,7 +112,7 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     loop {
-        let odd = next_odd(bytes, at);
+        let odd = next_escaped(bytes, at);
         out.extend_from_slice(bytes.get(at..odd).unwrap_or_default());
         at = odd;
         let Some(byte) = bytes.get(at).copied() else { return };
@@ -145,7 +145,7 @@ pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     loop {
         // Escapes often follow one another directly.
         if raw.get(at) != Some(&b'\\') {
-            at = next_odd(raw, at);
+            at = next_escaped(raw, at);
         }
         let Some(byte) = raw.get(at).copied() else { break };
         if byte == b'\\' {
@@ -213,7 +213,7 @@ const STRIDE: usize = 64;
 /// Returns the offset, from `at` onwards, of the next byte that `json.dumps` does not write unchanged in a string; the end if there is
 /// none.
 #[inline]
-fn next_odd(text: &[u8], mut at: usize) -> usize {
+fn next_escaped(text: &[u8], mut at: usize) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
     let mut words = 0;
     loop {

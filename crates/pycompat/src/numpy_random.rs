@@ -166,11 +166,11 @@ impl Generator {
     }
 
     /// Returns `permutation(count)`. Uses four bytes of memory per number for up to 2³² numbers, eight beyond.
-    pub fn permutation(&mut self, count: u64) -> Order {
-        let mut order = Order::ascending(count);
+    pub fn permutation(&mut self, count: u64) -> Permutation {
+        let mut order = Permutation::ascending(count);
         match &mut order {
-            Order::Narrow(places) => self.shuffle(places),
-            Order::Wide(places) => self.shuffle(places),
+            Permutation::Narrow(places) => self.shuffle(places),
+            Permutation::Wide(places) => self.shuffle(places),
         }
         order
     }
@@ -187,14 +187,14 @@ impl RandomWords for Generator {
 
 /// An order of the numbers from 0 upwards, in the smallest sufficient integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Permutation {
     /// Up to 2³² numbers.
     Narrow(Vec<u32>),
     /// More than 2³² numbers.
     Wide(Vec<u64>),
 }
 
-impl Order {
+impl Permutation {
     /// Returns 0, 1, … `count` − 1.
     pub fn ascending(count: u64) -> Self {
         if count <= 1 << 32 {

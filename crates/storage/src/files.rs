@@ -39,22 +39,22 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
 
 /// Finds out what there is in a store whose address begins with a path, so that the next questions about that need no requests each. An error
 /// is left to these questions.
-pub fn look_around(path: impl AsRef<Path>) {
+pub fn fetch_listing(path: impl AsRef<Path>) {
     if let Location::Remote(url) = Location::of(path.as_ref()) {
         // All of a bucket would be too much.
         if !url.key.is_empty() {
-            _ = store_of(&url).and_then(|store| store.look_around(&url));
+            _ = store_of(&url).and_then(|store| store.fetch_listing(&url));
         }
     }
 }
 
-/// Does some work while [`look_around`] waits for the store of a path, if it is in one.
-pub fn look_around_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+/// Does some work while [`fetch_listing`] waits for the store of a path, if it is in one.
+pub fn fetch_listing_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     if !is_remote(path) {
         return work();
     }
     // Without a thread, the questions are asked one by one.
-    do_during(|| look_around(path), work)
+    do_during(|| fetch_listing(path), work)
 }
 
 /// Whether a path leads to anything; links are followed.

@@ -20,15 +20,15 @@ const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const MAX_LOOK_BYTES: u64 = 4 << 10;
 
 /// The objects whose bytes are kept, by their paths.
-static KEPT: LazyLock<Mutex<HashMap<PathBuf, Arc<KeptObject>>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<HashMap<PathBuf, Arc<CachedObjectFile>>>> = LazyLock::new(Mutex::default);
 
 /// While it exists, what is read of some objects is kept, and read locally when it is read again.
 #[derive(Debug, Default)]
-pub struct KeptReads(Vec<(PathBuf, Arc<KeptObject>)>);
+pub struct ReadCache(Vec<(PathBuf, Arc<CachedObjectFile>)>);
 
 /// An object whose bytes are kept.
 #[derive(Debug)]
-struct KeptObject {
+struct CachedObjectFile {
     /// The file with the bytes of all objects. It has no name.
     file: Arc<File>,
     /// Offset of the object in the file, and its size when it was listed, in bytes.
@@ -41,26 +41,26 @@ struct KeptObject {
     /// Whether what is read now is not kept.
     is_closed: AtomicBool,
     /// A reader of which no more than the beginning was read, for who opens the object next.
-    spare: Spare,
+    spare: SpareReader,
 }
 
 /// A reader of an object in its store, if there is one.
 #[derive(Default)]
-struct Spare(Mutex<Option<Box<dyn RangeRead>>>);
+struct SpareReader(Mutex<Option<Box<dyn RangeRead>>>);
 
-impl Spare {
+impl SpareReader {
     fn put(&self, reader: Option<Box<dyn RangeRead>>) -> Option<Box<dyn RangeRead>> {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), reader)
     }
 }
 
-impl std::fmt::Debug for Spare {
+impl std::fmt::Debug for SpareReader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Spare")
     }
 }
 
-impl KeptReads {
+impl ReadCache {
     /// Begins to keep what is read of objects, given by path and size in bytes, in a file in a folder: of those for which there is space
     /// in `limit` bytes.
     ///
@@ -80,8 +80,8 @@ impl KeptReads {
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
             let (file, is_closed) = (Arc::clone(&file), AtomicBool::new(false));
-            let spare = Spare::default();
-            let object = Arc::new(KeptObject { file, base, bytes, info, ranges, is_closed, spare });
+            let spare = SpareReader::default();
+            let object = Arc::new(CachedObjectFile { file, base, bytes, info, ranges, is_closed, spare });
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
@@ -103,7 +103,7 @@ impl KeptReads {
     }
 }
 
-impl Drop for KeptReads {
+impl Drop for ReadCache {
     fn drop(&mut self) {
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.iter().for_each(|(path, _)| _ = all.remove(path));
@@ -156,7 +156,7 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
     })
 }
 
-impl KeptObject {
+impl CachedObjectFile {
     fn has(&self, range: &Range<u64>) -> bool {
         let ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
         let before = ranges.range(..=range.start).next_back();
@@ -180,7 +180,7 @@ impl KeptObject {
 
 /// Reads an object by what is kept of it, and else from its store.
 struct KeptRead {
-    object: Arc<KeptObject>,
+    object: Arc<CachedObjectFile>,
     path: PathBuf,
     open: OpenObject,
     remote: OnceLock<Box<dyn RangeRead>>,
@@ -189,7 +189,12 @@ struct KeptRead {
 }
 
 impl KeptRead {
-    fn new(object: Arc<KeptObject>, path: PathBuf, open: OpenObject, remote: OnceLock<Box<dyn RangeRead>>) -> Self {
+    fn new(
+        object: Arc<CachedObjectFile>,
+        path: PathBuf,
+        open: OpenObject,
+        remote: OnceLock<Box<dyn RangeRead>>,
+    ) -> Self {
         Self { object, path, open, remote, next: AtomicU64::new(u64::MAX) }
     }
 
@@ -291,7 +296,7 @@ mod tests {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/a"));
         let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         put(path, &content);
-        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
+        let kept = ReadCache::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
         let read = |file: &crate::read::ReadFile, range: Range<usize>| {
             let mut bytes = vec![0; range.len()];
@@ -331,7 +336,7 @@ mod tests {
     #[test]
     fn an_object_of_which_the_beginning_was_read_is_not_opened_again() {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/spare"));
-        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
+        let kept = ReadCache::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
         let opened = Arc::new(AtomicU64::new(0));
         let open = || {
             let opened = Arc::clone(&opened);

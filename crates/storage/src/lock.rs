@@ -297,7 +297,7 @@ impl ObjectLock {
         let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
         let written = RemoteUrl::parse(path).map(put);
         // It has another version now.
-        let _ = take_seen(path);
+        let _ = take_tally(path);
         // A store that cannot be reached now may be later.
         !matches!(written, Some(Ok(false)))
     }
@@ -323,7 +323,7 @@ impl Drop for ObjectLock {
         self.renewal = None;
         let _whole = Cancel::default().enter();
         let is_mine = |found: &FoundObject| found.holder.as_ref().is_some_and(|holder| holder.token == self.token);
-        let seen = take_seen(&self.path).filter(is_mine);
+        let seen = take_tally(&self.path).filter(is_mine);
         if let Some(found) = seen.or_else(|| read_object(&self.path).ok().flatten().filter(is_mine)) {
             // If this fails, the next process on this host replaces it.
             let _ = remove_or_release(&RealFs, &self.path, Condition::IfStamp(found.stamp));
@@ -413,7 +413,7 @@ pub(super) fn look_before_release(own: &RunFolder) {
 }
 
 /// Returns a lock that was read a moment ago.
-fn take_seen(path: &Path) -> Option<FoundObject> {
+fn take_tally(path: &Path) -> Option<FoundObject> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
     (seen.at.elapsed() < SEEN_KEPT).then_some(seen.found)
 }

@@ -104,7 +104,7 @@ pub trait Store: Send + Sync {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
     /// Finds out what there is whose address begins with this one, so that the next questions about that need no requests each.
-    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let _ = url;
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::exit::CommandResult;
 use super::{paths, prepare};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::text::{bytes, count, display_safe};
-use gristmill_core::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, PreparePlan, SampleMapping, SplitPlan, Subject};
 use gristmill_ops::job::pool::run_units;
 use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
@@ -51,7 +51,7 @@ fn answered(path: String) -> PreparePlan {
     let field = |field: &str, expr: &str| FieldExpr { field: field.into(), expr: expr.into() };
     PreparePlan {
         splits: SplitPlan::Ratio("8,1,1".into()),
-        loading: Loading::FieldMap {
+        loading: SampleMapping::FieldMap {
             sample_type: "CaptioningSample".into(),
             fields: vec![field("image", "jpg,png,webp"), field("caption", "json[caption][long],txt")],
         },
@@ -126,7 +126,7 @@ fn would_write(path: &str, context: &Context) -> CommandResult {
     for name in &names {
         context.printer.line(format!("  {name}"));
     }
-    let mut done = super::plainly_done()?;
+    let mut done = super::success_without_fields()?;
     done.result.insert("dry_run".into(), json!(true));
     done.result.insert("demo_files".into(), json!(names));
     Ok(done)

@@ -10,7 +10,7 @@ use super::mount::EnergonMountArgs;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    Duplicates, Failure, Loading, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, Scope,
+    Duplicates, Failure, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, SampleMapping, Scope,
     SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::split_yaml::SplitFile;
@@ -357,7 +357,7 @@ fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> O
     let mut plan = plan(args, context)?;
     plan.allow_empty_splits = false;
     if !args.skip_dataset_yaml && args.sample_type.is_none() {
-        plan.loading = Loading::Unset;
+        plan.loading = SampleMapping::Unset;
     }
     Ok(plan)
 }
@@ -367,7 +367,7 @@ fn asks_nothing(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool 
     if plan.scope == Scope::TarIndexOnly {
         return true;
     }
-    let crude = matches!(plan.loading, Loading::Crude { .. });
+    let crude = matches!(plan.loading, SampleMapping::Crude { .. });
     let loading = args.skip_dataset_yaml || args.sample_type.is_some() && (crude || args.field_map.is_some());
     plan.splits != SplitPlan::Unset && loading && (!prepared || plan.rerun == Rerun::Overwrite)
 }
@@ -437,21 +437,21 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
 }
 
 /// Returns how samples are loaded. Without questions, no sample type means no yaml, and no field map means a sample loader.
-fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
+fn loading(args: &PrepareArgs, context: &Context) -> Outcome<SampleMapping> {
     let asks = context.may_ask();
     if args.skip_dataset_yaml {
-        return Ok(Loading::NoDatasetYaml);
+        return Ok(SampleMapping::NoDatasetYaml);
     }
     Ok(match (&args.sample_type, &args.field_map) {
-        (None, _) if asks => Loading::Unset,
-        (None, _) => Loading::NoDatasetYaml,
-        (Some(name), _) if name == gristmill_core::sample_type::CRUDE_CLASS => Loading::Crude { cooker: false },
+        (None, _) if asks => SampleMapping::Unset,
+        (None, _) => SampleMapping::NoDatasetYaml,
+        (Some(name), _) if name == gristmill_core::sample_type::CRUDE_CLASS => SampleMapping::Crude { cooker: false },
         (Some(name), Some(json)) => {
             let fields = field_map(std::slice::from_ref(json)).map_err(invalid("--field-map"))?;
-            Loading::FieldMap { sample_type: name.clone(), fields }
+            SampleMapping::FieldMap { sample_type: name.clone(), fields }
         }
-        (Some(name), None) if asks => Loading::FieldMap { sample_type: name.clone(), fields: Vec::new() },
-        (Some(name), None) => Loading::SampleLoader { sample_type: name.clone() },
+        (Some(name), None) if asks => SampleMapping::FieldMap { sample_type: name.clone(), fields: Vec::new() },
+        (Some(name), None) => SampleMapping::SampleLoader { sample_type: name.clone() },
     })
 }
 

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::{operation, paths};
 use clap::{Args, Subcommand};
-use gristmill_core::pack::{Deal, NameProfile, NanosetsTarget, SpecialToken, TextField};
+use gristmill_core::pack::{NameProfile, NanosetsTarget, SpecialToken, TaskShare, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
 use gristmill_storage::files;
@@ -151,13 +151,13 @@ fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPla
     let (dataset, column, deal) = match &args.source {
         Source::Jsonl(source) => {
             plan.glob.clone_from(&source.glob_pattern);
-            (&source.dataset, &source.column, Deal::Files)
+            (&source.dataset, &source.column, TaskShare::Files)
         }
         Source::Hf(source) => {
             hub_address = address(&source.dataset)?;
             plan.split = Some(source.split.clone());
             plan.subset.clone_from(&source.subset);
-            (&source.dataset, &source.column, Deal::Blocks)
+            (&source.dataset, &source.column, TaskShare::Blocks)
         }
     };
     plan.inputs = vec![hub_address.map_or_else(|| paths::local_or_readable(dataset), Ok)?];

@@ -2,13 +2,13 @@
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
-use super::super::{logging, paths, plainly_done};
+use super::super::{logging, paths, success_without_fields};
 use super::detach::{self, BackgroundMount};
 use super::shell::Shell;
 use super::{point, GuardArgs, LayoutArg, MountArgs, MountCaller};
 use gristmill_core::text::{count, shell_quote};
 use gristmill_core::{Cancel, Failure, Subject};
-use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions, Unmounting};
+use gristmill_fuse::{GuardCommand, MountEnd, MountEvent, MountOptions, UnmountOutcome};
 use gristmill_ops::mount::{Layout, MountView, MountedSet};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
@@ -85,7 +85,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
                 if args.shell {
                     let (shell, at) = (&shell, &options.at);
                     scope.spawn(move || {
-                        if shell.run(id, context) == Unmounting::Busy {
+                        if shell.run(id, context) == UnmountOutcome::Busy {
                             context.printer.progress_line(busy_line(at, "a signal"));
                         }
                     });
@@ -136,9 +136,9 @@ fn result(args: &MountArgs, data: &Path) -> Map<String, serde_json::Value> {
     Map::from_iter([("path".to_owned(), json!(data)), ("mounted_at".to_owned(), json!(args.dir))])
 }
 
-fn code_of(ending: Ending, caller: MountCaller) -> Option<u8> {
+fn code_of(ending: MountEnd, caller: MountCaller) -> Option<u8> {
     match (ending, caller) {
-        (Ending::Signal(signal), MountCaller::Own) => u8::try_from(128 + signal).ok(),
+        (MountEnd::Signal(signal), MountCaller::Own) => u8::try_from(128 + signal).ok(),
         _ => None,
     }
 }
@@ -226,12 +226,12 @@ fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
 /// Watches over a mount until its process is gone.
 pub fn guard(args: &GuardArgs) -> CommandResult {
     match gristmill_fuse::keep_watch(&args.at, &args.made) {
-        Unmounting::Covered => {
+        UnmountOutcome::Covered => {
             let why = "the process of a mount was killed, and another mount is over it";
             let at = shell_quote(&args.at.to_string_lossy());
             let hint = format!("unmount that, then this: umount {at}, twice");
             Err(Failure::environment("unmounting", why).on(Subject::path(&args.at)).with_hint(hint).into())
         }
-        Unmounting::Gone | Unmounting::Busy => plainly_done(),
+        UnmountOutcome::Gone | UnmountOutcome::Busy => success_without_fields(),
     }
 }

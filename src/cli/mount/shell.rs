@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_fuse::Unmounting;
+use gristmill_fuse::UnmountOutcome;
 use rustix::process::{kill_process, waitid, Pid, Signal, WaitId, WaitIdOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Runs the command, then ends the mount of this number; returns what came of that.
-    pub(super) fn run(&self, id: u64, context: &Context) -> Unmounting {
+    pub(super) fn run(&self, id: u64, context: &Context) -> UnmountOutcome {
         let code = self.run_command().unwrap_or_else(|failure| {
             context.printer.error(&failure);
             failure.class.code()

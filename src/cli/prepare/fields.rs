@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use gristmill_core::{
-    Failure, Loading, Outcome, PreparePlan, Problem, Rerun, SampleSketch, Scope, Severity, ShardFacts,
+    Failure, Outcome, PreparePlan, Problem, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts,
 };
 use gristmill_data::source::{discover::discover, peek};
 use gristmill_ops::engine::plan::fields::{load, try_on};
@@ -17,7 +17,7 @@ const SHARDS: usize = 8;
 /// Refuses a field that fails on every sample tried, and warns of one that fails on some. A drop-in name only warns, since
 /// the program it imitates does not check.
 pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failure>> {
-    let Loading::FieldMap { fields, .. } = &plan.loading else { return Ok(()) };
+    let SampleMapping::FieldMap { fields, .. } = &plan.loading else { return Ok(()) };
     if plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly || fields.is_empty() {
         return Ok(());
     }

@@ -64,7 +64,7 @@ pub fn without_meaningless_flags(plan: &PreparePlan, what: &str, context: &Conte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gristmill_core::{Loading, MediaFilter, MediaPlan, SplitPlan, Tgz};
+    use gristmill_core::{MediaFilter, MediaPlan, SampleMapping, SplitPlan, Tgz};
 
     #[test]
     fn flags_that_mean_nothing_are_named() {
@@ -74,7 +74,7 @@ mod tests {
         plan.compat = true;
         assert!(meaningless_flags(&plan).is_empty());
         plan.splits = SplitPlan::Ratio("8,1,1".into());
-        plan.loading = Loading::Crude { cooker: false };
+        plan.loading = SampleMapping::Crude { cooker: false };
         plan.excludes = vec!["a/b".into(), "a/c".into()];
         plan.tgz = Tgz::Rewrite;
         plan.media = Some(MediaPlan { filter: MediaFilter::Header, decode: false });

@@ -3,7 +3,7 @@
 use super::Guide;
 use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Loading, Outcome, Rerun};
+use gristmill_core::{Outcome, Rerun, SampleMapping};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
@@ -31,11 +31,11 @@ impl Guide {
         self.ask.print(format!("Parts seen: {}", parts.join(", ")));
         loop {
             let loading = match self.chosen_class()? {
-                Choice::NoYaml => Loading::NoDatasetYaml,
-                Choice::Keep => Loading::Unset,
+                Choice::NoYaml => SampleMapping::NoDatasetYaml,
+                Choice::Keep => SampleMapping::Unset,
                 Choice::Crude => {
                     let question = "Write a cooker.py skeleton that turns raw samples into your own?";
-                    Loading::Crude { cooker: self.ask.yes(question, true)? }
+                    SampleMapping::Crude { cooker: self.ask.yes(question, true)? }
                 }
                 Choice::Class(class) => match self.filled(class.to_owned())? {
                     Some(loading) => loading,
@@ -52,7 +52,7 @@ impl Guide {
     }
 
     fn chosen_class(&self) -> Outcome<Choice> {
-        if let Loading::FieldMap { sample_type, .. } = &self.plan.loading {
+        if let SampleMapping::FieldMap { sample_type, .. } = &self.plan.loading {
             if let Some(known) = gristmill_core::sample_type::find(sample_type) {
                 return Ok(Choice::Class(known.class));
             }
@@ -84,7 +84,7 @@ impl Guide {
         Ok(choices.swap_remove(chosen))
     }
 
-    fn own_class(&self) -> Outcome<Option<Loading>> {
+    fn own_class(&self) -> Outcome<Option<SampleMapping>> {
         let text = self.ask.text("Class, as module:Class", None, false)?;
         match classes::resolve(&text) {
             Ok(_) => self.filled(text),
@@ -96,9 +96,9 @@ impl Guide {
     }
 
     /// Asks how the fields are filled; `None` goes back to the sample type.
-    fn filled(&self, sample_type: String) -> Outcome<Option<Loading>> {
+    fn filled(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
         if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
-            return Ok(Some(Loading::FieldMap { sample_type, fields: Vec::new() }));
+            return Ok(Some(SampleMapping::FieldMap { sample_type, fields: Vec::new() }));
         }
         let choices = [
             "a field map: which part fills which field",
@@ -106,8 +106,8 @@ impl Guide {
             "back",
         ];
         match self.ask.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
-            0 => Ok(self.field_map(&sample_type)?.map(|fields| Loading::FieldMap { sample_type, fields })),
-            1 => Ok(Some(Loading::SampleLoader { sample_type })),
+            0 => Ok(self.field_map(&sample_type)?.map(|fields| SampleMapping::FieldMap { sample_type, fields })),
+            1 => Ok(Some(SampleMapping::SampleLoader { sample_type })),
             _ => Ok(None),
         }
     }

@@ -13,7 +13,7 @@ use super::ask::Ask;
 use super::review::{report_each_problem, Review as _};
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{
-    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Rerun, RunOptions, Scope, Severity, SplitPlan,
+    DatasetFacts, Failure, Outcome, PreparePlan, Rerun, RunOptions, SampleMapping, Scope, Severity, SplitPlan,
 };
 use gristmill_ops::job::scan::LiveScan;
 use std::path::Path;
@@ -104,8 +104,8 @@ impl Guide {
 
     fn is_loading_open(&self) -> bool {
         match &self.plan.loading {
-            Loading::Unset => true,
-            Loading::FieldMap { fields, .. } => fields.is_empty(),
+            SampleMapping::Unset => true,
+            SampleMapping::FieldMap { fields, .. } => fields.is_empty(),
             _ => false,
         }
     }

@@ -4,7 +4,7 @@ use super::super::ask::Ask;
 use super::super::options::change_option;
 use super::super::review::Review;
 use super::Guide;
-use gristmill_core::{Loading, Outcome, PreparePlan, Rerun, SplitPlan};
+use gristmill_core::{Outcome, PreparePlan, Rerun, SampleMapping, SplitPlan};
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_ops::engine::plan::same_keys;
 use gristmill_ops::job::report::Report;
@@ -65,7 +65,7 @@ impl Review for Guide {
                 self.splits()
             }
             Change::Loading => {
-                self.plan.loading = Loading::Unset;
+                self.plan.loading = SampleMapping::Unset;
                 self.loading()
             }
             Change::Excludes => {

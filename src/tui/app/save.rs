@@ -4,7 +4,7 @@ use super::App;
 use crate::tui::svg::{self, Palette};
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::Toast;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
@@ -24,7 +24,7 @@ pub(super) struct SavedFrame {
 }
 
 /// The worker that draws and writes pictures.
-pub(super) type Saver = Latest<SavedFrame, Outcome<PathBuf>>;
+pub(super) type Saver = LatestWorker<SavedFrame, Outcome<PathBuf>>;
 
 impl App {
     /// Submits a frame to be saved.
@@ -33,7 +33,8 @@ impl App {
         let title = format!("Gristmill: {}", if crumbs.is_empty() { "home".to_owned() } else { crumbs.join(", ") });
         let palette = Palette::of(&self.theme);
         let wake = self.env.wake.clone();
-        let saver = self.saver.get_or_insert_with(|| Latest::start("picture", wake, |frame: SavedFrame| write(&frame)));
+        let saver =
+            self.saver.get_or_insert_with(|| LatestWorker::start("picture", wake, |frame: SavedFrame| write(&frame)));
         saver.ask(SavedFrame { buffer, title, palette, folder: self.env.save_dir.clone() });
     }
 

@@ -83,7 +83,7 @@ impl Settings {
     /// Checks the picture protocol of the environment (`GRISTMILL_PICTURES`) and adds a mistake if it is unknown.
     pub fn with_picture_protocol(mut self, pictures: Option<&str>) -> Self {
         if let Some(name) = pictures.filter(|name| !name.is_empty() && !PICTURES.contains(name)) {
-            self.mistakes.push((PathBuf::from("GRISTMILL_PICTURES"), no_way_of_showing(name, Mark::default())));
+            self.mistakes.push((PathBuf::from("GRISTMILL_PICTURES"), unknown_protocol(name, Mark::default())));
         }
         self
     }
@@ -214,13 +214,13 @@ fn pictures(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<&'static str>
     let name = text_of(value).unwrap_or_default();
     let known = PICTURES.into_iter().find(|known| *known == name);
     if known.is_none() {
-        mistakes.push(no_way_of_showing(&name, value.at));
+        mistakes.push(unknown_protocol(&name, value.at));
     }
     known
 }
 
 /// Returns the mistake for an unknown picture protocol.
-fn no_way_of_showing(name: &str, at: Mark) -> Mistake {
+fn unknown_protocol(name: &str, at: Mark) -> Mistake {
     let hint = match nearest(name, PICTURES) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("ways: {}", PICTURES.join(", ")),

@@ -4,7 +4,7 @@ use super::guide::Guide;
 use super::state::Form;
 use crate::tui::drafts;
 use crate::tui::screen::UiEnv;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_ops::operations::{read_plan, AnyPlan};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ pub(super) struct DraftFile {
     next: u64,
     /// The number of the newest request that was carried out: an older one that comes later has no effect.
     newest: Arc<Mutex<u64>>,
-    worker: Latest<Request, ()>,
+    worker: LatestWorker<Request, ()>,
 }
 
 impl DraftFile {
@@ -46,7 +46,7 @@ impl DraftFile {
         let place = drafts::place(&env.state_dir, kind, sources.iter().map(PathBuf::as_path));
         let newest = Arc::new(Mutex::new(0));
         let (of_worker, path) = (Arc::clone(&newest), place.clone());
-        let worker = Latest::start("draft", env.wake.clone(), move |request| save(&path, &request, &of_worker));
+        let worker = LatestWorker::start("draft", env.wake.clone(), move |request| save(&path, &request, &of_worker));
         Self { place, next: 0, newest, worker }
     }
 

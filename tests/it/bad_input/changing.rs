@@ -4,8 +4,8 @@ use super::sandbox::{keys, Sandbox};
 use super::tars::{archive, samples};
 use crate::support::put;
 use gristmill_core::{
-    Cancel, Handles, HiddenSample, Loading, Outcome, PartRow, PreparePlan, Problem, ProblemKind, ProblemLog, Progress,
-    RunOptions, SampleRow, Severity, SplitPlan,
+    Cancel, Handles, HiddenSample, Outcome, PartRow, PreparePlan, Problem, ProblemKind, ProblemLog, Progress,
+    RunOptions, SampleMapping, SampleRow, Severity, SplitPlan,
 };
 use gristmill_data::source::tar::{scan_shard, ScanSink, ShardScan};
 use gristmill_ops::job::prepare::PrepareJob;
@@ -112,7 +112,7 @@ fn a_shard_that_is_replaced_while_it_is_read_is_noticed() {
 fn plan(root: &Path) -> PreparePlan {
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     plan
 }
 

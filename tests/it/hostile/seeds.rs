@@ -403,12 +403,12 @@ pub fn field_maps() -> Vec<Vec<u8>> {
 
 pub fn plans() -> Vec<Vec<u8>> {
     use gristmill_core::plan::{FieldExpr, SplitPattern};
-    use gristmill_core::{Loading, PreparePlan, SplitPlan};
+    use gristmill_core::{PreparePlan, SampleMapping, SplitPlan};
     let mut plan = PreparePlan::new("data set/with 'quotes'");
     let ratio = gristmill_ops::engine::plan::file::to_yaml(&plan).unwrap();
     plan.splits = SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "a.*{b,c}\n".into() }]);
     plan.excludes = vec!["a.tar/\u{1b}k".into()];
-    plan.loading = Loading::FieldMap {
+    plan.loading = SampleMapping::FieldMap {
         sample_type: "CaptioningSample".into(),
         fields: vec![FieldExpr { field: "image".into(), expr: "jpg,png".into() }],
     };

@@ -174,7 +174,7 @@ pub(super) fn is_shard_name(name: &[u8]) -> bool {
 /// Whether a file name (without folders) is that of a shard, compressed in any way.
 pub fn is_like_shard(name: &OsStr) -> bool {
     let is_hidden = name.as_encoded_bytes().starts_with(b".");
-    !is_hidden && name.to_str().is_some_and(|name| is_shard_name(name.as_bytes()) || way_to_read(name).is_some())
+    !is_hidden && name.to_str().is_some_and(|name| is_shard_name(name.as_bytes()) || rename_hint(name).is_some())
 }
 
 /// Returns the shard at the path of a file, whatever its name.
@@ -203,7 +203,7 @@ const PACKED_ENDINGS: [&str; 14] = [
 ];
 
 /// Returns how to make a file readable that is named like a shard but is not read; `None` for other names.
-fn way_to_read(name: &str) -> Option<String> {
+fn rename_hint(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     for ending in [".tar", ".tgz"] {
         if lower.ends_with(ending) {
@@ -254,7 +254,7 @@ impl Discovery {
 
     /// Reports a file that is named like a shard and is not read.
     fn take_unread(&mut self, root: &Path, entry: &WalkEntry) {
-        let hint = entry.file_name().to_str().filter(|_| entry.kind().is_file()).and_then(way_to_read);
+        let hint = entry.file_name().to_str().filter(|_| entry.kind().is_file()).and_then(rename_hint);
         let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };
         let why = "it looks like a shard and is not read: only names that end in .tar or .tgz, in small letters, are";
         self.finding(ProblemKind::UnreadShard, Subject::shard(name), why, &hint);

@@ -1,7 +1,7 @@
 //! Single shards, indexes of their own, and files that are no data set.
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 use crate::engine::dedup::original::Index;
 use crate::engine::modalities::check::{lint_index, verify_index};
@@ -57,7 +57,7 @@ impl DatasetReader for SingleShard {
         Ok(shard.checked().into())
     }
 
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         browse::raw::open(&dataset.path, named_shards(&dataset.path)?)
     }
 }
@@ -148,7 +148,7 @@ impl DatasetReader for PackedJsonl {
         Err(refuse(dataset))
     }
 
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         browse::jsonl::open(&dataset.path)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::figures::{scan, texts_of, FigureGroup, Figures};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::media::Depth;
 use crate::engine::check::{
     info, media_folder_info, no_media_tables, CheckReport, CheckTexts, DatasetInfo, InfoList, InfoReport,
@@ -53,7 +53,7 @@ impl DatasetReader for Folder {
         checked.map(CheckReport::from)
     }
 
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         match dataset.kind {
             DatasetKind::PreparedWebDataset => browse::prepared::open(&dataset.path),
             DatasetKind::RawWebDataset => browse::raw::open(&dataset.path, None),

@@ -2,7 +2,7 @@
 
 use super::figures::{FigureGroup, Figures, MAX_JSONL_RECORDS};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
 use crate::job::jsonl::{run_lint, run_verify};
@@ -51,7 +51,7 @@ impl DatasetReader for Jsonl {
         checked.map(CheckReport::from)
     }
 
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         browse::jsonl::open(&dataset.path)
     }
 

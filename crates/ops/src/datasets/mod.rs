@@ -13,7 +13,7 @@ mod tokens;
 
 pub use figures::{FigureGroup, Figures};
 
-use crate::engine::browse::{Opening, TokenView};
+use crate::engine::browse::{OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::job::recover::before_looking;
@@ -77,7 +77,7 @@ pub(crate) trait DatasetReader: Sync {
         Err(dataset.refusal("repairing", dataset.kind.info().repair))
     }
     /// Opens the data set for browsing.
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         Err(dataset.refusal("opening the data set", dataset.kind.info().browse))
     }
     /// Fills a group of figures, if the kind has it.
@@ -228,7 +228,7 @@ impl Dataset {
     ///
     /// # Errors
     /// It cannot be read, or its kind cannot be browsed.
-    pub fn catalog(&self, view: &TokenView) -> Outcome<Opening> {
+    pub fn catalog(&self, view: &TokenView) -> Outcome<OpenedCatalog> {
         reader(self.kind).catalog(self, view)
     }
 

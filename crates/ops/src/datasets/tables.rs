@@ -2,7 +2,7 @@
 
 use super::figures::{texts_of, FigureGroup, Figures};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{tables, CheckReport, CheckTexts, DatasetInfo};
 use crate::job::check::run_tables;
 use gristmill_core::{Cancel, Handles, Outcome, RunOptions};
@@ -23,7 +23,7 @@ impl DatasetReader for Tables {
         run_tables(&dataset.path, request.is_deep, request.run.threads, handles).map(CheckReport::from)
     }
 
-    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         browse::tables::open(&dataset.path, dataset.kind)
     }
 

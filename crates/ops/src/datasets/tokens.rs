@@ -1,7 +1,7 @@
 //! Token ids, in the layouts of all formats.
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo};
 use crate::engine::nanosets::check::Depth;
 use crate::job::repair::RepairReport;
@@ -52,7 +52,7 @@ impl DatasetReader for Tokens {
         })
     }
 
-    fn catalog(&self, dataset: &Dataset, view: &TokenView) -> Outcome<Opening> {
+    fn catalog(&self, dataset: &Dataset, view: &TokenView) -> Outcome<OpenedCatalog> {
         let (kind, reader) = layout(dataset)?;
         browse::tokens::open(&dataset.path, kind, reader.browser(), view)
     }

@@ -3,7 +3,7 @@
 
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::CRUDE_CLASS;
-use gristmill_core::{DatasetFacts, Loading, PreparePlan, Scope};
+use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping, Scope};
 use gristmill_data::formats::energon::{
     collapse::collapse, dataset_yaml::DatasetYaml, info::Info, layout, split_yaml::SplitFile, templates,
 };
@@ -59,8 +59,8 @@ pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     let mut texts = vec![text(&plan.dataset_yaml_name, yaml)];
     let parts: Vec<String> = facts.parts.keys().cloned().collect();
     match &plan.loading {
-        Loading::Crude { cooker: true } => texts.push(helper(layout::COOKER_PY, cooker(facts, &parts))),
-        Loading::SampleLoader { sample_type } => {
+        SampleMapping::Crude { cooker: true } => texts.push(helper(layout::COOKER_PY, cooker(facts, &parts))),
+        SampleMapping::SampleLoader { sample_type } => {
             let fields = guessed_fields(sample_type, facts);
             texts.push(helper(layout::SAMPLE_LOADER_PY, templates::sample_loader_py(sample_type, &fields, &parts)));
         }

@@ -55,7 +55,7 @@ pub(super) struct PartsFiles {
 
 /// The opening of a file, for all who wait for it.
 #[derive(Default)]
-struct Opening {
+struct PendingOpen {
     /// What it gave, and when.
     result: OnceLock<(Outcome<Arc<ReadFile>>, Instant)>,
     /// Held by the one who opens it.
@@ -68,7 +68,7 @@ pub(super) struct OpenFiles {
     /// Time after which one that could not be opened is opened again: the kernel repeats a read that failed at once.
     failure_kept: Duration,
     /// The one that was used last is at the end.
-    files: Mutex<VecDeque<(u64, Arc<Opening>)>>,
+    files: Mutex<VecDeque<(u64, Arc<PendingOpen>)>>,
 }
 
 impl OpenFiles {
@@ -96,10 +96,10 @@ impl OpenFiles {
         }
     }
 
-    fn opening(&self, number: u64) -> Arc<Opening> {
+    fn opening(&self, number: u64) -> Arc<PendingOpen> {
         let mut files = self.lock();
         let known = files.iter().rposition(|(known, _)| *known == number).and_then(|at| files.remove(at));
-        let is_current = |(_, opening): &(u64, Arc<Opening>)| match opening.result.get() {
+        let is_current = |(_, opening): &(u64, Arc<PendingOpen>)| match opening.result.get() {
             Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_kept,
             _ => true,
         };
@@ -111,7 +111,7 @@ impl OpenFiles {
         opening
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Arc<Opening>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Arc<PendingOpen>)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Layout, MountView, MountedSet};
 use crate::job::prepare::PrepareJob;
-use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_core::{Cancel, PreparePlan, RunOptions, SampleMapping, SplitPlan};
 use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Tree};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn prepared(root: &Path, names: &[String]) {
     write_shard(&root.join("0.tar"), names);
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     PrepareJob::start(plan, RunOptions { threads: 1, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 

@@ -3,7 +3,7 @@
 use super::pattern::NamePattern;
 use super::source::EXTENSION;
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::{Loading, Problem, ProblemKind, ShardPlan, SplitPlan, Subject};
+use gristmill_core::{Problem, ProblemKind, SampleMapping, ShardPlan, SplitPlan, Subject};
 
 /// Returns the answers of a plan that are wrong for any data.
 pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
@@ -69,14 +69,14 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
     if plan.append && (apart.media_to.is_some() || preparation.no_prepare) {
         refuse("--append", "shards are added to one prepared set".into(), "leave out --media-to and --no-prepare");
     }
-    if plan.append && (preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset) {
+    if plan.append && (preparation.splits != SplitPlan::Unset || preparation.loading != SampleMapping::Unset) {
         refuse(
             "--append",
             "the set keeps its splits and its dataset yaml".into(),
             "--new-to names the split of new shards",
         );
     }
-    let has_answers = preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset;
+    let has_answers = preparation.splits != SplitPlan::Unset || preparation.loading != SampleMapping::Unset;
     if preparation.no_prepare && (has_answers || preparation.media.is_some()) {
         refuse(
             "--no-prepare",

@@ -26,23 +26,23 @@ impl PartKind {
 }
 
 /// Number of samples of each split, for each set.
-pub(super) type Counts = Vec<BTreeMap<String, u64>>;
+pub(super) type SplitCounts = Vec<BTreeMap<String, u64>>;
 
 /// All sets of a run.
-pub(super) struct Dealer<'a> {
+pub(super) struct SetWriters<'a> {
     sets: Vec<(PartKind, Divider<'a>)>,
     /// Samples that become lines of text.
     lines: Option<LineList>,
     record: Vec<u8>,
 }
 
-impl<'a> Dealer<'a> {
+impl<'a> SetWriters<'a> {
     pub(super) fn new(sets: Vec<(PartKind, Divider<'a>)>, lines: Option<LineList>) -> Self {
         Self { sets, lines, record: Vec::new() }
     }
 
     /// Counts a sample for the sets that have parts of it.
-    pub(super) fn count(&self, split: &str, listed: &ListedSample, counts: &mut Counts) {
+    pub(super) fn count(&self, split: &str, listed: &ListedSample, counts: &mut SplitCounts) {
         counts.resize_with(self.sets.len(), BTreeMap::new);
         for ((kind, _), counts) in self.sets.iter().zip(counts) {
             if listed.sample.parts.iter().any(|part| kind.has(part)) {
@@ -55,7 +55,7 @@ impl<'a> Dealer<'a> {
     }
 
     /// Sets the number of samples of each split.
-    pub(super) fn expect(&mut self, counts: &Counts) {
+    pub(super) fn expect(&mut self, counts: &SplitCounts) {
         self.sets.iter_mut().zip(counts).for_each(|((_, divider), counts)| divider.expect(counts));
     }
 

@@ -5,7 +5,7 @@ use super::sample::{Origin, Part, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
 use gristmill_data::source::tar::{read_sparse_map, StoredRange};
-use gristmill_storage::files::look_around;
+use gristmill_storage::files::fetch_listing;
 use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::fs::WriteFile;
 use gristmill_storage::listing::infos_below;
@@ -86,7 +86,7 @@ impl<'a> OpenInputs<'a> {
         }
         for (folder, inputs) in in_stores {
             let (paths, stamps): (Vec<PathBuf>, Vec<FileStamp>) = inputs.into_iter().unzip();
-            look_around(folder);
+            fetch_listing(folder);
             let now = infos_below(folder, &paths).map_err(|error| Failure::io(WHAT, folder, &error))?;
             let mut pairs = paths.iter().zip(stamps.iter().zip(now));
             if let Some((path, _)) = pairs.find(|(_, (stamp, now))| now.is_none_or(|now| now.stamp != **stamp)) {

@@ -1,7 +1,7 @@
 //! Keeps what listing the samples has read of files in stores, so that each byte is fetched once: contents are read again when shards are written.
 
 use gristmill_core::{Outcome, ShardPlan};
-use gristmill_storage::kept::KeptReads;
+use gristmill_storage::kept::ReadCache;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::space;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const SPACE_SHARE: u64 = 2;
 pub struct ReadKeeper {
     folder: PathBuf,
     limit: u64,
-    kept: Mutex<Vec<KeptReads>>,
+    kept: Mutex<Vec<ReadCache>>,
 }
 
 impl ReadKeeper {
@@ -33,17 +33,17 @@ impl ReadKeeper {
     }
 
     /// Returns what was read until now. What is read later is not kept.
-    pub(super) fn into_kept(self) -> Vec<KeptReads> {
+    pub(super) fn into_kept(self) -> Vec<ReadCache> {
         let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().for_each(KeptReads::close);
+        kept.iter().for_each(ReadCache::close);
         kept
     }
 
     /// Keeps what is read of those of these files, given with their sizes, that are in stores.
     pub(super) fn keep<'f>(&self, files: impl Iterator<Item = (&'f Path, u64)>) -> Outcome<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = self.limit.saturating_sub(kept.iter().map(KeptReads::bytes).sum());
-        kept.push(KeptReads::begin(&self.folder, left, files.filter(|(path, _)| is_remote(path)))?);
+        let left = self.limit.saturating_sub(kept.iter().map(ReadCache::bytes).sum());
+        kept.push(ReadCache::begin(&self.folder, left, files.filter(|(path, _)| is_remote(path)))?);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The order of samples: their splits, the shuffle, and the limit. See docs/formats/webdataset.md.
 
-use super::deal::{Counts, Dealer};
+use super::deal::{SetWriters, SplitCounts};
 use super::list::folder_of;
 use super::record::{subject_of, ListedSample, RecordSorter, SpoolContext};
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan};
@@ -27,7 +27,7 @@ pub(super) struct Arranger<'a> {
     /// Number of samples of each split.
     counts: BTreeMap<String, u64>,
     /// The same for each set that is written.
-    totals: Counts,
+    totals: SplitCounts,
     taken: u64,
     record: Vec<u8>,
 }
@@ -43,14 +43,14 @@ impl<'a> Arranger<'a> {
             splits,
             sorter,
             counts: BTreeMap::new(),
-            totals: Counts::new(),
+            totals: SplitCounts::new(),
             taken: 0,
             record: Vec::new(),
         }
     }
 
     /// Adds a sample.
-    pub(super) fn push(&mut self, listed: &ListedSample, dealer: &mut Dealer<'_>) -> Outcome<()> {
+    pub(super) fn push(&mut self, listed: &ListedSample, dealer: &mut SetWriters<'_>) -> Outcome<()> {
         let is_over = |limit: u64| !self.plan.shuffle && self.taken >= limit;
         if self.plan.choice.limit.is_some_and(is_over) {
             return Ok(());
@@ -111,7 +111,7 @@ impl<'a> Arranger<'a> {
     }
 
     /// Passes on all samples in their order.
-    pub(super) fn finish(mut self, dealer: &mut Dealer<'_>) -> Outcome<()> {
+    pub(super) fn finish(mut self, dealer: &mut SetWriters<'_>) -> Outcome<()> {
         let Some(sorter) = self.sorter.take() else { return Ok(()) };
         let Some(limit) = self.plan.choice.limit else {
             dealer.expect(&self.totals);
@@ -122,7 +122,7 @@ impl<'a> Arranger<'a> {
             });
         };
         let mut within = RecordSorter::<1>::new(self.context, "within");
-        let (mut left, mut totals) = (limit, Counts::new());
+        let (mut left, mut totals) = (limit, SplitCounts::new());
         sorter.for_each(&mut |record, []| {
             if left == 0 {
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
-use super::deal::Dealer;
+use super::deal::SetWriters;
 use super::divide::{Divider, PlannedShards};
 use super::examples::{InputExample, PartTally};
 use super::keeper::ReadKeeper;
@@ -23,7 +23,7 @@ use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_storage::files::is_dir;
-use gristmill_storage::kept::KeptReads;
+use gristmill_storage::kept::ReadCache;
 use gristmill_storage::location::{is_remote, threads_for};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -66,7 +66,7 @@ pub(super) struct PlannedRun {
     pub(super) parts: PartTally,
     pub(super) left_out: LeftOut,
     /// What listing has read of files in stores.
-    _kept: Vec<KeptReads>,
+    _kept: Vec<ReadCache>,
 }
 
 /// What follows the planning.
@@ -130,7 +130,7 @@ fn plan_with(
         dividers.push((*kind, Divider::create(pattern, &files, &context.problems, &spools, number)?));
     }
     let lines = layout.lines.is_some().then(|| LineList::create(&spools)).transpose()?;
-    let mut dealer = Dealer::new(dividers, lines);
+    let mut dealer = SetWriters::new(dividers, lines);
     let take: TakeSample<'_> = &mut |listed| {
         let Some(chosen) = chooser.choose(listed)? else { return Ok(()) };
         if let Some(known) = &mut known {

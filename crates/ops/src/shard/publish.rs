@@ -21,8 +21,8 @@ use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{
-    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, Severity,
-    Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
+    DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
+    Severity, Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -270,7 +270,7 @@ pub(super) fn prepare(
 ) -> Outcome<()> {
     let mut shards = Vec::with_capacity(spools.len());
     if set.output != layout.output {
-        files::look_around(&set.output);
+        files::fetch_listing(&set.output);
     }
     for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
         let path = set.output.join(&shard.name);
@@ -332,7 +332,7 @@ fn prepare_plan(plan: &ShardPlan, output: &Path, splits: &[&str]) -> PreparePlan
             given => given.clone(),
         },
         loading: match &preparation.loading {
-            Loading::Unset => Loading::Crude { cooker: false },
+            SampleMapping::Unset => SampleMapping::Crude { cooker: false },
             given => given.clone(),
         },
         dataset_yaml_name: preparation.dataset_yaml_name.clone(),

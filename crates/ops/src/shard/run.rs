@@ -43,7 +43,7 @@ const SAMPLE_BYTES: u64 = 400;
 
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
-    look_around(plan);
+    fetch_listing(plan);
     if plan.output.is_none() && plan.apart.text_to.is_none() {
         return preview_samples(context, plan);
     }
@@ -78,13 +78,13 @@ fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardRepo
 
 /// Writes the shards of a plan and prepares them. Nothing is visible before the end.
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
-    look_around(plan);
+    fetch_listing(plan);
     let layout = OutputLayout::of(plan)?;
     if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
         let made = count(done.files.len() as u64, "file");
         let why = format!("an interrupted run was finished: {made} made visible");
         context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
-        files::look_around(&layout.output);
+        files::fetch_listing(&layout.output);
     }
     let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
     if is_over && !has_other_inputs(context, plan, &layout)? {
@@ -104,10 +104,10 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
 }
 
 /// Finds out what there is at the inputs and outputs that are in stores, all at once.
-fn look_around(plan: &ShardPlan) {
+fn fetch_listing(plan: &ShardPlan) {
     let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
     let look = |place: &&PathBuf| {
-        files::look_around(place);
+        files::fetch_listing(place);
         Ok(())
     };
     if places.iter().any(|place| is_remote(place)) {
@@ -177,7 +177,7 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
 fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bool) -> Outcome<ShardReport> {
     let (fs, own) = (&*context.fs, &layout.own);
     // Another run may have finished in the meantime.
-    let look = || look_around(&layout.plan);
+    let look = || fetch_listing(&layout.plan);
     let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
     recover(fs, layout.root(), own)?;
     if !has_other_inputs && layout.decide()? == Decision::Nothing {
@@ -283,7 +283,7 @@ fn check_before_publishing(
         Check::Lock => lock.check(WHAT),
         Check::Inputs => inputs.check_unchanged(&context.cancel),
         Check::Output(place) => {
-            files::look_around(place);
+            files::fetch_listing(place);
             Ok(())
         }
     };

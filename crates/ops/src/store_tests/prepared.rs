@@ -6,7 +6,7 @@ use crate::job::media;
 use crate::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_core::plan::SplitPlan;
 use gristmill_core::{
-    Cancel, Duplicates, ExitClass, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz,
+    Cancel, Duplicates, ExitClass, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, SampleMapping, Tgz,
 };
 use gristmill_storage::fs::{Fs as _, RealFs};
 use gristmill_storage::local_copy::has_local_copy;
@@ -78,7 +78,7 @@ fn blank_times(bytes: &mut [u8]) {
 fn prepare(root: &Path, change: impl Fn(&mut PreparePlan)) -> PrepareReport {
     let mut plan = PreparePlan::new(text(root));
     plan.splits = SplitPlan::Ratio("8,1,1".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     change(&mut plan);
     PrepareJob::start(plan, options(), None).unwrap().wait().unwrap()
 }
@@ -194,7 +194,7 @@ fn shards_in_a_store_are_not_replaced_by_others() {
     ["a.tar", "b.tar"].iter().for_each(|name| put(&root.join(name), shard));
     let before = files(&root);
     let mut plan = PreparePlan::new(text(&root));
-    (plan.splits, plan.loading) = (SplitPlan::Ratio("1,0,0".into()), Loading::Crude { cooker: false });
+    (plan.splits, plan.loading) = (SplitPlan::Ratio("1,0,0".into()), SampleMapping::Crude { cooker: false });
     plan.duplicates = Duplicates::Prefix;
     let failure = PrepareJob::start(plan, options(), None).unwrap().wait().unwrap_err();
     assert_eq!(failure.class, ExitClass::Usage, "{failure}");

@@ -191,7 +191,7 @@ pub(crate) trait TokenFormat: Sync {
     ///
     /// # Errors
     /// The files do not suit the plan, such as two inputs of one name.
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles>;
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles>;
 }
 
 /// Returns the refusal for an open question.
@@ -254,7 +254,7 @@ pub(crate) struct OutputTarget {
 }
 
 /// What a format decides the names of its files from.
-pub(crate) struct DealRequest<'a> {
+pub(crate) struct AssignRequest<'a> {
     pub(crate) plan: &'a PackPlan,
     pub(crate) spec: &'a EncodingSpec,
     pub(crate) place: OutputTarget,
@@ -263,7 +263,7 @@ pub(crate) struct DealRequest<'a> {
 }
 
 /// The files that a format reads, and the outputs that they are dealt to.
-pub(crate) struct DealtFiles {
+pub(crate) struct AssignedFiles {
     /// The files, in the order of the format.
     pub(crate) files: Vec<TextFile>,
     /// The output of each file, counted from 0; parallel to `files`. 0 if rows are dealt.

@@ -86,9 +86,9 @@ struct State {
 }
 
 /// Blocks that a read fetches.
-struct UnderWay<'a>(&'a CachedObject, Range<u64>);
+struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 
-impl Drop for UnderWay<'_> {
+impl Drop for FetchingBlocks<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         self.1.clone().for_each(|number| _ = state.under_way.remove(&number));
@@ -148,7 +148,7 @@ impl CachedObject {
 
     /// Begins to fetch blocks from `number` to `end`, or to one that is kept or under way. If the first is under way, waits for it and
     /// returns `None`.
-    fn begin(&self, number: u64, end: u64) -> io::Result<Option<UnderWay<'_>>> {
+    fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
         let mut state = self.lock();
         if !state.under_way.contains(&number) {
             let is_missing = |number: &u64| {
@@ -157,7 +157,7 @@ impl CachedObject {
             let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
             state.under_way.extend(blocks.clone());
             drop(state);
-            return Ok(Some(UnderWay(self, blocks)));
+            return Ok(Some(FetchingBlocks(self, blocks)));
         }
         while state.under_way.contains(&number) {
             let waited = self.fetched.wait_timeout(state, CANCEL_INTERVAL);

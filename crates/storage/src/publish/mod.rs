@@ -15,7 +15,7 @@ mod single;
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};
 pub(super) use single::{remove_or_release, RELEASED};
 
-use super::files::{look_around_during, symlink_metadata};
+use super::files::{fetch_listing_during, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
@@ -231,7 +231,7 @@ impl<'a> Publication<'a> {
     /// Ends a publish whose files are all in place. In a store, the questions that follow are asked meanwhile.
     fn finish(&self, mover: &Renamer<'_>) -> Outcome<()> {
         let finish = || match &self.looked_at {
-            Some(folder) => look_around_during(folder, || mover.finish()),
+            Some(folder) => fetch_listing_during(folder, || mover.finish()),
             None => mover.finish(),
         };
         match is_remote(self.own.shown()) {

@@ -3,7 +3,7 @@
 use super::environment::Environment;
 use super::hf::HubSettings;
 use super::proxy::{proxy_of, NamedProxy};
-use super::retry::{Check, RetryPolicy, Setback};
+use super::retry::{Check, RetryPolicy, RetryReason};
 use super::secret::Secret;
 use super::tls;
 use gristmill_core::text::display_safe;
@@ -142,7 +142,7 @@ impl HttpClient {
     }
 
     /// Sends a request once and follows redirects. The answer may be a refusal.
-    pub(super) fn send(&self, request: &HttpRequest) -> Outcome<Result<Response, Setback>> {
+    pub(super) fn send(&self, request: &HttpRequest) -> Outcome<Result<Response, RetryReason>> {
         let mut url = request.url.clone();
         for _ in 0..MAX_REDIRECTS {
             let mut builder = self.client.get(url.clone());
@@ -161,9 +161,9 @@ impl HttpClient {
             match redirect_of(&url, status.as_u16(), response.headers()) {
                 Ok(Some(next)) => url = next,
                 Ok(None) if is_temporary(status) => {
-                    return Ok(Err(Setback {
+                    return Ok(Err(RetryReason {
                         pause: asked_pause(response.headers()),
-                        ..Setback::new(busy(&response))
+                        ..RetryReason::new(busy(&response))
                     }));
                 }
                 Ok(None) => return Ok(Ok(response)),
@@ -197,12 +197,12 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-fn read_answer(response: Response) -> Outcome<Result<Answer, Setback>> {
+fn read_answer(response: Response) -> Outcome<Result<Answer, RetryReason>> {
     let headers = response.headers().clone();
     let from = host(response.url());
     let mut body = Vec::new();
     if let Err(error) = response.take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body) {
-        return Ok(Err(Setback::new(read_error(&error))));
+        return Ok(Err(RetryReason::new(read_error(&error))));
     }
     if body.len() as u64 > MAX_ANSWER_BYTES {
         let why = format!("its answer has more than {} MiB", MAX_ANSWER_BYTES >> 20);
@@ -306,7 +306,7 @@ pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Certi
 }
 
 /// Returns why no answer came; a failure if another try is of no use.
-pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> {
+pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReason> {
     let host = host(url);
     if certificate_error(error).is_some() {
         return Err(Failure::environment(WHAT, "its certificate is not trusted")
@@ -332,7 +332,7 @@ pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> 
         _ => "the connection was cut".to_owned(),
     };
     let hint = |proxy: NamedProxy| format!("check {}; NO_PROXY names hosts without a proxy", proxy.variable);
-    Ok(Setback { hint: proxy.map(hint), ..Setback::new(why) })
+    Ok(RetryReason { hint: proxy.map(hint), ..RetryReason::new(why) })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) type Check<'a> = &'a (dyn Fn() -> Outcome<()> + Sync);
 
 /// Why a try did not succeed, although a later one may.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setback {
+pub(super) struct RetryReason {
     /// The reason, as the end of a message.
     pub(super) why: String,
     /// Time that the server asks to wait.
@@ -24,7 +24,7 @@ pub(super) struct Setback {
     pub(super) hint: Option<String>,
 }
 
-impl Setback {
+impl RetryReason {
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), pause: None, hint: None }
     }
@@ -51,7 +51,7 @@ impl RetryPolicy {
     ///
     /// # Errors
     /// There is no next try, or the run was cancelled. The failure has no subject.
-    pub(super) fn wait(&mut self, what: &str, setback: &Setback, check: Check<'_>) -> Outcome<()> {
+    pub(super) fn wait(&mut self, what: &str, setback: &RetryReason, check: Check<'_>) -> Outcome<()> {
         self.tries += 1;
         if self.tries >= MAX_TRIES {
             let why = format!("{}, after {MAX_TRIES} tries", setback.why);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_request_is_tried_five_times_and_progress_begins_anew() {
-        let (cancel, setback) = (Cancel::default(), Setback::new("the server answers 503"));
+        let (cancel, setback) = (Cancel::default(), RetryReason::new("the server answers 503"));
         let check = || cancel.check();
         let mut policy = RetryPolicy::new(Duration::ZERO);
         let tries = |policy: &mut RetryPolicy| (1..).find(|_| policy.wait("x", &setback, &check).is_err()).unwrap();
@@ -98,9 +98,9 @@ mod tests {
         policy.reset();
         assert_eq!(tries(&mut policy), 5);
         policy.reset();
-        let long = Setback { pause: Some(Duration::from_secs(3600)), ..setback };
+        let long = RetryReason { pause: Some(Duration::from_secs(3600)), ..setback };
         assert!(policy.wait("x", &long, &check).unwrap_err().why.contains("3600 seconds"));
         cancel.cancel();
-        assert!(policy.wait("x", &Setback::new("y"), &check).unwrap_err().is_cancelled());
+        assert!(policy.wait("x", &RetryReason::new("y"), &check).unwrap_err().is_cancelled());
     }
 }

@@ -3,7 +3,7 @@
 
 use super::estimates::relevant;
 use crate::tui::screen::UiEnv;
-use crate::tui::work::{Latest, Stream};
+use crate::tui::work::{LatestWorker, Stream};
 use gristmill_core::{Cancel, DedupPlan, Outcome};
 use gristmill_data::source::dedup::{list, Listing};
 use gristmill_ops::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
@@ -38,9 +38,9 @@ impl EstimateEffort {
 
 /// The workers.
 pub struct Workers {
-    files: Latest<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
+    files: LatestWorker<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
     lengths: Stream<EstimateQuestion, EstimateAnswer>,
-    review: Latest<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
+    review: LatestWorker<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
     /// Lengths that were asked for together and are not answered, how closely, and what stops them.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
     /// The answers that they were asked for.
@@ -54,7 +54,7 @@ impl Workers {
     pub fn start(env: &UiEnv) -> Self {
         let (options, others) = (env.dedup_options(), env.dedup_options());
         Self {
-            files: Latest::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
+            files: LatestWorker::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
                 Arc::new(list(&folder, false, &cancel))
             }),
             lengths: Stream::start(
@@ -71,7 +71,7 @@ impl Workers {
                     (plan, lengths.into_iter().zip(each).collect(), look)
                 },
             ),
-            review: Latest::start(
+            review: LatestWorker::start(
                 "dedup-review",
                 env.wake.clone(),
                 move |(plan, look, cancel): (DedupPlan, EstimateEffort, Cancel)| {

@@ -7,7 +7,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::ListState;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Outcome, Problem};
@@ -67,7 +67,7 @@ pub struct MixGuide {
     folder: PathBuf,
     /// The data set that is chosen when the list appears.
     first: Option<PathBuf>,
-    search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
+    search: LatestWorker<PathBuf, Outcome<Vec<FoundMember>>>,
     /// Whether the search has ended, or why it failed.
     pub(super) found: Option<Result<(), String>>,
     /// The data sets, sorted by path.
@@ -80,7 +80,7 @@ pub struct MixGuide {
 impl MixGuide {
     /// Starts the search for data sets below a folder. `first` is chosen when it is found.
     pub fn start(folder: PathBuf, first: Option<PathBuf>, env: &UiEnv) -> Self {
-        let mut search = Latest::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
+        let mut search = LatestWorker::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
         search.ask(folder.clone());
         Self {
             folder,

@@ -8,7 +8,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{job_requests, JobRequest};
 use crate::tui::widgets::ListState;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem};
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
@@ -48,8 +48,8 @@ pub(super) struct Row {
 /// The guide.
 pub struct MixtureGuide {
     folder: PathBuf,
-    finder: Latest<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
-    adder: Latest<PathBuf, Result<TokenFolder, String>>,
+    finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
+    adder: LatestWorker<PathBuf, Result<TokenFolder, String>>,
     /// Whether the search has ended, or why it failed.
     pub(super) found: Option<Result<(), String>>,
     pub(super) rows: Vec<Row>,
@@ -82,10 +82,10 @@ impl MixtureGuide {
         let folder =
             given.first().and_then(|first| first.parent()).map_or_else(|| absolute(Path::new(".")), Path::to_owned);
         let search = |(folder, given): (PathBuf, Vec<PathBuf>)| find(&folder, &given);
-        let mut finder = Latest::start("mixture-folders", env.wake.clone(), search);
+        let mut finder = LatestWorker::start("mixture-folders", env.wake.clone(), search);
         finder.ask((folder.clone(), given));
         let base = folder.clone();
-        let adder = Latest::start("mixture-folder", env.wake.clone(), move |path: PathBuf| open(&base, path));
+        let adder = LatestWorker::start("mixture-folder", env.wake.clone(), move |path: PathBuf| open(&base, path));
         Self {
             folder,
             finder,

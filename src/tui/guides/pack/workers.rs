@@ -3,7 +3,7 @@
 use super::pack_facts::TokenizerPreview;
 use super::probe;
 use crate::tui::screen::UiEnv;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
 use gristmill_data::source::documents::DocumentRules;
@@ -32,12 +32,12 @@ type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
 /// The workers.
 pub struct Workers {
-    files: Latest<(PackPlan, Cancel), FilesAnswer>,
-    documents: Latest<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
-    extract: Latest<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
-    tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
-    found: Latest<Vec<PathBuf>, Vec<String>>,
-    preview: Latest<(PackPlan, Cancel), PreviewAnswer>,
+    files: LatestWorker<(PackPlan, Cancel), FilesAnswer>,
+    documents: LatestWorker<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
+    extract: LatestWorker<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
+    tokenizer: LatestWorker<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
+    found: LatestWorker<Vec<PathBuf>, Vec<String>>,
+    preview: LatestWorker<(PackPlan, Cancel), PreviewAnswer>,
     leaving: Cancel,
     previewing: Cancel,
 }
@@ -50,20 +50,20 @@ impl Workers {
         let options: RunOptions = env.options.clone();
         let mut loaded: Option<(String, Tokenizer)> = None;
         Self {
-            files: Latest::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
+            files: LatestWorker::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
                 (Arc::new(find_files(&plan, &cancel)), find_choices(&plan, &cancel))
             }),
-            documents: Latest::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
+            documents: LatestWorker::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
                 Arc::new(read_documents(&files, &cancel))
             }),
-            extract: Latest::start(
+            extract: LatestWorker::start(
                 "pack-text",
                 wake(),
                 |(field, documents, format): (TextField, Arc<FirstDocuments>, _)| {
                     Arc::new(extract_texts(&field, &documents, format))
                 },
             ),
-            tokenizer: Latest::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
+            tokenizer: LatestWorker::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
                 let known = loaded.take().filter(|(name, _)| *name == asked.name).map(|(_, known)| Ok(known));
                 let tokenizer = known.unwrap_or_else(|| Tokenizer::load(&asked.name));
                 let tokenizer_preview = tokenizer.and_then(|tokenizer| {
@@ -73,10 +73,10 @@ impl Workers {
                 });
                 (asked.name, Arc::new(tokenizer_preview))
             }),
-            found: Latest::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
+            found: LatestWorker::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
                 probe::tokenizers(&inputs, &hubs)
             }),
-            preview: Latest::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
+            preview: LatestWorker::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
                 let found = gristmill_ops::tokens::pack::preview(&plan, &options, &cancel);
                 (plan, Arc::new(found))
             }),

@@ -2,7 +2,7 @@
 
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{
-    DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, Severity, ShardFacts, ShardId, SplitPlan,
+    DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, Severity, ShardFacts, ShardId, SplitPlan,
 };
 use gristmill_ops::engine::plan::fields::{self, DecodedSample};
 use gristmill_ops::engine::plan::splits::{self, PatternMatches, ResolvedSplits};
@@ -172,7 +172,7 @@ fn suggested_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugge
 
 fn suggested_fields(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<FieldExpr> {
     match &plan.loading {
-        Loading::FieldMap { sample_type, .. } => suggest::field_map_for(sample_type, facts, samples),
+        SampleMapping::FieldMap { sample_type, .. } => suggest::field_map_for(sample_type, facts, samples),
         _ => Vec::new(),
     }
 }

@@ -12,8 +12,8 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::testing;
 use gristmill_core::{
-    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
-    PartFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, RunOptions, SampleSketch, ShardFacts, ShardState,
+    DatasetFacts, DatasetKind, FileStamp, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType, PartFacts,
+    PreparePlan, PreparedFacts, Problem, ProblemKind, RunOptions, SampleMapping, SampleSketch, ShardFacts, ShardState,
     Subject,
 };
 use gristmill_data::preview::cells::Depth;
@@ -101,7 +101,7 @@ pub fn facts_prepared() -> DatasetFacts {
     let split = |name: &str, range: std::ops::Range<usize>| (name.to_owned(), names[range].to_vec());
     let mut plan = gristmill_core::PreparePlan::new("/data/coco");
     plan.splits = gristmill_core::SplitPlan::Ratio("8,1,1".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     facts.kind = DatasetKind::PreparedWebDataset;
     facts.prepared = Some(PreparedFacts {
         version: Some("7.4.1".into()),
@@ -316,7 +316,7 @@ fn tally(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
 }
 
 fn results(steps: &PrepareSteps, samples: &[DecodedSample]) -> SampleResults {
-    let Loading::FieldMap { sample_type, fields } = &steps.answers.plan.loading else {
+    let SampleMapping::FieldMap { sample_type, fields } = &steps.answers.plan.loading else {
         return SampleResults::default();
     };
     let class = gristmill_core::sample_type::find(sample_type);

@@ -21,7 +21,7 @@ use crate::tui::widgets::page::{failure_lines, waiting};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::count;
-use gristmill_core::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, Problem, ShardState};
+use gristmill_core::{DatasetFacts, DatasetKind, Failure, MediaPlan, PreparePlan, Problem, SampleMapping, ShardState};
 use gristmill_data::preview::cells::Depth;
 use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::scan::LiveScan;
@@ -70,7 +70,7 @@ pub struct PrepareGuide {
     spots: ClickTargets,
     pub(super) derived_at: Option<Instant>,
     pub(super) derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
-    pub(super) evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
+    pub(super) evaluated_for: Option<(SampleMapping, Arc<DatasetFacts>)>,
     pub(super) previewed_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     pub(super) media_for: Option<(MediaPlan, Arc<DatasetFacts>)>,
     pub(super) media_at: Option<Instant>,

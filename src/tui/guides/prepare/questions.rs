@@ -2,7 +2,7 @@
 
 use super::step::Step;
 use super::PrepareGuide;
-use gristmill_core::{DatasetFacts, Loading, PreparePlan};
+use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl PrepareGuide {
     }
 
     fn ask_evaluate(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
-        let Loading::FieldMap { sample_type, fields } = &now.0.loading else { return };
+        let SampleMapping::FieldMap { sample_type, fields } = &now.0.loading else { return };
         if now.1.sketches.is_empty() || step < Step::SampleType {
             return;
         }
@@ -105,7 +105,7 @@ impl PrepareGuide {
             self.preview = Some(preview);
             changed = true;
         }
-        if let Some(seen) = self.workers.take_seen() {
+        if let Some(seen) = self.workers.take_tally() {
             self.steps.media.seen = Some(seen);
             changed = true;
         }

@@ -12,7 +12,7 @@ use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::{draw_table, text, Align, Column};
 use gristmill_core::text::{bytes, count};
-use gristmill_core::{DatasetFacts, Loading, PreparePlan};
+use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
 use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::operations::prepare::command_line;
@@ -159,13 +159,15 @@ impl PrepareOverview {
             }),
         );
         let first = match &self.plan.loading {
-            Loading::Crude { cooker: true } => {
+            SampleMapping::Crude { cooker: true } => {
                 Some("First fill in .nv-meta/cooker.py and register its cooker with your task encoder.")
             }
-            Loading::Crude { cooker: false } => Some("First write a cooker and register it with your task encoder."),
-            Loading::SampleLoader { .. } => Some("First fill in .nv-meta/sample_loader.py."),
-            Loading::NoDatasetYaml => Some("First write .nv-meta/dataset.yaml; nothing can be loaded before."),
-            Loading::FieldMap { .. } | Loading::Unset => None,
+            SampleMapping::Crude { cooker: false } => {
+                Some("First write a cooker and register it with your task encoder.")
+            }
+            SampleMapping::SampleLoader { .. } => Some("First fill in .nv-meta/sample_loader.py."),
+            SampleMapping::NoDatasetYaml => Some("First write .nv-meta/dataset.yaml; nothing can be loaded before."),
+            SampleMapping::FieldMap { .. } | SampleMapping::Unset => None,
         };
         lines.extend(first.into_iter().flat_map(|words| wrapped(words, columns, ui.theme.warn)));
         let check = format!("gristmill lint {}", gristmill_core::text::shell_quote(&self.plan.path));
@@ -191,7 +193,7 @@ impl PrepareOverview {
             "    max_samples_per_sequence=100,".to_owned(),
             "    worker_config=config,".to_owned(),
         ]);
-        if matches!(self.plan.loading, Loading::Crude { .. }) {
+        if matches!(self.plan.loading, SampleMapping::Crude { .. }) {
             lines.push("    task_encoder=MyTaskEncoder(),  # with your cooker".to_owned());
         }
         lines.push(")".to_owned());

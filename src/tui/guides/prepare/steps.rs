@@ -7,7 +7,7 @@ use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::{Alternatives, SplitsStep};
 use super::step::{Answers, Step, StepState};
-use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
+use gristmill_core::{DatasetFacts, PreparePlan, ProblemKind, Rerun, SampleMapping, Severity};
 use std::sync::Arc;
 
 /// The answers of all steps.
@@ -74,7 +74,7 @@ impl PrepareSteps {
         plan.rerun = Rerun::Refuse;
         plan.new_to = None;
         self.adopt(&plan);
-        if plan.loading != Loading::Unset {
+        if plan.loading != SampleMapping::Unset {
             self.sample_type.only_propose();
         }
         self.answers.earlier = Some(Arc::new(plan));

@@ -7,7 +7,7 @@ use crate::tui::graphics::encode::Graphics;
 use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
 use gristmill_ops::job::prepare::{preview, Preview};
@@ -27,12 +27,12 @@ type PlanAndFacts = (PreparePlan, Arc<DatasetFacts>);
 
 /// All workers. Dropping them ends their threads.
 pub struct Workers {
-    open: Latest<PathBuf, Outcome<OpenedDataset>>,
-    derive: Latest<PlanAndFacts, Arc<PlanFindings>>,
-    evaluate: Latest<SampleRequest, Arc<SampleResults>>,
-    preview: Latest<PlanAndFacts, Arc<Preview>>,
-    media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
-    pixels: Latest<Vec<PictureRequest>, Vec<EncodedPicture>>,
+    open: LatestWorker<PathBuf, Outcome<OpenedDataset>>,
+    derive: LatestWorker<PlanAndFacts, Arc<PlanFindings>>,
+    evaluate: LatestWorker<SampleRequest, Arc<SampleResults>>,
+    preview: LatestWorker<PlanAndFacts, Arc<Preview>>,
+    media: LatestWorker<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
+    pixels: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
 }
 
 impl Workers {
@@ -43,20 +43,22 @@ impl Workers {
         let mut evaluator = SampleEvaluator::new(store.clone());
         let wake = || env.wake.clone();
         Self {
-            open: Latest::start("open", wake(), move |path: PathBuf| {
+            open: LatestWorker::start("open", wake(), move |path: PathBuf| {
                 let scan = LiveScan::start(&path, &options)?;
                 Ok(OpenedDataset { scan, interrupted: interrupted::find(&path) })
             }),
-            derive: Latest::start("derive", wake(), move |(plan, facts): PlanAndFacts| {
+            derive: LatestWorker::start("derive", wake(), move |(plan, facts): PlanAndFacts| {
                 Arc::new(PlanFindings::of(&plan, &facts, &store.all(&facts)))
             }),
-            evaluate: Latest::start("samples", wake(), move |question| Arc::new(evaluator.answer(&question))),
-            preview: Latest::start("preview", wake(), |(plan, facts): PlanAndFacts| Arc::new(preview(&plan, &facts))),
-            media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
+            evaluate: LatestWorker::start("samples", wake(), move |question| Arc::new(evaluator.answer(&question))),
+            preview: LatestWorker::start("preview", wake(), |(plan, facts): PlanAndFacts| {
+                Arc::new(preview(&plan, &facts))
+            }),
+            media: LatestWorker::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
-            pixels: Latest::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
+            pixels: LatestWorker::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
         }
     }
 
@@ -105,7 +107,7 @@ impl Workers {
         self.media.is_waiting()
     }
     /// Returns what the answers would record, and the answers.
-    pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
+    pub fn take_tally(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
         self.media.take()
     }
     /// Encodes pictures for the terminal.

@@ -3,7 +3,7 @@
 use super::columns::{image_columns, read_columns, Mark, RowColumn};
 use super::inputs::{self, input_fields, plan_of, ADD, INPUTS};
 use super::parts::part_lines;
-use super::samples::{look_part, shown_samples, SampleLooks, SampleTexts};
+use super::samples::{preview_part, shown_samples, SamplePreviews, SampleTexts};
 use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
 use crate::tui::keymap::{Action, Context};
@@ -61,7 +61,7 @@ pub struct ShardGuide {
     /// The number of the random sample that is shown.
     pub(super) random: usize,
     /// Their pictures and texts.
-    pub(super) looks: SampleLooks,
+    pub(super) looks: SamplePreviews,
 }
 
 impl ShardGuide {
@@ -81,7 +81,7 @@ impl ShardGuide {
             list: ListState::new(0),
             inputs: ListState::new(0),
             random: 0,
-            looks: SampleLooks::start(env),
+            looks: SamplePreviews::start(env),
         }
     }
 
@@ -161,7 +161,7 @@ impl Guide for ShardGuide {
         }
         if let Some(Ok(report)) = report_of(&self.preview, form) {
             let shown = shown_samples(report, self.random);
-            let parts: Vec<FuturePart> = shown.iter().filter_map(|(_, sample)| look_part(sample)).cloned().collect();
+            let parts: Vec<FuturePart> = shown.iter().filter_map(|(_, sample)| preview_part(sample)).cloned().collect();
             self.looks.ask(parts);
         }
     }

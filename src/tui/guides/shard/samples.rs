@@ -28,13 +28,13 @@ const MAX_LOOK_ROWS: usize = 8;
 /// The most pictures and texts that are kept.
 const MAX_LOOKS: usize = 32;
 
-type PartLook = (FuturePart, Arc<PartPreview>);
+type PartSample = (FuturePart, Arc<PartPreview>);
 
 /// Pictures and texts of samples, read by a worker.
-pub(super) struct SampleLooks {
-    reader: Stoppable<Vec<FuturePart>, Vec<PartLook>>,
+pub(super) struct SamplePreviews {
+    reader: Stoppable<Vec<FuturePart>, Vec<PartSample>>,
     asked: Vec<FuturePart>,
-    pub(super) known: Vec<PartLook>,
+    pub(super) known: Vec<PartSample>,
     pixels: Pixels,
     depth: Depth,
 }
@@ -55,7 +55,7 @@ impl PartBytes for FutureBytes<'_> {
     }
 }
 
-impl SampleLooks {
+impl SamplePreviews {
     /// Starts the worker.
     pub(super) fn start(env: &UiEnv) -> Self {
         let reader = Stoppable::start("samples", env.wake.clone(), |parts: Vec<FuturePart>, cancel| {
@@ -100,7 +100,7 @@ impl SampleLooks {
 }
 
 /// Returns the part of which a sample shows the content: a picture, else a text.
-pub(super) fn look_part(sample: &FutureSample) -> Option<&FuturePart> {
+pub(super) fn preview_part(sample: &FutureSample) -> Option<&FuturePart> {
     let is_text = |part: &&FuturePart| {
         let extension = part.name.rsplit('.').next().unwrap_or_default();
         ["txt", "text", "caption", "json", "cls"].contains(&extension)
@@ -148,7 +148,7 @@ impl SampleTexts<'_> {
     pub(super) fn draw(
         &self,
         shown: &[(&str, &FutureSample)],
-        looks: &mut SampleLooks,
+        looks: &mut SamplePreviews,
         buffer: &mut Buffer,
         area: Rect,
     ) {
@@ -162,7 +162,7 @@ impl SampleTexts<'_> {
             let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
             draw_lines(buffer, rest, lines);
             rest = below(rest, height);
-            if let Some(part) = look_part(sample).filter(|_| look_rows > 0) {
+            if let Some(part) = preview_part(sample).filter(|_| look_rows > 0) {
                 let place = Rect { height: u16::try_from(look_rows).unwrap_or_default().min(rest.height), ..rest };
                 looks.draw(buffer, place, part, self.ui);
                 rest = below(rest, place.height);

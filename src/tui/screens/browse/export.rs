@@ -7,7 +7,7 @@ use super::state::Pane;
 use crate::tui::screen::{Effect, TerminalProgram, UiEnv};
 use crate::tui::screens::splits::{Choice, ChoiceOption, Prompt};
 use crate::tui::widgets::{Level, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog};
@@ -91,7 +91,7 @@ pub enum ExportResult {
 
 /// The export worker, and the task that a popup has ordered.
 pub struct Exporter {
-    worker: Latest<ExportTask, ExportResult>,
+    worker: LatestWorker<ExportTask, ExportResult>,
     /// The copy that an editor has open; dropped when the editor returns.
     open: Option<PartCopy>,
     /// The task ordered by a popup, which has no access to the browser below it.
@@ -102,7 +102,7 @@ pub struct Exporter {
 impl Exporter {
     pub fn start(env: &UiEnv) -> Self {
         let scratch = env.options.scratch.clone();
-        let worker = Latest::start("browse-carry", env.wake.clone(), move |task: ExportTask| {
+        let worker = LatestWorker::start("browse-carry", env.wake.clone(), move |task: ExportTask| {
             let catalog = task.catalog.as_ref();
             match (task.action, &task.from) {
                 (ExportAction::Copy(part), ExportSource::Shown(sample)) => {

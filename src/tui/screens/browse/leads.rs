@@ -1,6 +1,6 @@
 //! Leads, the starts of the texts of listed samples: read for the rows in view while the list is already shown.
 
-use crate::tui::work::{Latest, Wake};
+use crate::tui::work::{LatestWorker, Wake};
 use gristmill_data::preview::{lead, LEAD_BYTES};
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, SampleAt};
@@ -10,38 +10,38 @@ use std::sync::Arc;
 /// Number of kept leads above which all are dropped.
 const MAX_KEPT: usize = 4_096;
 
-type Lead = (SampleAt, Arc<str>);
+type SampleSummary = (SampleAt, Arc<str>);
 
 /// The leads read so far, and the worker that reads them.
 #[derive(Default)]
-pub(super) struct Leads {
+pub(super) struct SampleSummaries {
     known: HashMap<SampleAt, Arc<str>>,
     asked: Vec<SampleAt>,
-    worker: Option<Latest<Vec<Arc<BrowseSample>>, Vec<Lead>>>,
+    worker: Option<LatestWorker<Vec<Arc<BrowseSample>>, Vec<SampleSummary>>>,
 }
 
-impl Leads {
+impl SampleSummaries {
     /// Starts reading the leads of a catalog; without a worker if its samples are packed tokens.
     pub(super) fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
         if catalog.tokens().is_some() {
             return Self::default();
         }
         let catalog = Arc::clone(catalog);
-        let read = move |samples: Vec<Arc<BrowseSample>>| -> Vec<Lead> {
+        let read = move |samples: Vec<Arc<BrowseSample>>| -> Vec<SampleSummary> {
             let of = |sample: &BrowseSample| {
-                let part = lead_part(sample)?;
+                let part = summary_part(sample)?;
                 let first = catalog.read(sample, part, 0, LEAD_BYTES).unwrap_or_default();
                 Some((sample.at, Arc::from(lead(&sample.parts.get(part)?.name, &first))))
             };
             samples.iter().filter_map(|sample| of(sample)).collect()
         };
-        Self { worker: Some(Latest::start("browse-leads", wake.clone(), read)), ..Self::default() }
+        Self { worker: Some(LatestWorker::start("browse-leads", wake.clone(), read)), ..Self::default() }
     }
 
     /// Returns the lead of a sample: `None` if it is shown by its parts, empty until it is read.
     pub(super) fn get(&self, sample: &BrowseSample) -> Option<&str> {
         self.worker.as_ref()?;
-        lead_part(sample)?;
+        summary_part(sample)?;
         Some(self.known.get(&sample.at).map_or("", |lead| lead))
     }
 
@@ -49,7 +49,7 @@ impl Leads {
     pub(super) fn want<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
         let Some(worker) = &mut self.worker else { return };
         let is_wanted =
-            |sample: &&Arc<BrowseSample>| !self.known.contains_key(&sample.at) && lead_part(sample).is_some();
+            |sample: &&Arc<BrowseSample>| !self.known.contains_key(&sample.at) && summary_part(sample).is_some();
         let wanted: Vec<Arc<BrowseSample>> = view.filter(is_wanted).cloned().collect();
         let ats: Vec<SampleAt> = wanted.iter().map(|sample| sample.at).collect();
         if ats.is_empty() || ats == self.asked {
@@ -61,7 +61,7 @@ impl Leads {
 
     /// Takes the leads that were read. Returns whether there were any.
     pub(super) fn gather(&mut self) -> bool {
-        let Some(leads) = self.worker.as_mut().and_then(Latest::take) else { return false };
+        let Some(leads) = self.worker.as_mut().and_then(LatestWorker::take) else { return false };
         if self.known.len() > MAX_KEPT {
             self.known.clear();
         }
@@ -72,12 +72,12 @@ impl Leads {
 
     /// Whether leads are being read.
     pub(super) fn is_busy(&self) -> bool {
-        self.worker.as_ref().is_some_and(Latest::is_waiting)
+        self.worker.as_ref().is_some_and(LatestWorker::is_waiting)
     }
 }
 
 /// Returns the part whose text is listed: in samples that hold only text and JSON, the text, else the JSON.
-fn lead_part(sample: &BrowseSample) -> Option<usize> {
+fn summary_part(sample: &BrowseSample) -> Option<usize> {
     let class = |part: &gristmill_ops::engine::browse::BrowsePart| part_class(&part.name);
     let is_text = |class| matches!(class, PartClass::Text | PartClass::Json | PartClass::Int);
     if !sample.parts.iter().all(|part| is_text(class(part))) {

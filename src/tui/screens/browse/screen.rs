@@ -3,7 +3,7 @@
 use super::detail::{Detail, DetailBody, DetailQuestion, DetailRequest};
 use super::export::Exporter;
 use super::filter::FilterForm;
-use super::leads::Leads;
+use super::leads::SampleSummaries;
 use super::listing::Listing;
 use super::marked::Marker;
 use super::prompt::Prompt;
@@ -21,7 +21,7 @@ use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
 use crate::tui::widgets::{Level, MouseAreas, PreviewState, Scroll, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::text::{count, count_verb, grouped};
 use gristmill_core::{Cancel, Failure};
 use gristmill_data::preview::cells::Depth;
@@ -44,7 +44,7 @@ const FIRST_LENGTH: u64 = 2_048;
 /// The stage of opening the data set.
 pub(super) enum OpenStage {
     /// The data set is being opened.
-    Opening,
+    OpenedCatalog,
     /// The data set is open.
     Open(Arc<dyn Catalog>, Box<Workers>),
     /// The data set cannot be browsed.
@@ -92,7 +92,7 @@ pub struct BrowseScreen {
     pub(super) covered: Option<CoveredView>,
     /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
-    pub(super) leads: Leads,
+    pub(super) leads: SampleSummaries,
     /// The open prompt.
     pub(super) prompt: Option<Prompt>,
     /// The open filter dialog.
@@ -127,7 +127,7 @@ pub struct BrowseScreen {
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
     pub(super) depth: Depth,
-    encoder: Latest<Vec<PictureRequest>, Vec<EncodedPicture>>,
+    encoder: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
     /// The rows in view; what to fetch is derived from them.
     pub(super) view: std::ops::Range<u64>,
 }
@@ -146,21 +146,21 @@ impl BrowseScreen {
         let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
         let encoder =
-            Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
+            LatestWorker::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
             env,
             path,
             last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
             find_again: None,
             view_of_tokens: view,
-            stage: OpenStage::Opening,
+            stage: OpenStage::OpenedCatalog,
             state,
             detail: None,
             asked: None,
             read_from: None,
             covered: None,
             is_finding_words: false,
-            leads: Leads::default(),
+            leads: SampleSummaries::default(),
             prompt: None,
             form: None,
             last_form: FilterForm::default(),
@@ -211,7 +211,7 @@ impl BrowseScreen {
         self.detail = None;
         self.asked = None;
         self.covered = None;
-        self.leads = Leads::start(&catalog, &self.env.wake);
+        self.leads = SampleSummaries::start(&catalog, &self.env.wake);
         self.state.is_lone = catalog.kind().is_document_file();
         self.state.has_offsets = catalog.kind().table().is_none();
         match std::mem::take(&mut self.start) {
@@ -256,7 +256,7 @@ impl BrowseScreen {
     /// Opens and reads the data set again.
     pub(super) fn reload(&mut self) {
         self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
-        self.stage = OpenStage::Opening;
+        self.stage = OpenStage::OpenedCatalog;
         self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
     }
 
@@ -266,7 +266,7 @@ impl BrowseScreen {
         self.view_of_tokens = view;
         self.find_again = self.state.find.take().map(|find| find.text);
         self.start = BrowseStart::First;
-        self.stage = OpenStage::Opening;
+        self.stage = OpenStage::OpenedCatalog;
         self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
@@ -482,7 +482,7 @@ impl Screen for BrowseScreen {
 
     fn is_busy(&self) -> bool {
         match &self.stage {
-            OpenStage::Opening => true,
+            OpenStage::OpenedCatalog => true,
             OpenStage::Open(catalog, workers) => {
                 !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()

@@ -3,7 +3,7 @@
 use super::detail::{read_detail, Detail, DetailQuestion};
 use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
-use crate::tui::work::{Latest, Stream, Wake};
+use crate::tui::work::{LatestWorker, Stream, Wake};
 use gristmill_core::{Cancel, Outcome, Subject};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
 use gristmill_ops::engine::browse::{
@@ -37,14 +37,14 @@ pub struct OpenedCatalog {
 }
 
 /// Opens data sets.
-pub type Opener = Latest<OpenRequest, Outcome<OpenedCatalog>>;
+pub type Opener = LatestWorker<OpenRequest, Outcome<OpenedCatalog>>;
 
 /// How long to wait for the listing of documents in order to find the requested one.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
-    Latest::start("browse-open", wake, |asked: OpenRequest| {
+    LatestWorker::start("browse-open", wake, |asked: OpenRequest| {
         let catalog = gristmill_ops::browse::open_tokens(&asked.path, &asked.view)?;
         let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
         Ok(OpenedCatalog { catalog, at })
@@ -64,8 +64,8 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 /// The workers on an open catalog.
 pub struct Workers {
     rows: Stream<RowRequest, Option<FetchedRows>>,
-    detail: Latest<DetailQuestion, Detail>,
-    finder: Latest<SearchJob, ()>,
+    detail: LatestWorker<DetailQuestion, Detail>,
+    finder: LatestWorker<SearchJob, ()>,
     /// Cancels all fetches when the screen is closed.
     leaving: Cancel,
     /// Cancels the read of the previous sample.
@@ -73,11 +73,11 @@ pub struct Workers {
     search_cancel: Cancel,
     search_matches: Arc<Mutex<SearchMatches>>,
     searches: u64,
-    filterer: Latest<FilterJob, ()>,
+    filterer: LatestWorker<FilterJob, ()>,
     filter_cancel: Cancel,
     filter_matches: Arc<Mutex<FilterMatches>>,
-    problems: Latest<(), Outcome<ProblemList>>,
-    locator: Latest<FindRequest, Outcome<FoundLocation>>,
+    problems: LatestWorker<(), Outcome<ProblemList>>,
+    locator: LatestWorker<FindRequest, Outcome<FoundLocation>>,
 }
 
 /// The location of what was searched for.
@@ -145,23 +145,24 @@ impl Workers {
             Some(FetchedRows { piece, spans })
         });
         let from = Arc::clone(catalog);
-        let detail = Latest::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
+        let detail = LatestWorker::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
         let search_matches: Arc<Mutex<SearchMatches>> = Arc::default();
         let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&search_matches), wake.clone());
-        let finder = Latest::start("browse-find", wake.clone(), move |job: SearchJob| {
+        let finder = LatestWorker::start("browse-find", wake.clone(), move |job: SearchJob| {
             run_search(from.as_ref(), &job, &results, &woken)
         });
         let filter_matches: Arc<Mutex<FilterMatches>> = Arc::default();
         let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&filter_matches), wake.clone());
-        let filterer = Latest::start("browse-filter", wake.clone(), move |job: FilterJob| {
+        let filterer = LatestWorker::start("browse-filter", wake.clone(), move |job: FilterJob| {
             run_filter(from.as_ref(), &job, &results, &woken)
         });
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let problems =
-            Latest::start("browse-problems", wake.clone(), move |()| problems::reported(from.as_ref(), &cancel));
+            LatestWorker::start("browse-problems", wake.clone(), move |()| problems::reported(from.as_ref(), &cancel));
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
-        let locator =
-            Latest::start("browse-locate", wake.clone(), move |wanted| find_place(from.as_ref(), wanted, &cancel));
+        let locator = LatestWorker::start("browse-locate", wake.clone(), move |wanted| {
+            find_place(from.as_ref(), wanted, &cancel)
+        });
         let [detail_cancel, search_cancel, filter_cancel] = std::array::from_fn(|_| Cancel::default());
         Self {
             rows,

@@ -9,7 +9,7 @@ use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
-use gristmill_core::{Cancel, Loading, Outcome, ShardPlan};
+use gristmill_core::{Cancel, Outcome, SampleMapping, ShardPlan};
 use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill_data::formats::energon::layout::DATASET_YAML;
 use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
@@ -46,7 +46,7 @@ struct SetQuestion {
 struct SetAnswers {
     keys: Option<PathBuf>,
     /// Sample type and field map of a prepared set.
-    loading: Option<Loading>,
+    loading: Option<SampleMapping>,
 }
 
 /// The worker that finds out answers, and the plan that waits for them.

@@ -21,7 +21,7 @@ use crate::tui::mounter::Mounter;
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, ListState, MouseAreas, TextField};
-use crate::tui::work::{Latest, Stream};
+use crate::tui::work::{LatestWorker, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
 use gristmill_storage::location::{bucket_list, is_remote, RemoteUrl};
@@ -73,7 +73,7 @@ pub struct Home {
     looks: HashMap<PathBuf, EntryFacts>,
     /// Paths whose facts may be out of date.
     stale: HashSet<PathBuf>,
-    reader: Latest<PaneContent, ReadResult>,
+    reader: LatestWorker<PaneContent, ReadResult>,
     looker: Stream<PathBuf, (PathBuf, EntryFacts)>,
     mounter: Mounter,
     matcher: Matcher,
@@ -100,7 +100,7 @@ impl Home {
         let dir = files::absolute(&dir).unwrap_or(dir);
         let state_dir = env.state_dir.clone();
         let reader =
-            Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
+            LatestWorker::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
         let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
             let seen = entries::inspect(&path);
             (path, seen)

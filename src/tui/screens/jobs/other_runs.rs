@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::home::go_on;
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::text::count;
 use gristmill_core::text::shell_quote;
 use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
@@ -80,7 +80,7 @@ impl OtherRun {
 
 /// Searches for such runs periodically.
 pub struct ProcessWatcher {
-    worker: Latest<(), Vec<OtherRun>>,
+    worker: LatestWorker<(), Vec<OtherRun>>,
     asked: Instant,
     found: Vec<OtherRun>,
 }
@@ -89,7 +89,7 @@ impl ProcessWatcher {
     /// Starts the search.
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();
-        let mut worker = Latest::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
+        let mut worker = LatestWorker::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
         worker.ask(());
         Self { worker, asked: Instant::now(), found: Vec::new() }
     }
@@ -157,14 +157,14 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
     let next_step = match &run {
         RunKind::Works => None,
         RunKind::Lost => Some("The same command starts over.".to_owned()),
-        RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(way_on(&own, env)),
+        RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(resume_hint(&own, env)),
     };
     let place = env.short_path(&path);
     OtherRun { title: format!("{verb} {name}"), path, place, status, next_step, run }
 }
 
 /// Describes how to continue, by key and on the command line.
-fn way_on(own: &RunFolder, env: &UiEnv) -> String {
+fn resume_hint(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();
     if !files::is_file(&plan) {

@@ -9,7 +9,7 @@ use super::{open, RepeatsTarget};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
-use crate::tui::work::{Latest, Stoppable};
+use crate::tui::work::{LatestWorker, Stoppable};
 use gristmill_core::dedup::Mode;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
@@ -53,8 +53,8 @@ pub struct RunRanges {
     reading: Option<DocumentAt>,
     /// Bytes read in the search for a first copy, and the total to read at most.
     sought: (Arc<AtomicU64>, u64),
-    opener: Latest<PathBuf, Outcome<RemovedRanges>>,
-    row_reader: Latest<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
+    opener: LatestWorker<PathBuf, Outcome<RemovedRanges>>,
+    row_reader: LatestWorker<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
     page_reader: Stoppable<(Arc<RemovedRanges>, DocumentAt), (DocumentAt, Outcome<Page>)>,
     finder: Stoppable<CopySearch, Outcome<Option<FirstCopy>>>,
 }
@@ -70,8 +70,8 @@ impl RunRanges {
             page: None,
             reading: None,
             sought: Default::default(),
-            opener: Latest::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
-            row_reader: Latest::start(
+            opener: LatestWorker::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
+            row_reader: LatestWorker::start(
                 "range-rows",
                 wake(),
                 |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| removed.documents(from, count),

@@ -5,10 +5,10 @@ use super::session::SplitSession;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::count;
-use gristmill_ops::job::splits::ThreeWay;
+use gristmill_ops::job::splits::ThreeWayMerge;
 
 /// Counts the lines that the other process added and removed.
-fn changed_lines(three: &ThreeWay) -> (u64, u64) {
+fn changed_lines(three: &ThreeWayMerge) -> (u64, u64) {
     use gristmill_ops::engine::splits::{diff_of, DiffKind};
     let (base, theirs) = (String::from_utf8_lossy(&three.base), String::from_utf8_lossy(&three.theirs));
     let lines = diff_of(&base, &theirs);
@@ -17,7 +17,7 @@ fn changed_lines(three: &ThreeWay) -> (u64, u64) {
 }
 
 /// Opens the popup.
-pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
+pub fn ask(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let (added, removed) = changed_lines(&three);
     let mut lines = vec![if three.theirs.is_empty() {
         "The file is gone since it was opened. Nothing was written.".to_owned()

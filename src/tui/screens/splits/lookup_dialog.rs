@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::{Failure, Outcome};
 use gristmill_ops::engine::splits::SplitEditor;
 use ratatui::crossterm::event::MouseEvent;
@@ -82,7 +82,7 @@ pub struct LookupDialog<T> {
     pub(super) rows: Rows,
     /// The result, and the text that it is for.
     found: Option<(String, Outcome<T>)>,
-    worker: Latest<(SplitEditor, String), (String, Outcome<T>)>,
+    worker: LatestWorker<(SplitEditor, String), (String, Outcome<T>)>,
 }
 
 impl<T: LookupResult> LookupDialog<T> {
@@ -93,7 +93,7 @@ impl<T: LookupResult> LookupDialog<T> {
         value: &str,
         look_up: fn(&SplitEditor, &str) -> Outcome<T>,
     ) -> Self {
-        let worker = Latest::start(name, session.env().wake, move |(editor, typed): (SplitEditor, String)| {
+        let worker = LatestWorker::start(name, session.env().wake, move |(editor, typed): (SplitEditor, String)| {
             let found = look_up(&editor, &typed);
             (typed, found)
         });

@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, problem_lines};
 use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::LatestWorker;
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Failure, Problem, ProblemKind};
 use gristmill_ops::engine::splits::{DiffKind, DiffLine, SplitEditor};
@@ -46,7 +46,7 @@ pub struct Review {
     session: SplitSession,
     changes: Option<ChangeList>,
     list: ListState,
-    worker: Latest<SplitEditor, ChangeList>,
+    worker: LatestWorker<SplitEditor, ChangeList>,
     asked: Option<u64>,
     written: Option<Arc<SplitFile>>,
 }
@@ -54,7 +54,7 @@ pub struct Review {
 impl Review {
     /// Creates the review of the unwritten changes of a session.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| ChangeList::of(&editor));
+        let worker = LatestWorker::start("diff", session.env().wake, |editor: SplitEditor| ChangeList::of(&editor));
         let mut review =
             Self { session, changes: None, list: ListState::default(), worker, asked: None, written: None };
         review.ask();

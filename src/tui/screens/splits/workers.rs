@@ -4,13 +4,13 @@ use super::draft::{self, FoundDraft};
 use super::text_edit::{self, RejectedText};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::{Level, Toast};
-use crate::tui::work::{Latest, Wake};
+use crate::tui::work::{LatestWorker, Wake};
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use gristmill_ops::engine::browse::{Groups, Marks};
 use gristmill_ops::engine::splits::{check_items, Edit, EditResult, RejectedEdit, SplitEditor};
 use gristmill_ops::job::recover::before_looking;
-use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWay};
+use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWayMerge};
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub enum WriteResult {
     /// It is written; the editor has no pending changes.
     Written(Box<(SplitFile, SplitEditor)>),
     /// Another process changed the file; nothing was written.
-    Changed(Box<ThreeWay>),
+    Changed(Box<ThreeWayMerge>),
     /// Nothing was written.
     Failed(Box<Failure>),
 }
@@ -67,33 +67,33 @@ pub struct VersionProblems {
 }
 
 /// Computes the marks of splits and excludes on the shards and samples of a catalog.
-pub type Marker = Latest<(SplitEditor, Arc<Groups>), Arc<Marks>>;
+pub type Marker = LatestWorker<(SplitEditor, Arc<Groups>), Arc<Marks>>;
 
 /// Starts the marker.
 pub fn marker(wake: &Wake) -> Marker {
-    Latest::start("marks", wake.clone(), |(editor, groups): (SplitEditor, Arc<Groups>)| marked(&editor, &groups))
+    LatestWorker::start("marks", wake.clone(), |(editor, groups): (SplitEditor, Arc<Groups>)| marked(&editor, &groups))
 }
 
 /// All workers of a session. Dropping them ends their threads.
 pub struct Workers {
     /// Opens the splits; takes the path of the data set and of the state folder.
-    pub open: Latest<(PathBuf, PathBuf), OpenedSplits>,
+    pub open: LatestWorker<(PathBuf, PathBuf), OpenedSplits>,
     /// Changes the whole text.
-    pub rework: Latest<(SplitEditor, TextChange), TextChangeResult>,
+    pub rework: LatestWorker<(SplitEditor, TextChange), TextChangeResult>,
     /// Looks for problems.
-    pub check: Latest<(u64, SplitEditor), VersionProblems>,
+    pub check: LatestWorker<(u64, SplitEditor), VersionProblems>,
     /// Looks excludes up in the index; returns the editor with the results.
-    pub items: Latest<(SplitEditor, Cancel), Outcome<SplitEditor>>,
+    pub items: LatestWorker<(SplitEditor, Cancel), Outcome<SplitEditor>>,
     /// Saves the draft; returns why it could not.
-    pub keep: Latest<(PathBuf, SplitEditor), Option<Failure>>,
+    pub keep: LatestWorker<(PathBuf, SplitEditor), Option<Failure>>,
     /// Writes the split file; the flag is whether to overwrite changes of another process.
-    pub write: Latest<(SplitEditor, bool), WriteResult>,
+    pub write: LatestWorker<(SplitEditor, bool), WriteResult>,
     /// Marks shards and samples for the browser.
     pub marks: Marker,
     /// Removes the copy of a text that is discarded.
-    pub drop_text: Latest<PathBuf, ()>,
+    pub drop_text: LatestWorker<PathBuf, ()>,
     /// Writes the text for an editor; takes the text and the state folder.
-    pub text: Latest<(SplitEditor, PathBuf), Outcome<PathBuf>>,
+    pub text: LatestWorker<(SplitEditor, PathBuf), Outcome<PathBuf>>,
 }
 
 /// Starts the workers; they sleep until they receive a request.
@@ -101,26 +101,28 @@ pub fn start_workers(env: &UiEnv) -> Workers {
     let wake = || env.wake.clone();
     let options = env.options.clone();
     Workers {
-        open: Latest::start("splits", wake(), |(root, state_dir): (PathBuf, PathBuf)| open(&root, &state_dir)),
-        rework: Latest::start("splits-text", wake(), |(editor, work): (SplitEditor, TextChange)| rework(editor, work)),
-        check: Latest::start("splits-check", wake(), |(version, editor): (u64, SplitEditor)| VersionProblems {
+        open: LatestWorker::start("splits", wake(), |(root, state_dir): (PathBuf, PathBuf)| open(&root, &state_dir)),
+        rework: LatestWorker::start("splits-text", wake(), |(editor, work): (SplitEditor, TextChange)| {
+            rework(editor, work)
+        }),
+        check: LatestWorker::start("splits-check", wake(), |(version, editor): (u64, SplitEditor)| VersionProblems {
             version,
             problems: Arc::new(editor.problems()),
         }),
-        items: Latest::start("excludes", wake(), |(mut editor, cancel): (SplitEditor, Cancel)| {
+        items: LatestWorker::start("excludes", wake(), |(mut editor, cancel): (SplitEditor, Cancel)| {
             let found = check_items(editor.root(), &editor.unchecked_items(), &cancel)?;
             editor.take_checked(found);
             Ok(editor)
         }),
-        keep: Latest::start("draft", wake(), |(place, editor): (PathBuf, SplitEditor)| {
+        keep: LatestWorker::start("draft", wake(), |(place, editor): (PathBuf, SplitEditor)| {
             draft::keep(&place, editor.draft().as_ref())
         }),
-        write: Latest::start("splits-write", wake(), move |(editor, overwrite): (SplitEditor, bool)| {
+        write: LatestWorker::start("splits-write", wake(), move |(editor, overwrite): (SplitEditor, bool)| {
             write_editor(editor, &options, overwrite)
         }),
         marks: marker(&env.wake),
-        drop_text: Latest::start("splits-drop", wake(), |file: PathBuf| text_edit::remove(&file)),
-        text: Latest::start("splits-copy", wake(), |(editor, state_dir): (SplitEditor, PathBuf)| {
+        drop_text: LatestWorker::start("splits-drop", wake(), |file: PathBuf| text_edit::remove(&file)),
+        text: LatestWorker::start("splits-copy", wake(), |(editor, state_dir): (SplitEditor, PathBuf)| {
             text_edit::put(&editor, &state_dir)
         }),
     }

@@ -4,7 +4,7 @@ use super::fields::{self, ContentError};
 use super::layout;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS};
-use gristmill_core::{Loading, Outcome};
+use gristmill_core::{Outcome, SampleMapping};
 use gristmill_pycompat::{yaml_read, yaml_write, Node};
 use std::path::Path;
 
@@ -99,14 +99,14 @@ impl DatasetYaml {
     }
 
     /// Returns the answer of a plan that gives the same sample type and field map; `None` if it has no field map.
-    pub fn to_loading(&self) -> Option<Loading> {
+    pub fn to_loading(&self) -> Option<SampleMapping> {
         let SampleSource::FieldMap(fields) = &self.source else { return None };
         let PythonClass { module, class } = &self.sample_type;
         let sample_type = match PythonClass::named(class) == self.sample_type {
             true => class.clone(),
             false => format!("{module}:{class}"),
         };
-        Some(Loading::FieldMap { sample_type, fields: fields.clone() })
+        Some(SampleMapping::FieldMap { sample_type, fields: fields.clone() })
     }
 
     /// Reads `.nv-meta/<name>`; returns `None` when the file is missing.
@@ -126,20 +126,20 @@ impl DatasetYaml {
     }
 
     /// Returns the content of the file for a plan's answer; `None` when no file is written.
-    pub fn render(loading: &Loading) -> Option<String> {
+    pub fn render(loading: &SampleMapping) -> Option<String> {
         let typed = |sample_type: &str, rest: Vec<(String, Node)>| {
             let mut entries = vec![("sample_type".to_owned(), PythonClass::named(sample_type).to_node())];
             entries.extend(rest);
             Node::Map(entries)
         };
         let node = match loading {
-            Loading::Unset | Loading::NoDatasetYaml => return None,
-            Loading::Crude { .. } => Node::Map(PythonClass::named(CRUDE_CLASS).entries()),
-            Loading::FieldMap { sample_type, fields } => {
+            SampleMapping::Unset | SampleMapping::NoDatasetYaml => return None,
+            SampleMapping::Crude { .. } => Node::Map(PythonClass::named(CRUDE_CLASS).entries()),
+            SampleMapping::FieldMap { sample_type, fields } => {
                 let map = fields.iter().map(|field| (field.field.clone(), Node::str(&field.expr))).collect();
                 typed(sample_type, vec![("field_map".to_owned(), Node::Map(map))])
             }
-            Loading::SampleLoader { sample_type } => typed(
+            SampleMapping::SampleLoader { sample_type } => typed(
                 sample_type,
                 vec![
                     ("sample_loader".to_owned(), Node::str(SAMPLE_LOADER)),

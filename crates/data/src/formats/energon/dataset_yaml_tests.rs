@@ -13,22 +13,22 @@ fn field(field: &str, expr: &str) -> FieldExpr {
 
 #[test]
 fn golden_files_are_written_byte_for_byte_and_read() {
-    let captioning = Loading::FieldMap {
+    let captioning = SampleMapping::FieldMap {
         sample_type: "CaptioningSample".into(),
         fields: vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")],
     };
-    let text = Loading::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "txt")] };
+    let text = SampleMapping::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "txt")] };
     for (case, loading) in [
         ("captioning_fieldmap", captioning),
         ("presplit_folders", text),
-        ("odd_names", Loading::Crude { cooker: false }),
+        ("odd_names", SampleMapping::Crude { cooker: false }),
     ] {
         let (root, bytes) = golden(case);
         assert_eq!(DatasetYaml::render(&loading).unwrap(), bytes, "{case}");
         let read = DatasetYaml::read(&root, layout::DATASET_YAML).unwrap().unwrap();
         assert_eq!(read.is_crude(), case == "odd_names");
         assert_eq!(read.to_loading(), Some(loading.clone()).filter(|_| !read.is_crude()));
-        if let Loading::FieldMap { sample_type, fields } = loading {
+        if let SampleMapping::FieldMap { sample_type, fields } = loading {
             assert_eq!(read.sample_type.built_in().unwrap().class, sample_type);
             assert_eq!(read.source, SampleSource::FieldMap(fields));
         }
@@ -38,7 +38,7 @@ fn golden_files_are_written_byte_for_byte_and_read() {
 
 #[test]
 fn a_sample_loader_names_the_generated_file() {
-    let loading = Loading::SampleLoader { sample_type: "VQAOCRSample".into() };
+    let loading = SampleMapping::SampleLoader { sample_type: "VQAOCRSample".into() };
     let text = DatasetYaml::render(&loading).unwrap();
     assert_eq!(
         text,
@@ -54,12 +54,12 @@ fn a_sample_loader_names_the_generated_file() {
             part_filter: Some(PartFilter::Function(PART_FILTER.into()))
         }
     );
-    assert_eq!(DatasetYaml::render(&Loading::NoDatasetYaml), None);
+    assert_eq!(DatasetYaml::render(&SampleMapping::NoDatasetYaml), None);
 }
 
 #[test]
 fn a_class_of_ones_own_keeps_its_module() {
-    let loading = Loading::FieldMap { sample_type: "my.types:Pair".into(), fields: vec![field("a", "08")] };
+    let loading = SampleMapping::FieldMap { sample_type: "my.types:Pair".into(), fields: vec![field("a", "08")] };
     let text = DatasetYaml::render(&loading).unwrap();
     assert!(text.contains("__module__: my.types\n  __class__: Pair\n") && text.contains("a: '08'\n"));
     let read = DatasetYaml::parse(&text).unwrap();
@@ -126,7 +126,7 @@ proptest! {
         fields in prop::collection::btree_map("[ -~é]{0,20}", any::<String>(), 0..5), class in "[A-Za-z.]{1,9}:[A-Za-z]{1,9}"
     ) {
         let fields: Vec<FieldExpr> = fields.iter().map(|(f, e)| field(f, e)).collect();
-        let loading = Loading::FieldMap { sample_type: class.clone(), fields: fields.clone() };
+        let loading = SampleMapping::FieldMap { sample_type: class.clone(), fields: fields.clone() };
         let read = DatasetYaml::parse(&DatasetYaml::render(&loading).unwrap()).unwrap();
         prop_assert_eq!(read.source, SampleSource::FieldMap(fields));
         prop_assert_eq!(read.sample_type, PythonClass::named(&class));
@@ -136,7 +136,7 @@ proptest! {
 #[test]
 fn a_field_map_of_a_class_of_the_user_is_an_answer_again() {
     let fields = vec![field("a", "txt")];
-    let loading = Loading::FieldMap { sample_type: "own.types:MySample".into(), fields };
+    let loading = SampleMapping::FieldMap { sample_type: "own.types:MySample".into(), fields };
     let yaml = DatasetYaml::parse(&DatasetYaml::render(&loading).unwrap()).unwrap();
     assert_eq!(yaml.to_loading(), Some(loading));
 }

@@ -26,14 +26,14 @@ pub struct TensorView {
     /// The first values in the order of the file, as text; safe to show.
     pub values: Vec<String>,
     /// Distribution of the values, if they are numbers.
-    pub spread: Option<Spread>,
+    pub spread: Option<ValueStatistics>,
     /// Why no values are shown, or not all; safe to show.
     pub note: Option<String>,
 }
 
 /// Distribution of numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread {
+pub struct ValueStatistics {
     /// Minimum.
     pub min: f64,
     /// Maximum.
@@ -113,7 +113,7 @@ impl TensorView {
     }
 }
 
-impl Spread {
+impl ValueStatistics {
     /// Computes the distribution of numbers; `None` when there is none.
     fn of(numbers: &[f64]) -> Option<Self> {
         let (mut min, mut max, mut sum, mut finite) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64);

@@ -1,6 +1,6 @@
 //! `.npy` files: the header, and the first values. Arrays of Python objects are never read, since that runs code.
 
-use super::{short, Spread, TensorView, KEPT_VALUES, LOOKED_AT};
+use super::{short, TensorView, ValueStatistics, KEPT_VALUES, LOOKED_AT};
 use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -136,18 +136,18 @@ impl Item {
             b'i' | b'u' => {
                 view.values = items.clone().take(KEPT_VALUES).map(|item| self.whole(item).to_string()).collect();
                 // The distribution does not need the last digits of large numbers.
-                view.spread = Spread::of(&items.map(|item| self.whole(item) as f64).collect::<Vec<_>>());
+                view.spread = ValueStatistics::of(&items.map(|item| self.whole(item) as f64).collect::<Vec<_>>());
             }
             b'b' => {
                 let words = |item: &[u8]| if item.first() == Some(&0) { "False" } else { "True" }.to_owned();
                 view.values = items.clone().take(KEPT_VALUES).map(words).collect();
                 let number = |item: &[u8]| f64::from(u8::from(item.first() != Some(&0)));
-                view.spread = Spread::of(&items.map(number).collect::<Vec<_>>());
+                view.spread = ValueStatistics::of(&items.map(number).collect::<Vec<_>>());
             }
             _ => {
                 let numbers: Vec<f64> = items.map(|item| self.float(item)).collect();
                 view.values = numbers.iter().take(KEPT_VALUES).map(|n| short(*n)).collect();
-                view.spread = Spread::of(&numbers);
+                view.spread = ValueStatistics::of(&numbers);
             }
         }
     }

@@ -190,14 +190,14 @@ pub(super) fn number(field: &[u8]) -> Option<i128> {
         match byte {
             b'0'..=b'7' => value = value << 3 | i128::from(byte - b'0'),
             0 | b' ' if i > 0 && field[i..].iter().all(|&b| b == 0 || b == b' ') => return Some(value),
-            _ => return odd_number(field),
+            _ => return parse_base256(field),
         }
     }
     Some(value)
 }
 
 #[cold]
-fn odd_number(field: &[u8]) -> Option<i128> {
+fn parse_base256(field: &[u8]) -> Option<i128> {
     match field.first() {
         Some(0x80) => Some(field[1..].iter().fold(0, |n, &b| n << 8 | i128::from(b))),
         Some(0xff) => {

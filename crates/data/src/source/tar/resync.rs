@@ -11,7 +11,7 @@ const TAIL_BYTES: u64 = 1 << 20;
 const MAX_SKIPPED_HEADERS: usize = 40;
 
 /// Position after damage where the walk continues.
-pub(super) struct Resumed {
+pub(super) struct ResumeOffset {
     pub(super) at: u64,
     /// Whether it was found by searching every block: the entry there may lack an extended header that was lost, and therefore its true
     /// name.
@@ -20,11 +20,11 @@ pub(super) struct Resumed {
 
 impl<W: Window> Walker<'_, W> {
     /// Returns where the walk can continue, given that the block at `bad` cannot be trusted: the next header, or the end.
-    pub(super) fn find_next(&mut self, bad: u64) -> Outcome<Resumed> {
+    pub(super) fn find_next(&mut self, bad: u64) -> Outcome<ResumeOffset> {
         // The remains of the size field are tried first, so that an archive inside the lost content is not mistaken for part of this one.
         match self.hop(bad)? {
-            Some(at) => Ok(Resumed { at, by_search: false }),
-            None => self.search(bad + BLOCK_BYTES).map(|at| Resumed { at, by_search: true }),
+            Some(at) => Ok(ResumeOffset { at, by_search: false }),
+            None => self.search(bad + BLOCK_BYTES).map(|at| ResumeOffset { at, by_search: true }),
         }
     }
 

@@ -255,7 +255,7 @@ impl<'a, W: Window> Run<'a, W> {
             return Ok(at);
         }
         match closed {
-            Some(closed) => self.peek_behind(closed)?,
+            Some(closed) => self.check_after_end(closed)?,
             None if at > 0 => {
                 let subject = Subject::shard(&self.shard.name).at(at);
                 let why = "there is no end mark; if the file was cut short, it was cut between two entries";
@@ -267,7 +267,7 @@ impl<'a, W: Window> Run<'a, W> {
     }
 
     /// Bytes after the end blocks are ignored by readers, but a second archive there means samples that no reader finds.
-    fn peek_behind(&mut self, closed: u64) -> Outcome<()> {
+    fn check_after_end(&mut self, closed: u64) -> Outcome<()> {
         let from = closed + BLOCK_BYTES;
         let behind = self.walker.window.bytes(from, TRAILER_BYTES as usize)?;
         let Some(junk) = behind.iter().position(|&b| b != 0) else { return Ok(()) };

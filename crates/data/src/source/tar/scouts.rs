@@ -22,8 +22,8 @@ const MAX_PIECES_BYTES: usize = 2 << 20;
 
 /// The scouts of an archive.
 #[derive(Default)]
-pub(super) struct Scouts {
-    scouts: Vec<Scout>,
+pub(super) struct HeaderPrefetches {
+    scouts: Vec<HeaderPrefetch>,
     /// What they fetched, by its offset.
     pieces: BTreeMap<u64, Vec<u8>>,
     /// Number of these bytes.
@@ -36,7 +36,7 @@ pub(super) struct Scouts {
     pub(super) waits: u64,
 }
 
-struct Scout {
+struct HeaderPrefetch {
     /// Offset of the next header, or of the next block that may be one; the largest number once it knows of none.
     at: u64,
     /// Offset at which the next scout has begun.
@@ -45,7 +45,7 @@ struct Scout {
     search_to: Option<u64>,
 }
 
-impl Scouts {
+impl HeaderPrefetches {
     /// Returns fetched bytes with those from an offset on, and their offset. Those before are dropped.
     pub(super) fn take(&mut self, offset: u64, len: usize, end: u64) -> Option<(u64, Vec<u8>)> {
         let later = self.pieces.split_off(&offset.saturating_add(1));
@@ -71,7 +71,7 @@ impl Scouts {
             let places = (1..PLACES).map(|place| offset.saturating_add(place.saturating_mul(distance)));
             self.scouts = places
                 .take_while(|at| at.saturating_add(distance) <= end && distance > 0)
-                .map(|at| Scout { at, end: at + distance, search_to: Some(at + distance / SEARCHED_SHARE) })
+                .map(|at| HeaderPrefetch { at, end: at + distance, search_to: Some(at + distance / SEARCHED_SHARE) })
                 .collect();
         }
         self.jumps += 1;
@@ -79,7 +79,7 @@ impl Scouts {
         {
             self.waits += 1;
         }
-        let wanted = |scout: &Scout| scout.at..end.min(scout.at + scout.search_to.map_or(chunk, |_| SEARCHED));
+        let wanted = |scout: &HeaderPrefetch| scout.at..end.min(scout.at + scout.search_to.map_or(chunk, |_| SEARCHED));
         self.scouts.iter().map(wanted).collect()
     }
 
@@ -100,7 +100,7 @@ impl Scouts {
     }
 }
 
-impl Scout {
+impl HeaderPrefetch {
     /// Walks over fetched bytes. Returns those from the first header on, with its offset.
     fn walk(&mut self, mut bytes: Vec<u8>) -> Option<(u64, Vec<u8>)> {
         if let Some(search_to) = self.search_to {

@@ -2,7 +2,7 @@
 
 use super::header::{classify, is_plausible, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
 use super::pax::PaxRecords;
-use super::resync::Resumed;
+use super::resync::ResumeOffset;
 use super::window::Window;
 use gristmill_core::{Cancel, Outcome, ProblemKind};
 
@@ -88,7 +88,7 @@ struct Draft {
 }
 
 /// What ended the collection of extended headers.
-enum Collected {
+enum HeadersEnd {
     /// The entry's own header.
     Header(Draft, u8),
     /// Something else.
@@ -154,7 +154,7 @@ impl<'a, W: Window> Walker<'a, W> {
             if let Some(block) = self.block(next)? {
                 if is_plausible(&block) {
                     let why = "zero blocks are between entries";
-                    let resumed = Resumed { at: next, by_search: true };
+                    let resumed = ResumeOffset { at: next, by_search: true };
                     return Ok(self.resume(at, resumed, ProblemKind::DamagedHeader, why));
                 }
             }
@@ -167,8 +167,8 @@ impl<'a, W: Window> Walker<'a, W> {
         let mut chain = Vec::new();
         self.suspect = None;
         let (mut draft, type_flag) = match self.collect(&mut chain)? {
-            Collected::Header(draft, type_flag) => (draft, type_flag),
-            Collected::Step(step) => return Ok(step),
+            HeadersEnd::Header(draft, type_flag) => (draft, type_flag),
+            HeadersEnd::Step(step) => return Ok(step),
         };
         if draft.size < 0 {
             return self.impossible(&draft, "its size is negative");
@@ -202,22 +202,22 @@ impl<'a, W: Window> Walker<'a, W> {
     }
 
     /// Reads extended headers up to the entry's own header.
-    fn collect(&mut self, chain: &mut Vec<Extension>) -> Outcome<Collected> {
+    fn collect(&mut self, chain: &mut Vec<Extension>) -> Outcome<HeadersEnd> {
         let (offset, mut at) = (self.at, self.at);
         let mut refused: Option<&'static str> = None;
         loop {
             let block = self.window.bytes(at, BLOCK)?;
             let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
-                return Ok(Collected::Step(Step::CutHeader { at: offset }));
+                return Ok(HeadersEnd::Step(Step::CutHeader { at: offset }));
             };
             let header = match classify(block) {
                 Block::Header(header) => header,
-                Block::Bad(why) => return Ok(Collected::Step(self.damage(offset, at, why)?)),
+                Block::Bad(why) => return Ok(HeadersEnd::Step(self.damage(offset, at, why)?)),
                 Block::Zero => {
                     let why = "an extended header has no entry after it";
-                    return Ok(Collected::Step(self.resume(
+                    return Ok(HeadersEnd::Step(self.resume(
                         offset,
-                        Resumed { at, by_search: false },
+                        ResumeOffset { at, by_search: false },
                         ProblemKind::BadExtendedHeader,
                         why,
                     )));
@@ -229,22 +229,22 @@ impl<'a, W: Window> Walker<'a, W> {
                 copy_name(&mut self.name, &header);
                 if let Some(why) = refused {
                     draft.resized_by_pax = true;
-                    return Ok(Collected::Step(self.refuse(&draft, why)?));
+                    return Ok(HeadersEnd::Step(self.refuse(&draft, why)?));
                 }
-                return Ok(Collected::Header(draft, type_flag));
+                return Ok(HeadersEnd::Header(draft, type_flag));
             }
             let size = draft.size;
             draft.resized_by_pax = size > i128::from(MAX_EXTENSION);
             let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
             if size < 0 || !self.window.reaches(next)? {
                 if size < 0 || draft.resized_by_pax {
-                    return Ok(Collected::Step(self.damage_of(
+                    return Ok(HeadersEnd::Step(self.damage_of(
                         offset,
                         at,
                         "the size of an extended header is impossible",
                     )?));
                 }
-                return Ok(Collected::Step(Step::CutHeader { at: offset }));
+                return Ok(HeadersEnd::Step(Step::CutHeader { at: offset }));
             }
             if draft.resized_by_pax {
                 refused = Some("an extended header is larger than 1 MiB");
@@ -256,7 +256,7 @@ impl<'a, W: Window> Walker<'a, W> {
             if type_flag == b'g' && chain.is_empty() && refused.is_none() {
                 self.globals_from.get_or_insert(at);
                 self.at = next;
-                return Ok(Collected::Step(Step::Global { at, suspect: self.suspect }));
+                return Ok(HeadersEnd::Step(Step::Global { at, suspect: self.suspect }));
             }
             at = next;
             self.cancel.check()?;
@@ -384,7 +384,7 @@ impl<'a, W: Window> Walker<'a, W> {
         }
         if draft.resized_by_pax {
             if let Some(to) = self.contradiction(&draft)? {
-                let resumed = Resumed { at: to, by_search: false };
+                let resumed = ResumeOffset { at: to, by_search: false };
                 let why = "its pax size contradicts its header";
                 return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
             }
@@ -424,7 +424,7 @@ impl<'a, W: Window> Walker<'a, W> {
     fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
         if draft.size >= 0 && self.window.reaches(next)? {
-            let resumed = Resumed { at: next, by_search: false };
+            let resumed = ResumeOffset { at: next, by_search: false };
             return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
         }
         self.impossible(draft, why)
@@ -440,7 +440,7 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(self.resume(from, resumed, ProblemKind::DamagedHeader, why))
     }
 
-    fn resume(&mut self, from: u64, resumed: Resumed, kind: ProblemKind, why: &'static str) -> Step {
+    fn resume(&mut self, from: u64, resumed: ResumeOffset, kind: ProblemKind, why: &'static str) -> Step {
         self.at = resumed.at;
         self.globals_from = None;
         self.met_damage = true;

@@ -1,7 +1,7 @@
 //! Access of the walk to an archive: a window of bytes that moves forward, over a plain file or a decompressed stream.
 
 use super::header::BLOCK_BYTES;
-use super::scouts::Scouts;
+use super::scouts::HeaderPrefetches;
 use crate::source::compressed::ArchiveReader;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::read::ReadFile;
@@ -48,7 +48,7 @@ pub(super) struct FileWindow {
     /// Nothing after this offset is read.
     until: u64,
     jumps: Jumps,
-    scouts: Scouts,
+    scouts: HeaderPrefetches,
 }
 
 /// How much is read after a jump in a file of a store: as much as the walk needed after the last ones, so that the small entries which
@@ -99,7 +99,7 @@ impl FileWindow {
     pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
         let jumps = Jumps::new();
-        let scouts = Scouts::default();
+        let scouts = HeaderPrefetches::default();
         Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len, jumps, scouts }
     }
 

@@ -4,7 +4,8 @@
 use super::packed::PackedNames;
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, VisitFields,
+    VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
@@ -27,14 +28,18 @@ const MAX_DEPTH: usize = 256;
 const PROGRESS_EVERY: u64 = 512;
 
 /// Opens a folder and prepares its background scan.
-pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
     files::read_dir(root).map(drop).map_err(|error| Failure::io(WHAT, root, &error))?;
     let stop = Cancel::default();
     let shared =
         Arc::new(FolderIndex { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
     let walker = Arc::clone(&shared);
     let background: Background = Box::new(move |cancel| walker.walk(cancel));
-    Ok(Opening { catalog: Arc::new(Folder { shared, kind, stop: stop.clone() }), stop, background: vec![background] })
+    Ok(OpenedCatalog {
+        catalog: Arc::new(Folder { shared, kind, stop: stop.clone() }),
+        stop,
+        background: vec![background],
+    })
 }
 
 struct Folder {

@@ -7,7 +7,7 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, VisitFields,
     VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
@@ -31,7 +31,7 @@ const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
 const PROGRESS_EVERY: u64 = 512;
 
 /// Opens the file and its index.
-pub(crate) fn open(path: &Path) -> Outcome<Opening> {
+pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
     let file = Arc::new(open_read(path)?);
     let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
@@ -61,11 +61,15 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
         }
     }
     background.push(Box::new(move |cancel| checks.check_lines(&checked, cancel)));
-    Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
+    Ok(OpenedCatalog {
+        catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }),
+        stop,
+        background,
+    })
 }
 
 /// Opens a packed file. An index next to it is not used: its offsets refer to the unpacked text.
-fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
+fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<OpenedCatalog> {
     let scratch = Scratch::create(None)?;
     let text = scratch.path().join("text");
     let source = SpilledText::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
@@ -78,7 +82,7 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
     let finder = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| finder.find_lines(source, cancel))];
     let catalog = Jsonl { shared, index: None, stop: stop.clone(), _scratch: Some(scratch) };
-    Ok(Opening { catalog: Arc::new(catalog), stop, background })
+    Ok(OpenedCatalog { catalog: Arc::new(catalog), stop, background })
 }
 
 struct Jsonl {

@@ -239,7 +239,7 @@ pub trait Catalog: Send + Sync {
 pub type Background = Box<dyn FnOnce(&Cancel) + Send>;
 
 /// A catalog that was just opened, and its background work.
-pub struct Opening {
+pub struct OpenedCatalog {
     /// The catalog, usable at once.
     pub catalog: Arc<dyn Catalog>,
     /// Stops the background work; the catalog cancels it when it is dropped.

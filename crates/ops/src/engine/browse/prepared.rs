@@ -3,8 +3,8 @@
 
 use super::rows::TableQuery;
 use super::{
-    headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields,
-    VisitedSample,
+    headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, OpenedCatalog, SampleAt,
+    VisitFields, VisitedSample,
 };
 use crate::engine::recorded::{describe_resized, Recorded};
 use gristmill_core::text::shell_quote;
@@ -34,7 +34,7 @@ const MAX_AWAITED_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 4 << 20 };
 const MAX_UNASKED_BYTES: u64 = 256 << 20;
 
 /// Opens the small files; the shards are examined in the background.
-pub(crate) fn open(root: &Path) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let Some(info) = Info::read(root)? else {
         return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
     };
@@ -74,7 +74,7 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
         }
         TableLocation::Store | TableLocation::Nowhere => {}
     }
-    Ok(Opening { catalog, stop, background })
+    Ok(OpenedCatalog { catalog, stop, background })
 }
 
 /// Where the tables of samples are.

@@ -5,7 +5,7 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::{GroupsState, ScanQueue};
 use super::{
-    headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
+    headers, Background, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, VisitFields, VisitedSample,
 };
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
@@ -31,7 +31,7 @@ const MAX_STORE_BYTES: u64 = 256 << 20;
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
 /// Opens the folder, or the shards that a path names; those of a folder are searched for in the background.
-pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<OpenedCatalog> {
     let stop = Cancel::default();
     let shared = Arc::new(ShardIndex {
         root: root.to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<Opening> {
         let helper = Arc::clone(&shared);
         background.push(Box::new(move |cancel| helper.scan_all(cancel)));
     }
-    Ok(Opening { catalog: Arc::new(Raw { shared, stop: stop.clone() }), stop, background })
+    Ok(OpenedCatalog { catalog: Arc::new(Raw { shared, stop: stop.clone() }), stop, background })
 }
 
 struct Raw {

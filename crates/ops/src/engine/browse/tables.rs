@@ -3,8 +3,8 @@
 
 use super::state::GroupsState;
 use super::{
-    find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
-    ProblemList, SampleAt, SamplesFile, VisitFields, VisitedSample,
+    find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery,
+    OpenedCatalog, ProblemList, SampleAt, SamplesFile, VisitFields, VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
@@ -25,7 +25,7 @@ const MAX_KEPT_BYTES: usize = 64 << 20;
 const MAX_OPEN_FILES: usize = 8;
 
 /// Opens a file, or the files of a folder.
-pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
+pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
     let (files, found) = tables_in_order(path)?;
     let mut problems = ProblemList::default();
     found.into_iter().for_each(|problem| problems.add_other(problem));
@@ -37,7 +37,7 @@ pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
     let stop = Cancel::default();
     let counter = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| counter.count(cancel))];
-    Ok(Opening {
+    Ok(OpenedCatalog {
         catalog: Arc::new(Tables { shared, root: path.to_owned(), kind, stop: stop.clone() }),
         stop,
         background,

@@ -102,7 +102,7 @@ struct HeaderPass<'s, 'p> {
 impl HeaderPass<'_, '_> {
     /// Whether every row of the shard points at the entry that it names.
     fn run(&mut self, count: u64, watch: &mut SampleChecker<'_>, handles: &Handles<'_>) -> Outcome<bool> {
-        if self.words.odd_bytes() != 0 || self.words.count() != count + 1 {
+        if self.words.trailing_bytes() != 0 || self.words.count() != count + 1 {
             return Ok(false);
         }
         let Some(mut start) = self.words.next()? else { return Ok(false) };

@@ -26,7 +26,7 @@ impl TarIdxReader {
         self.file.len() / WORD as u64
     }
     /// Returns the number of bytes after the last whole word.
-    pub(super) fn odd_bytes(&self) -> u64 {
+    pub(super) fn trailing_bytes(&self) -> u64 {
         self.file.len() % WORD as u64
     }
     /// Returns the next word; `None` at the end.

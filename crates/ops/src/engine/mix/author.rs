@@ -295,7 +295,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
         })
     });
     Ok(Reference {
-        path: seen_from(folder, &member.path, member.is_relative)?,
+        path: relative_path(folder, &member.path, member.is_relative)?,
         split_part: member.split_part.clone(),
         subflavors: (!subflavors.is_empty()).then_some(subflavors),
         shuffle_over_epochs: Some(1),
@@ -320,13 +320,13 @@ fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
         })?;
         is_folder = matches!(opened, aux::Source::Folder(_));
     }
-    let path = seen_from(folder, path, source.is_relative)?;
+    let path = relative_path(folder, path, source.is_relative)?;
     Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
 }
 
 /// Returns a given path as written to the file: relative to the file's folder; addresses that only the loader opens unchanged, and absolute
 /// paths unchanged unless they are to be relative too. The loader opens no other addresses of stores.
-fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
+fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     if text.is_empty() {
         return Err(usage("a path is empty"));
     }

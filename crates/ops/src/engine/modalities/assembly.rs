@@ -4,7 +4,7 @@ use super::source::{written_size, Source};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome};
 use gristmill_data::formats::modalities::packed::Header;
-use gristmill_pycompat::numpy_random::{Generator, Order};
+use gristmill_pycompat::numpy_random::{Generator, Permutation};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_pycompat::random::{MersenneTwister, Seed};
 use gristmill_storage::fs::BufferedFile;
@@ -32,7 +32,7 @@ pub struct Assembly {
     sources: Vec<Source>,
     /// Number of the first item of each source, counted across all of them.
     starts: Vec<u64>,
-    order: Order,
+    order: Permutation,
     token_bytes: Option<u8>,
     glue: bool,
 }
@@ -50,7 +50,7 @@ impl Assembly {
             count += source.len() as u64;
         }
         let token_bytes = token_bytes.map(written_size);
-        Ok(Self { sources, starts, order: Order::ascending(count), token_bytes, glue: false })
+        Ok(Self { sources, starts, order: Permutation::ascending(count), token_bytes, glue: false })
     }
 
     /// Returns the number of items.
@@ -74,8 +74,8 @@ impl Assembly {
     pub fn shuffle_as_python(&mut self, seed: &Seed) {
         let mut twister = MersenneTwister::seeded_by(seed);
         match &mut self.order {
-            Order::Narrow(places) => twister.shuffle(places),
-            Order::Wide(places) => twister.shuffle(places),
+            Permutation::Narrow(places) => twister.shuffle(places),
+            Permutation::Wide(places) => twister.shuffle(places),
         }
     }
 
@@ -83,8 +83,8 @@ impl Assembly {
     pub fn shuffle_as_numpy(&mut self, seed: u64) {
         let mut generator = Generator::seeded(seed);
         match &mut self.order {
-            Order::Narrow(places) => generator.shuffle(places),
-            Order::Wide(places) => generator.shuffle(places),
+            Permutation::Narrow(places) => generator.shuffle(places),
+            Permutation::Wide(places) => generator.shuffle(places),
         }
     }
 
@@ -95,8 +95,8 @@ impl Assembly {
             place(sources, starts, number).is_some_and(|(source, item)| is_kept(number, source.size_of(item)))
         };
         match &mut self.order {
-            Order::Narrow(places) => places.retain(|number| keep(u64::from(*number))),
-            Order::Wide(places) => places.retain(|number| keep(*number)),
+            Permutation::Narrow(places) => places.retain(|number| keep(u64::from(*number))),
+            Permutation::Wide(places) => places.retain(|number| keep(*number)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::numbers::Numbers;
 use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_data::formats::nanosets::{Index, TokenSize};
-use gristmill_pycompat::numpy_random::{Generator, Order};
+use gristmill_pycompat::numpy_random::{Generator, Permutation};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
@@ -134,7 +134,7 @@ struct Stream {
     /// Ends of the documents in the file.
     ends: Numbers,
     /// The documents in their new order, and their ends in it.
-    order: Option<(Order, Numbers)>,
+    order: Option<(Permutation, Numbers)>,
 }
 
 impl Stream {

@@ -1,6 +1,6 @@
 //! Compares two plans.
 
-use gristmill_core::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Scope, SplitPlan, Tgz};
+use gristmill_core::{Duplicates, MediaFilter, MediaPlan, PreparePlan, SampleMapping, Scope, SplitPlan, Tgz};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -120,16 +120,16 @@ fn splits(plan: &SplitPlan) -> String {
     }
 }
 
-fn loading(loading: &Loading) -> String {
+fn loading(loading: &SampleMapping) -> String {
     match loading {
-        Loading::Unset => "not answered".into(),
-        Loading::NoDatasetYaml => "no dataset yaml".into(),
-        Loading::Crude { cooker } => format!("crude{}", if *cooker { " with a cooker" } else { "" }),
-        Loading::FieldMap { sample_type, fields } => {
+        SampleMapping::Unset => "not answered".into(),
+        SampleMapping::NoDatasetYaml => "no dataset yaml".into(),
+        SampleMapping::Crude { cooker } => format!("crude{}", if *cooker { " with a cooker" } else { "" }),
+        SampleMapping::FieldMap { sample_type, fields } => {
             let all: Vec<String> = fields.iter().map(|f| format!("{}={}", f.field, f.expr)).collect();
             format!("{sample_type} {}", all.join(" "))
         }
-        Loading::SampleLoader { sample_type } => format!("{sample_type} with a sample loader"),
+        SampleMapping::SampleLoader { sample_type } => format!("{sample_type} with a sample loader"),
     }
 }
 

@@ -3,7 +3,9 @@
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{FieldType, SampleType};
-use gristmill_core::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SampleSketch, Scope, Shard, Subject};
+use gristmill_core::{
+    DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, SampleSketch, Scope, Shard, Subject,
+};
 use gristmill_data::source::contents;
 use gristmill_data::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use serde::Serialize;
@@ -133,7 +135,7 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
 /// and with `--compat` everything is a note. Missing parts are not reported here: [`validate`](super::validate) covers all
 /// samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
-    if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, Loading::FieldMap { .. }) {
+    if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, SampleMapping::FieldMap { .. }) {
         return Vec::new();
     }
     let samples: Vec<DecodedSample> = facts.sketches.iter().map(|sketch| load(&facts.root, sketch)).collect();
@@ -142,7 +144,7 @@ pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
 
 /// Does the same as [`try_out`] on samples that were read already.
 pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
-    let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
+    let SampleMapping::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
     let is_optional =
         |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_some()));

@@ -48,7 +48,7 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
     if text.len() > MAX_PLAN_BYTES {
         return Err(refuse("it is larger than 64 MiB".into()));
     }
-    let head: Head = parse(text)?;
+    let head: PlanHeader = parse(text)?;
     match head.version {
         Some(version) if version > PLAN_VERSION => {
             return Err(refuse(format!("it has version {version}; this program knows up to {PLAN_VERSION}"))
@@ -95,7 +95,7 @@ pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
 
 /// The keys needed to detect a newer file before its unknown keys are reported.
 #[derive(Deserialize)]
-struct Head {
+struct PlanHeader {
     version: Option<u32>,
     command: Option<String>,
 }

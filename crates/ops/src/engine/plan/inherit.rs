@@ -1,6 +1,6 @@
 //! Completes a plan of `--update` with the answers of the previous run's plan.
 
-use gristmill_core::{Duplicates, Loading, PreparePlan, PreparedFacts, Rerun, Scope, SplitPlan, Tgz};
+use gristmill_core::{Duplicates, PreparePlan, PreparedFacts, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
 
 /// Returns the plan to carry out: for an update, the answers that decide about new shards are taken from the recorded plan where none are
 /// given. `dataset.yaml` is not such an answer: an update leaves it unchanged unless the plan says otherwise.
@@ -35,7 +35,7 @@ pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepar
 pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
     let mut record = inherited(plan, prepared);
     if let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) {
-        if record.loading == Loading::Unset {
+        if record.loading == SampleMapping::Unset {
             record.loading = old.loading.clone();
             record.dataset_yaml_name = old.dataset_yaml_name.clone();
         }
@@ -69,7 +69,7 @@ mod tests {
     fn an_update_takes_the_unsaid_from_the_recorded_plan_and_leaves_dataset_yaml_alone() {
         let mut old = PreparePlan::new("d");
         old.splits = SplitPlan::Ratio("8,1,1".into());
-        old.loading = Loading::Crude { cooker: false };
+        old.loading = SampleMapping::Crude { cooker: false };
         old.exclude_shards = vec!["bad".into()];
         old.excludes = vec!["a.tar/1".into()];
         old.scope = Scope::WithoutSampleTables;
@@ -81,7 +81,7 @@ mod tests {
         let plan = inherited(&update, Some(&facts));
         assert_eq!(plan.splits, old.splits);
         assert_eq!(plan.exclude_shards, old.exclude_shards);
-        assert_eq!(plan.loading, Loading::Unset);
+        assert_eq!(plan.loading, SampleMapping::Unset);
         assert_eq!(plan.scope, old.scope, "an update makes no tables that were not wanted");
         assert_eq!(plan.media, None, "media metadata needs the database");
         assert_eq!(plan.excludes, ["a.tar/2"]);

@@ -247,7 +247,7 @@ fn json_source(field: &str, field_type: FieldType, facts: &DatasetFacts, samples
             // Paths with their number of samples in the order of discovery, so that equal shares keep the order of the document.
             let mut ways: Vec<(String, usize)> = Vec::new();
             for map in samples.iter().filter_map(|sample| as_map(sample.part(part))) {
-                for way in ways_to(map, key, field_type) {
+                for way in paths_to(map, key, field_type) {
                     match ways.iter_mut().find(|(known, _)| *known == way) {
                         Some((_, n)) => *n += 1,
                         None => ways.push((way, 1)),
@@ -275,7 +275,7 @@ fn as_map(part: Option<&DecodedPart>) -> Option<&JsonMap> {
 }
 
 /// Returns the paths from a map to a suitable value under `key`, in the field-map grammar.
-fn ways_to(map: &JsonMap, key: &str, field_type: FieldType) -> Vec<String> {
+fn paths_to(map: &JsonMap, key: &str, field_type: FieldType) -> Vec<String> {
     let mut ways = Vec::new();
     let sayable = |step: &str| !step.is_empty() && !step.contains(['[', ']', ',']);
     match map.get(key) {

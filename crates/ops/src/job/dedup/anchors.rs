@@ -1,6 +1,6 @@
 //! Anchor records in a spill buffer, in runs that are each sorted by part of the keys, so that one part can be read without the others.
 
-use super::spill_buffer::{OpenFiles, SpillBuffer, Stored};
+use super::spill_buffer::{FinishedSpill, OpenFiles, SpillBuffer};
 use gristmill_core::Outcome;
 use gristmill_dedup::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use serde::{Deserialize, Serialize};
@@ -29,11 +29,11 @@ pub(super) struct Collector<'a> {
 }
 
 /// All results of a scan.
-pub(super) struct Collected {
-    pub(super) anchors: Stored,
+pub(super) struct AnchorScan {
+    pub(super) anchors: FinishedSpill,
     pub(super) runs: Vec<Run>,
     /// Intervals found by the scan itself, ordered by position.
-    pub(super) found: Stored,
+    pub(super) found: FinishedSpill,
     /// Repeated passages among these, by position.
     pub(super) passages: Passages,
 }
@@ -100,14 +100,14 @@ impl<'a> Collector<'a> {
     }
 
     /// Ends the collection; with `on_disk`, everything is written to scratch.
-    pub(super) fn finish(mut self, on_disk: bool) -> Outcome<Collected> {
+    pub(super) fn finish(mut self, on_disk: bool) -> Outcome<AnchorScan> {
         self.flush()?;
         if on_disk {
             self.anchors.spill()?;
             self.found.spill()?;
         }
         let (anchors, found) = (self.anchors.finish()?, self.found.finish()?);
-        Ok(Collected { anchors, runs: self.runs, found, passages: self.passages })
+        Ok(AnchorScan { anchors, runs: self.runs, found, passages: self.passages })
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn interval_of(bytes: &[u8]) -> (u64, u64) {
     (both as u64, (both >> 64) as u64)
 }
 
-impl Collected {
+impl AnchorScan {
     /// Returns the number of records of a part.
     pub(super) fn count(&self, part: u32) -> u64 {
         self.runs.iter().map(|run| run.slice(part)).map(|(from, to)| u64::from(to - from)).sum()

@@ -1,9 +1,9 @@
 //! Second stage: all records of one part of the keys become removable intervals.
 
-use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
+use super::anchors::{interval_bytes, interval_of, AnchorScan, Collector, INTERVAL};
 use super::job::Job;
 use super::read::ReadUnit;
-use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
+use super::spill_buffer::{FinishedSpill, Mark, OpenFiles, SpillBuffer};
 use super::texts::Texts;
 use crate::job::pool::run_units;
 use gristmill_core::Outcome;
@@ -29,7 +29,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 
 /// The intervals of one part, in positions of the whole text: several runs, each sorted and merged.
 pub(super) struct FoundPart {
-    pub(super) intervals: Stored,
+    pub(super) intervals: FinishedSpill,
     /// For each run the start of the intervals of each unit, counted in intervals of the part; the end comes last.
     pub(super) runs: Vec<Vec<u64>>,
     passages: Passages,
@@ -37,7 +37,7 @@ pub(super) struct FoundPart {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Noted {
+struct FoundPartRecord {
     mark: Mark,
     runs: Vec<Vec<u64>>,
     passages: Vec<NotedPassage>,
@@ -96,10 +96,10 @@ impl Finding<'_> {
         let job = self.job;
         let name = format!("find/{part}");
         let path = job.layout.scratch.join(format!("{part}.intervals"));
-        if let Some(noted) = job.noted::<Noted>(&name) {
+        if let Some(noted) = job.noted::<FoundPartRecord>(&name) {
             if noted.mark.holds(&path)? {
                 let passages = passages_of(&noted.passages);
-                let intervals = Stored::of_file(path, noted.mark);
+                let intervals = FinishedSpill::of_file(path, noted.mark);
                 return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
             }
         }
@@ -126,7 +126,7 @@ impl Finding<'_> {
         let runs = found.runs;
         let intervals = found.pile.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
-            job.note(&name, &Noted { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
+            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
         }
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }
@@ -170,7 +170,7 @@ impl Finding<'_> {
                     records.push(record);
                     Ok(())
                 })?,
-                false => self.resolve_hot(source, (slice, depth), hot, &mut records, resolver, found)?,
+                false => self.resolve_oversized(source, (slice, depth), hot, &mut records, resolver, found)?,
             }
             let mut take = |interval: Interval| found.push(interval);
             resolver.resolve(&mut records, &self.texts, &mut take, &job.context.cancel)?;
@@ -205,7 +205,7 @@ impl Finding<'_> {
     }
 
     /// Processes the records of hot keys one by one, and collects those of the other keys.
-    fn resolve_hot<R: Record>(
+    fn resolve_oversized<R: Record>(
         &self,
         source: &Source<'_>,
         (slice, depth): (Slice, u32),
@@ -298,7 +298,7 @@ impl Finding<'_> {
 
 /// Records by part; each list comes with the offset of its positions.
 struct Source<'a> {
-    list: Vec<(&'a Collected, u64)>,
+    list: Vec<(&'a AnchorScan, u64)>,
     parts: u32,
     narrow: bool,
 }
@@ -359,7 +359,7 @@ impl Intervals<'_> {
 
 /// Iterates over the intervals of one part that are in one unit.
 pub(super) struct Cursor<'a> {
-    stored: &'a Stored,
+    stored: &'a FinishedSpill,
     open: &'a OpenFiles,
     /// Subtracted from every position.
     base: u64,
@@ -372,7 +372,13 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Iterates from interval number `from` to number `to`, reading `step` at a time.
-    pub(super) fn new(stored: &'a Stored, (from, to): (u64, u64), base: u64, step: usize, open: &'a OpenFiles) -> Self {
+    pub(super) fn new(
+        stored: &'a FinishedSpill,
+        (from, to): (u64, u64),
+        base: u64,
+        step: usize,
+        open: &'a OpenFiles,
+    ) -> Self {
         Self { stored, open, base, at: from, end: to, buffer: Vec::new(), used: 0, step: step.max(1) }
     }
 

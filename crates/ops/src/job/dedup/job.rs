@@ -8,7 +8,7 @@ use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::task::TaskContext;
 use gristmill_core::{DedupPlan, Failure, FileStamp, Outcome};
 use gristmill_dedup::Rule;
-use gristmill_storage::kept::KeptReads;
+use gristmill_storage::kept::ReadCache;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Job<'a> {
     pub(super) known_bytes: u64,
     pub(super) journal: Journal,
     /// Ends with the run.
-    pub(super) _kept: KeptReads,
+    pub(super) _kept: ReadCache,
 }
 
 impl Job<'_> {

@@ -5,7 +5,7 @@ use super::budget::Budget;
 use super::find::{Cursor, FoundPart};
 use super::job::Job;
 use super::read::ReadUnit;
-use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
+use super::spill_buffer::{FinishedSpill, Mark, OpenFiles, SpillBuffer};
 use gristmill_core::Outcome;
 use gristmill_data::formats::bsade::Range;
 use std::cmp::Reverse;
@@ -74,14 +74,14 @@ pub(super) fn merge_unit(
 
 /// The ranges of a unit, which can be iterated from any position.
 pub(super) struct Ranges {
-    stored: Stored,
+    stored: FinishedSpill,
     open: OpenFiles,
 }
 
 impl Ranges {
     /// Opens the ranges of unit `number`.
     pub(super) fn of(job: &Job<'_>, number: usize, ranges: &UnitRanges) -> Self {
-        Self { stored: Stored::of_file(job.layout.ranges_of(number), ranges.mark), open: OpenFiles::default() }
+        Self { stored: FinishedSpill::of_file(job.layout.ranges_of(number), ranges.mark), open: OpenFiles::default() }
     }
 
     /// Returns the ranges that begin at or after `from`, with positions relative to it.

@@ -18,7 +18,7 @@ impl Hash {
     /// Creates the file at `path`, hashed; replaces a file left by a stopped run.
     pub(super) fn create(&self, fs: &dyn Fs, path: &Path) -> Outcome<BufferedFile> {
         fs.remove_file(path)?;
-        let file = Hashed { inner: fs.create_file(path)?, hash: self.clone() };
+        let file = HashingWriter { inner: fs.create_file(path)?, hash: self.clone() };
         Ok(BufferedFile::new(Box::new(file), BUFFER_BYTES))
     }
 
@@ -30,12 +30,12 @@ impl Hash {
 }
 
 /// Passes all data on, and hashes what is written.
-struct Hashed {
+struct HashingWriter {
     inner: Box<dyn WriteFile>,
     hash: Hash,
 }
 
-impl WriteFile for Hashed {
+impl WriteFile for HashingWriter {
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()> {
         self.hash.0.lock().unwrap_or_else(PoisonError::into_inner).update(bytes);
         self.inner.write_all(bytes)

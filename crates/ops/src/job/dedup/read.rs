@@ -1,11 +1,11 @@
 //! First stage: the documents of each unit become text, anchor records, and the intervals found by the scan itself.
 
-use super::anchors::{Collected, Collector, Run};
+use super::anchors::{AnchorScan, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
 use super::job::Job;
 use super::notes::Notes;
 use super::source::{each_line, Line, LineRange};
-use super::spill_buffer::{Mark, SpillBuffer, Stored};
+use super::spill_buffer::{FinishedSpill, Mark, SpillBuffer};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::noted::LineNote;
 use crate::engine::dedup::write_back::{Layout, TextPieces as _, WriteBack};
@@ -68,7 +68,7 @@ fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option
 
 /// The result of a unit, as stored in the journal.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Noted {
+pub(super) struct ReadUnitRecord {
     pub(super) files: Vec<FileFacts>,
     pub(super) findings: RecordedProblems,
     text: Mark,
@@ -82,8 +82,8 @@ pub(super) struct Noted {
 pub(super) struct ReadUnit {
     pub(super) files: Vec<FileFacts>,
     pub(super) findings: RecordedProblems,
-    pub(super) text: Stored,
-    pub(super) collected: Collected,
+    pub(super) text: FinishedSpill,
+    pub(super) collected: AnchorScan,
     /// Notes of all lines, if there was memory for them.
     pub(super) notes: Option<Arc<Notes>>,
     /// Whether it was read by an earlier run.
@@ -94,7 +94,7 @@ impl ReadUnit {
     /// Returns the bytes that were written to scratch.
     pub(super) fn on_disk(&self) -> u64 {
         let piles = [&self.text, &self.collected.anchors, &self.collected.found];
-        piles.into_iter().filter_map(Stored::mark).map(|mark| mark.bytes).sum()
+        piles.into_iter().filter_map(FinishedSpill::mark).map(|mark| mark.bytes).sum()
     }
 }
 
@@ -102,14 +102,14 @@ impl ReadUnit {
 pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let name = name_of(number);
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
-    if let Some(noted) = job.noted::<Noted>(&name) {
+    if let Some(noted) = job.noted::<ReadUnitRecord>(&name) {
         if let Some(unit) = resumed(noted, path)? {
             let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
             job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
             return Ok(unit);
         }
     }
-    let mut reading = Reading::new(job, number, stretches, &path)?;
+    let mut reading = UnitReader::new(job, number, stretches, &path)?;
     let mut facts = Vec::new();
     for stretch in stretches {
         if let Some(file) = job.inputs.files.get(stretch.file) {
@@ -125,7 +125,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
     let collected = reading.sink.finish(on_disk)?;
     let (findings, notes) = (reading.findings, reading.notes.map(Arc::new));
     if let (Some(text), Some(anchors), Some(found)) = (text.mark(), collected.anchors.mark(), collected.found.mark()) {
-        let noted = Noted {
+        let noted = ReadUnitRecord {
             files: facts.clone(),
             findings: findings.clone(),
             text,
@@ -140,26 +140,26 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
 }
 
 /// Returns a unit that a stopped run read; `None` if a part of it is missing or damaged.
-fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
+fn resumed(noted: ReadUnitRecord, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
     let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
     for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
         if !mark.holds(path)? {
             return Ok(None);
         }
     }
-    let collected = Collected {
-        anchors: Stored::of_file(anchors, noted.anchors),
+    let collected = AnchorScan {
+        anchors: FinishedSpill::of_file(anchors, noted.anchors),
         runs: noted.runs,
-        found: Stored::of_file(found, noted.found),
+        found: FinishedSpill::of_file(found, noted.found),
         passages: passages_of(&noted.passages),
     };
-    let text = Stored::of_file(text, noted.text);
+    let text = FinishedSpill::of_file(text, noted.text);
     let (files, findings) = (noted.files, noted.findings);
     Ok(Some(ReadUnit { files, findings, text, collected, notes: None, is_resumed: true }))
 }
 
 /// A unit that is being read.
-struct Reading<'a> {
+struct UnitReader<'a> {
     job: &'a Job<'a>,
     number: usize,
     scanner: Scanner,
@@ -172,7 +172,7 @@ struct Reading<'a> {
     notes: Option<Notes>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> UnitReader<'a> {
     fn new(job: &'a Job<'a>, number: usize, stretches: &[LineRange], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
         let fs = &*job.context.fs;
         let pile = |what: &str| SpillBuffer::new(fs, path(what), &job.budget);
@@ -284,7 +284,7 @@ fn name_of(number: usize) -> String {
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
     let parts = PartsAhead::begin();
     let begin = |number: usize| {
-        if let Some(unit) = units.get(number).filter(|_| job.noted::<Noted>(&name_of(number)).is_none()) {
+        if let Some(unit) = units.get(number).filter(|_| job.noted::<ReadUnitRecord>(&name_of(number)).is_none()) {
             begin_unit(job, &parts, unit);
         }
     };

@@ -1,7 +1,7 @@
 //! The ranges of all files in one file next to the report, for viewing what was removed.
 
 use super::job::Job;
-use super::stages::Merged;
+use super::stages::MergedRanges;
 use super::write::WrittenParts;
 use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};
 use gristmill_core::{Failure, Outcome};
@@ -19,7 +19,7 @@ fn source_of(file: &TextFile) -> Source {
 }
 
 /// Joins the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
-pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
+pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);
     }
@@ -60,7 +60,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 }
 
 /// Returns the most repeated passages, with the line numbers found during writing.
-fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<KnownPassage> {
+fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Vec<KnownPassage> {
     let of = |placed: &super::stages::PlacedPassage| {
         let passage = placed.passage.clone();
         let own = placed.file.checked_sub(job.inputs.earlier);

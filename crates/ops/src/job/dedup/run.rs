@@ -23,7 +23,7 @@ use gristmill_data::source::documents::DocumentFields;
 use gristmill_dedup::Rule;
 use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
-use gristmill_storage::kept::KeptReads;
+use gristmill_storage::kept::ReadCache;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
@@ -32,7 +32,7 @@ use gristmill_storage::space;
 /// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
 /// A run before it has the lock.
-struct Opened<'a> {
+struct UnlockedRun<'a> {
     context: &'a TaskContext,
     plan: &'a DedupPlan,
     layout: Layout,
@@ -45,7 +45,7 @@ struct Opened<'a> {
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let plan = &settled(plan)?;
-    let opened = Opened::new(context, plan, tuning)?;
+    let opened = UnlockedRun::new(context, plan, tuning)?;
     if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
@@ -73,7 +73,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     result
 }
 
-impl<'a> Opened<'a> {
+impl<'a> UnlockedRun<'a> {
     fn new(context: &'a TaskContext, plan: &'a DedupPlan, tuning: Tuning) -> Outcome<Self> {
         if plan.min_length.is_none_or(|length| length == 0) {
             let failure = Failure::usage("deduplicating", "how long a repeat has to be is not said");
@@ -83,7 +83,7 @@ impl<'a> Opened<'a> {
         recover(context, &layout)?;
         let snapshot = inputs::fetch_remote(plan, false, context)?;
         let find = || inputs::find(plan, snapshot.as_ref(), &context.cancel);
-        let inputs = files::look_around_during(&layout.output, find)?;
+        let inputs = files::fetch_listing_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -155,7 +155,7 @@ impl<'a> Opened<'a> {
     fn locked(&self) -> Outcome<DedupReport> {
         let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
         // Another run may have finished in the meantime.
-        let look = || files::look_around(&self.layout.output);
+        let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
         recover_publish(fs, self.layout.root(), own)?;
         if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
@@ -252,7 +252,7 @@ impl<'a> Opened<'a> {
         let files = files.filter(|(path, _)| is_remote(path));
         // The result may be as large as the text, on the same disk.
         let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
-        let kept = KeptReads::begin(&self.layout.scratch, free / 2, files)?;
+        let kept = ReadCache::begin(&self.layout.scratch, free / 2, files)?;
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
     }
 

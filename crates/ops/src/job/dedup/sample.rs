@@ -98,7 +98,7 @@ struct Part {
 }
 
 /// Settings and counters shared by all stretches.
-struct Reading<'a> {
+struct SampleReader<'a> {
     plan: &'a DedupPlan,
     inputs: &'a Inputs,
     rules: &'a [Rule],
@@ -130,7 +130,7 @@ impl Sample {
         let starts = starts(inputs);
         let search = effort.search_budget(inputs, &rules, options.memory_bytes);
         let besides = SEARCHED_BESIDES.0.min(options.memory_bytes / SEARCHED_BESIDES.1);
-        let reading = Reading {
+        let reading = SampleReader {
             plan,
             inputs,
             rules: &rules,
@@ -347,7 +347,7 @@ fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
     stretches.truncate(count);
 }
 
-impl Reading<'_> {
+impl SampleReader<'_> {
     fn has_time(&self) -> bool {
         let fits = self.search.is_none() || self.held.load(Ordering::Relaxed) <= self.most_held;
         let has_time = self.until.is_none_or(|until| Instant::now() < until);

@@ -146,7 +146,7 @@ impl<'a> SpillBuffer<'a> {
     }
 
     /// Ends writing; from now on it is only read.
-    pub(super) fn finish(mut self) -> Outcome<Stored> {
+    pub(super) fn finish(mut self) -> Outcome<FinishedSpill> {
         if self.spilled {
             self.hand_over()?;
             self.chunks.clear();
@@ -156,11 +156,13 @@ impl<'a> SpillBuffer<'a> {
         Ok(match self.file.take() {
             Some(file) => {
                 file.close()?;
-                Stored::of_file(std::mem::take(&mut self.path), mark)
+                FinishedSpill::of_file(std::mem::take(&mut self.path), mark)
             }
-            None => {
-                Stored::Memory { chunks: std::mem::take(&mut self.chunks), bytes, budget: Arc::clone(&self.budget) }
-            }
+            None => FinishedSpill::Memory {
+                chunks: std::mem::take(&mut self.chunks),
+                bytes,
+                budget: Arc::clone(&self.budget),
+            },
         })
     }
 }
@@ -174,7 +176,7 @@ impl Drop for SpillBuffer<'_> {
 }
 
 /// A finished spill buffer.
-pub(super) enum Stored {
+pub(super) enum FinishedSpill {
     /// The content fitted into memory.
     Memory {
         /// All chunks but the last are full.
@@ -191,7 +193,7 @@ pub(super) enum Stored {
     },
 }
 
-impl Drop for Stored {
+impl Drop for FinishedSpill {
     fn drop(&mut self) {
         if let Self::Memory { chunks, budget, .. } = self {
             chunks.drain(..).for_each(|chunk| budget.give(chunk));
@@ -199,7 +201,7 @@ impl Drop for Stored {
     }
 }
 
-impl Stored {
+impl FinishedSpill {
     /// Opens an existing scratch file.
     pub(super) fn of_file(path: PathBuf, mark: Mark) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -318,7 +320,7 @@ mod tests {
         (0..len).map(|at| (at * 7 + at / 251) as u8).collect()
     }
 
-    fn fill(dir: &Path, bytes: &[u8], budget: &Arc<Budget>) -> Stored {
+    fn fill(dir: &Path, bytes: &[u8], budget: &Arc<Budget>) -> FinishedSpill {
         let mut pile = SpillBuffer::new(&RealFs, dir.join("pile"), budget);
         for (number, piece) in bytes.chunks(100_003).enumerate() {
             pile.append(piece).unwrap();

@@ -37,7 +37,7 @@ const MAX_SHOWN_BYTES: u64 = 200;
 
 /// State after all ranges are known: enough to write the result without text or records.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Merged {
+pub(super) struct MergedRanges {
     /// For each unit the facts of its files, or of the part of one.
     files: Vec<Vec<FileFacts>>,
     findings: Vec<RecordedProblems>,
@@ -68,7 +68,7 @@ pub(super) fn run_stages(
     hash: &str,
 ) -> Outcome<DedupReport> {
     let units = job.inputs.units(&job.division, &job.context.cancel)?;
-    let known = job.noted::<Merged>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
+    let known = job.noted::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
     let is_known = known.is_some();
     let merged = match known {
         Some(merged) => merged,
@@ -102,7 +102,7 @@ pub(super) fn run_stages(
     job.context.cancel.check()?;
     job.context.uploads.send_rest();
     // What the output replaces is found out meanwhile.
-    files::look_around_during(&job.layout.output, || lock.check("deduplicating"))?;
+    files::fetch_listing_during(&job.layout.output, || lock.check("deduplicating"))?;
     job.context.uploads.stop();
     let recorded = Recorded {
         plan_hash: hash.to_owned(),
@@ -120,7 +120,7 @@ pub(super) fn run_stages(
 }
 
 /// Returns what a stopped run merged, if all of it still exists.
-fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
+fn still_there(job: &Job<'_>, merged: MergedRanges) -> Outcome<Option<MergedRanges>> {
     for (number, ranges) in merged.ranges.iter().enumerate() {
         if let Some(ranges) = ranges {
             if !ranges.mark.holds(&job.layout.ranges_of(number))? {
@@ -132,7 +132,7 @@ fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
 }
 
 /// Reads all documents, finds the ranges that repeat, and merges those that overlap.
-fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
+fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
     let context = job.context;
     let files = text::count(job.inputs.files.len() as u64, "file");
     context.stage(Phase::Scan, "document", forecast::reading(job), format!("reading {files}"));
@@ -161,7 +161,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
     let resumed =
         read.iter().filter(|unit| unit.is_resumed).count() + found.parts.iter().filter(|part| part.is_resumed).count();
     open.close();
-    Ok(Merged {
+    Ok(MergedRanges {
         files: read.iter().map(|unit| unit.files.clone()).collect(),
         findings: read.iter().map(|unit| unit.findings.clone()).collect(),
         ranges,
@@ -223,7 +223,7 @@ fn place(
 }
 
 /// Reports the problems and notes found in the files, with lines counted from the beginning of each.
-fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
+fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &MergedRanges) -> Outcome<()> {
     let sink = &job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
     let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
@@ -262,7 +262,7 @@ fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> 
 }
 
 /// Returns the files of the set with their ranges.
-fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
+fn placed_files(units: &[Vec<LineRange>], merged: &MergedRanges) -> Vec<PlacedFile> {
     let mut placed: Vec<PlacedFile> = Vec::new();
     let mut lines = 0;
     for (unit, (stretches, all)) in units.iter().zip(&merged.files).enumerate() {
@@ -297,7 +297,7 @@ fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
 }
 
 /// Writes all files of the result.
-fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<WrittenParts>> {
+fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &MergedRanges) -> Outcome<Vec<WrittenParts>> {
     let context = job.context;
     let line = format!("writing {}", text::count(files.len() as u64, "file"));
     context.stage(Phase::Write, "document", forecast::writing(job), line);
@@ -326,7 +326,7 @@ fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
 }
 
 /// Returns the passages with the line numbers found during writing.
-fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<RepeatedPassage> {
+fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Vec<RepeatedPassage> {
     let of = |placed: &PlacedPassage| {
         let mut passage = placed.passage.clone();
         let lines = placed

@@ -1,22 +1,22 @@
 //! The text of all documents, read by position.
 
-use super::spill_buffer::{OpenFiles, Stored};
+use super::spill_buffer::{FinishedSpill, OpenFiles};
 use gristmill_core::Outcome;
 use gristmill_dedup::{MatchCache, TextReader};
 
 /// The concatenated text of all units.
 pub(super) struct Texts<'a> {
     /// Start and text of each unit, in order.
-    units: Vec<(u64, &'a Stored)>,
+    units: Vec<(u64, &'a FinishedSpill)>,
     open: &'a OpenFiles,
     known: Option<MatchCache>,
 }
 
 impl<'a> Texts<'a> {
     /// Creates the text of these units, in order.
-    pub(super) fn new(units: impl IntoIterator<Item = &'a Stored>, open: &'a OpenFiles) -> Self {
+    pub(super) fn new(units: impl IntoIterator<Item = &'a FinishedSpill>, open: &'a OpenFiles) -> Self {
         let mut base = 0;
-        let place = |stored: &'a Stored| {
+        let place = |stored: &'a FinishedSpill| {
             let start = base;
             base += stored.len();
             (start, stored)
@@ -94,7 +94,7 @@ mod tests {
     fn text_is_read_across_units_too() {
         let dir = tempfile::tempdir().unwrap();
         let parts = ["abc", "", "defgh", "i"];
-        let stored: Vec<Stored> = parts
+        let stored: Vec<FinishedSpill> = parts
             .iter()
             .enumerate()
             .map(|(number, part)| {

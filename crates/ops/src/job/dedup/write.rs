@@ -87,7 +87,7 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
     run_units(&pieces, threads, cancel, |&(number, piece)| match (files.get(number), sheets.get(number)) {
         (Some(placed), Some(sheet)) => {
             let of_file = wanted.iter().filter(|one| one.0 == placed.file).map(|one| one.1).collect();
-            Writing::write(job, placed, sheet, piece, of_file)
+            OutputPiece::write(job, placed, sheet, piece, of_file)
         }
         _ => Err(missing_piece()),
     })?;
@@ -138,7 +138,7 @@ fn changed(path: &Path) -> Failure {
 }
 
 /// One piece of a file that is being made.
-struct Writing<'a> {
+struct OutputPiece<'a> {
     job: &'a Job<'a>,
     file: usize,
     sheet: &'a OrderedOutput,
@@ -189,7 +189,7 @@ impl<'a> TextWalk<'a> {
     }
 }
 
-impl<'a> Writing<'a> {
+impl<'a> OutputPiece<'a> {
     fn write(
         job: &'a Job<'a>,
         placed: &PlacedFile,

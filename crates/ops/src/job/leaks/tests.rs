@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::leaks::{Leak, LeakKind, LeakRepair};
 use crate::job::prepare::PrepareJob;
-use gristmill_core::{Loading, PreparePlan, Scope, SplitPlan};
+use gristmill_core::{PreparePlan, SampleMapping, Scope, SplitPlan};
 use gristmill_storage::publish::write_file;
 
 /// Entries of one shard.
@@ -35,7 +35,7 @@ impl Set {
         }
         let mut plan = PreparePlan::new(dir.path().to_str().unwrap());
         plan.splits = SplitPlan::Ratio("1,0,0".into());
-        plan.loading = Loading::Crude { cooker: false };
+        plan.loading = SampleMapping::Crude { cooker: false };
         plan.scope = scope;
         PrepareJob::start(plan, RunOptions::default(), None).unwrap().wait().unwrap();
         Self { dir, layout }

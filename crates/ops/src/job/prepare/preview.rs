@@ -82,7 +82,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let named = shard_names(&resolved, &shards);
     let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
     // A report that cannot be read is handled by the run.
-    let (unchanged, _, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
+    let (unchanged, _, judged) = rerun::take_over(plan, facts, &chosen).unwrap_or_default();
     let mut excludes = rerun::kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
     preview.samples = shards.iter().map(|shard| shard.samples).sum();

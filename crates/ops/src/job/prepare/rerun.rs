@@ -11,8 +11,8 @@ use crate::job::record::{findings_before, Findings};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::shard::index_name;
 use gristmill_core::{
-    utc, DatasetFacts, Duplicates, Failure, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind,
-    ProblemSink, Rerun, Scope, Shard, SplitPlan,
+    utc, DatasetFacts, Duplicates, Failure, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
+    Rerun, SampleMapping, Scope, Shard, SplitPlan,
 };
 use gristmill_data::formats::energon::{layout, tar_idx::WORD};
 use gristmill_pycompat::braces;
@@ -31,7 +31,7 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
         context.shared.problems.report(problem)?;
     }
     let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
-    let (unchanged, added, judged) = kept_of_before(&context.plan, facts, &chosen)?;
+    let (unchanged, added, judged) = take_over(&context.plan, facts, &chosen)?;
     Ok(Selection { positions: selected.positions, unchanged, added, judged, is_renamed: false })
 }
 
@@ -39,7 +39,7 @@ type Names = HashSet<String>;
 
 /// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, the
 /// excludes that the previous run added itself, and those of them that are decided again, because their shards are read again or missing.
-pub(super) fn kept_of_before(
+pub(super) fn take_over(
     plan: &PreparePlan,
     facts: &DatasetFacts,
     chosen: &HashSet<&str>,
@@ -112,11 +112,11 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
             return plan;
         }
         plan.rerun = Rerun::Update;
-        (plan.splits, plan.loading) = (SplitPlan::Unset, Loading::Unset);
+        (plan.splits, plan.loading) = (SplitPlan::Unset, SampleMapping::Unset);
         plan.excludes.clear();
     }
     // An update does not change an existing `dataset.yaml`.
-    if plan.rerun == Rerun::Update && plan.loading == Loading::Unset && lacks_dataset_yaml(facts, old) {
+    if plan.rerun == Rerun::Update && plan.loading == SampleMapping::Unset && lacks_dataset_yaml(facts, old) {
         plan.loading = old.loading.clone();
         plan.dataset_yaml_name.clone_from(&old.dataset_yaml_name);
     }
@@ -125,7 +125,7 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
 
 /// Whether the file that describes how samples are loaded is missing.
 fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
-    let is_made = !matches!(old.loading, Loading::Unset | Loading::NoDatasetYaml);
+    let is_made = !matches!(old.loading, SampleMapping::Unset | SampleMapping::NoDatasetYaml);
     is_made && !files::is_file(facts.root.join(layout::NV_META).join(&old.dataset_yaml_name))
 }
 
@@ -205,7 +205,7 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
         Some(old) => plan_file::hash(recorded) != plan_file::hash(old),
         None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
     };
-    excludes_more || differs || plan.loading != Loading::Unset
+    excludes_more || differs || plan.loading != SampleMapping::Unset
 }
 
 /// Returns what the run that prepared the data set found in these shards and, if nothing is to be done, which excludes matched nothing.

@@ -58,7 +58,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     }
     let shared = Arc::clone(&context.shared);
     let lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
-    files::look_around(&shared.root);
+    files::fetch_listing(&shared.root);
     if !prepared_meanwhile(context)? {
         return run_or_clear(context, (&own, &lock), selection);
     }
@@ -137,7 +137,7 @@ fn run_planned(
     let shared = &context.shared;
     let mut facts = shared.facts_now();
     if shared.options.restart {
-        throw_away(context, own)?;
+        remove_unfinished(context, own)?;
     }
     if context.plan.tgz == Tgz::Rewrite && rewrite::unpack(context, own, &selection)? {
         facts = shared.facts_now();
@@ -176,7 +176,7 @@ fn open(context: &Context) -> Outcome<()> {
     Ok(())
 }
 
-fn throw_away(context: &Context, own: &RunFolder) -> Outcome<()> {
+fn remove_unfinished(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     own.remove_work(fs)?;
     fs.remove_file(&own.journal())
@@ -362,7 +362,7 @@ fn finish(
     let many_excludes = excludes.len() as u64;
     let splits = summaries(&named, &shards, &excludes);
     let texts = match context.plan.scope {
-        Scope::TarIndexOnly => counts_again(context, counts)?,
+        Scope::TarIndexOnly => corrected_counts(context, counts)?,
         _ => publish::texts(context, counts, &named, excludes, facts),
     };
     let mut report = PrepareReport {
@@ -433,7 +433,7 @@ fn report_unmatched_excludes(
 
 /// With `--tar-index-only`, a lone `.info.yaml` becomes `.info.json`, and nothing else changes while the shard counts are correct. If they
 /// are not, the loader would leave out samples or search for missing ones, so they are corrected.
-fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
+fn corrected_counts(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
     let root = &context.shared.root;
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
     let recorded = gristmill_data::formats::energon::info::Info::read(root)?.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use super::*;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
-use gristmill_core::{Duplicates, ExitClass, Loading, Rerun, Scope, SplitPlan, Tgz};
+use gristmill_core::{Duplicates, ExitClass, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
 use std::path::PathBuf;
 
 fn golden(case: &str, side: &str) -> PathBuf {
@@ -33,7 +33,7 @@ fn copy_of(case: &str) -> tempfile::TempDir {
     folder
 }
 
-fn plan_for(root: &Path, splits: SplitPlan, loading: Loading) -> PreparePlan {
+fn plan_for(root: &Path, splits: SplitPlan, loading: SampleMapping) -> PreparePlan {
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = splits;
     plan.loading = loading;
@@ -75,7 +75,7 @@ fn assert_golden(case: &str, root: &Path) {
 #[test]
 fn the_log_has_sentences_and_no_debug_output() {
     let folder = copy_of("captioning_fieldmap");
-    let mut plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    let mut plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     for rerun in [Rerun::Refuse, Rerun::Overwrite, Rerun::Update] {
         plan.rerun = rerun.clone();
         let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
@@ -98,13 +98,14 @@ fn golden_data_sets_are_written_byte_for_byte_with_any_number_of_workers() {
     for threads in [1, 2, 7] {
         let folder = copy_of("captioning_fieldmap");
         let fields = vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")];
-        let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+        let loading = SampleMapping::FieldMap { sample_type: "CaptioningSample".into(), fields };
         run_with(&plan_for(folder.path(), ratio("8,1,1"), loading), threads).unwrap();
         assert_golden("captioning_fieldmap", folder.path());
 
         let folder = copy_of("odd_names");
         let report =
-            run_with(&plan_for(folder.path(), ratio("1,0,0"), Loading::Crude { cooker: false }), threads).unwrap();
+            run_with(&plan_for(folder.path(), ratio("1,0,0"), SampleMapping::Crude { cooker: false }), threads)
+                .unwrap();
         assert_golden("odd_names", folder.path());
         assert_eq!((report.shards, report.samples), (10, 23));
 
@@ -118,7 +119,7 @@ fn golden_data_sets_are_written_byte_for_byte_with_any_number_of_workers() {
         ];
         let patterns =
             patterns.map(|(name, pattern)| SplitPattern { name: name.into(), pattern: pattern.into() }).to_vec();
-        let loading = Loading::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "txt")] };
+        let loading = SampleMapping::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "txt")] };
         let mut plan = plan_for(folder.path(), SplitPlan::Patterns(patterns), loading);
         plan.exclude_shards = vec!["x8".into()];
         let refused = run_with(&plan, threads).unwrap_err();
@@ -140,7 +141,7 @@ fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
     assert_eq!(facts.sketches.len(), 18, "of few shards every sample is looked at");
     assert!(!folder.path().join(".nv-meta").exists(), "looking writes nothing");
     let fields = vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")];
-    let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+    let loading = SampleMapping::FieldMap { sample_type: "CaptioningSample".into(), fields };
     let plan = plan_for(folder.path(), ratio("8,1,1"), loading);
     let job = PrepareJob::start(plan, RunOptions::default(), Some(scan)).unwrap();
     let report = job.wait().unwrap();
@@ -155,10 +156,10 @@ fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
 #[test]
 fn the_same_plan_again_does_nothing_and_another_is_refused() {
     let folder = copy_of("captioning_fieldmap");
-    let plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    let plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     assert!(!run_with(&plan, 1).unwrap().nothing_to_do);
     assert!(run_with(&plan, 1).unwrap().nothing_to_do);
-    let other = plan_for(folder.path(), ratio("1,1,1"), Loading::Crude { cooker: false });
+    let other = plan_for(folder.path(), ratio("1,1,1"), SampleMapping::Crude { cooker: false });
     let failure = run_with(&other, 1).unwrap_err();
     assert_eq!(failure.class, ExitClass::Data, "{failure}");
     assert!(failure.hint.unwrap_or_default().contains("--update"));
@@ -171,7 +172,7 @@ fn an_update_reads_only_new_shards_and_keeps_excludes_and_assignments() {
     let held_back = root.join("shards/shard_0003.tar");
     let bytes = std::fs::read(&held_back).unwrap();
     std::fs::remove_file(&held_back).unwrap();
-    let mut plan = plan_for(root, ratio("1,1,1"), Loading::Crude { cooker: false });
+    let mut plan = plan_for(root, ratio("1,1,1"), SampleMapping::Crude { cooker: false });
     plan.excludes = vec!["shards/shard_0000.tar/sample_0001".into()];
     run_with(&plan, 1).unwrap();
     // Removed from its place: an update must not need it.
@@ -215,7 +216,7 @@ fn twins(root: &Path) -> PreparePlan {
         }
         put(&root.join(name), &builder.into_inner().unwrap());
     }
-    plan_for(root, ratio("1,0,0"), Loading::Crude { cooker: false })
+    plan_for(root, ratio("1,0,0"), SampleMapping::Crude { cooker: false })
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn an_update_keeps_the_excludes_of_a_user_among_samples_of_one_key() {
 #[test]
 fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
     let folder = copy_of("captioning_fieldmap");
-    let plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    let plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
     job.cancel();
     let result = job.wait();
@@ -286,7 +287,7 @@ fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
 fn looking_at_a_prepared_data_set_shows_its_figures_and_redoing_it_reads_the_tars() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
-    let mut plan = plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false });
+    let mut plan = plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     run_with(&plan, 1).unwrap();
     // A wrong row in the old index must not survive an overwrite.
     let database = root.join(".nv-meta/index.sqlite");
@@ -320,7 +321,7 @@ fn update_of(root: &Path) -> PreparePlan {
 fn an_update_that_only_adds_excludes_writes_them_and_leaves_the_indexes_alone() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
-    run_with(&plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false }), 1).unwrap();
+    run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();
     let index = root.join("shards/shard_0000.tar.idx");
     let before = std::fs::metadata(&index).unwrap().modified().unwrap();
     let mut update = update_of(root);
@@ -338,7 +339,7 @@ fn an_update_that_only_adds_excludes_writes_them_and_leaves_the_indexes_alone() 
 fn an_update_with_unusable_answers_or_an_unreadable_split_yaml_is_refused() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
-    run_with(&plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false }), 1).unwrap();
+    run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();
     let mut update = update_of(root);
     update.new_to = Some("bogus".into());
     let failure = run_with(&update, 1).unwrap_err();
@@ -363,7 +364,7 @@ fn a_refused_run_leaves_nothing_to_resume() {
 fn a_run_that_writes_no_tables_tells_no_number_of_parts() {
     let folder = copy_of("captioning_fieldmap");
     let fields = vec![field("image", "jpg"), field("caption", "txt")];
-    let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+    let loading = SampleMapping::FieldMap { sample_type: "CaptioningSample".into(), fields };
     let plan = plan_for(folder.path(), ratio("1,0,0"), loading);
     let first = run_with(&plan, 1).unwrap();
     assert!(first.parts.is_some_and(|parts| first.amounts().contains(&text::count(parts, "part"))));
@@ -398,7 +399,7 @@ fn a_field_map_is_tried_on_samples_of_all_shards() {
         let from: std::collections::BTreeSet<_> = places.iter().map(|(shard, _)| *shard).collect();
         assert_eq!(from.len(), shards.min(48), "{shards}");
         let loading =
-            Loading::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "json[caption]")] };
+            SampleMapping::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "json[caption]")] };
         let report = run_with(&plan_for(folder.path(), ratio("1,0,0"), loading), 2).unwrap();
         let told: Vec<_> = report.problems.iter().filter(|p| p.kind == ProblemKind::FieldFails).collect();
         assert_eq!(told.len(), 1, "{:?}", report.problems);
@@ -428,7 +429,7 @@ fn a_copy_that_is_in_no_training_does_not_win_over_one_that_is() {
     put(&root.join("a.tgz"), &gzip(&shard(&["x", "y"])));
     put(&root.join("b.tar"), &shard(&["x", "y", "only"]));
     put(&root.join("c.tar"), &shard(&["x", "left", "y"]));
-    let mut plan = plan_for(root, ratio("1,0,0"), Loading::Crude { cooker: false });
+    let mut plan = plan_for(root, ratio("1,0,0"), SampleMapping::Crude { cooker: false });
     plan.duplicates = Duplicates::KeepFirst;
     plan.tgz = Tgz::Skip;
     plan.excludes = vec!["b.tar/y".into()];
@@ -449,7 +450,7 @@ fn a_copy_that_is_in_no_training_does_not_win_over_one_that_is() {
 fn indexing_a_changed_shard_alone_corrects_its_count() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
-    let plan = plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false });
+    let plan = plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     run_with(&plan, 1).unwrap();
     let info = root.join(".nv-meta/.info.json");
     let before = std::fs::read_to_string(&info).unwrap();
@@ -478,7 +479,7 @@ fn indexing_a_changed_shard_alone_corrects_its_count() {
 fn an_update_takes_no_rows_from_tables_that_know_more_shards_than_the_list() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
-    run_with(&plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false }), 1).unwrap();
+    run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();
     let rows = |root: &Path| {
         let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
         let mut rows = database.prepare("SELECT sample_key, tar_file_id FROM samples ORDER BY 1").unwrap();

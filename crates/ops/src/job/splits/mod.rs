@@ -35,7 +35,7 @@ pub struct SplitFile {
 
 /// The three versions of a file that changed since it was opened.
 #[derive(Clone, Debug)]
-pub struct ThreeWay {
+pub struct ThreeWayMerge {
     /// Content when it was opened.
     pub base: Vec<u8>,
     /// Content with the user's own edits.
@@ -134,7 +134,7 @@ pub fn write_again(
         match conflict(editor.root(), editor)? {
             // It is again as it was.
             None => {}
-            Some(ThreeWay { merged: Some(merged), not_applied, .. }) if not_applied.is_empty() => *editor = merged,
+            Some(ThreeWayMerge { merged: Some(merged), not_applied, .. }) if not_applied.is_empty() => *editor = merged,
             Some(_) => return Err(failure),
         }
     }
@@ -146,7 +146,7 @@ pub fn is_conflict(failure: &Failure) -> bool {
 }
 
 /// Returns the conflict if the file has changed since it was opened; `None` if it has not.
-pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWay>> {
+pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWayMerge>> {
     let theirs = on_disk(editor.path())?;
     if theirs.as_deref() == Some(editor.base_bytes()) {
         return Ok(None);
@@ -161,7 +161,7 @@ pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWay>> 
         Err(failure) => (None, Vec::new(), Some(failure)),
     };
     let (base, mine) = (editor.base_bytes().to_vec(), editor.text()?);
-    Ok(Some(ThreeWay { base, mine, theirs, merged, not_applied, unreadable }))
+    Ok(Some(ThreeWayMerge { base, mine, theirs, merged, not_applied, unreadable }))
 }
 
 fn on_disk(path: &Path) -> Outcome<Option<Vec<u8>>> {

@@ -6,7 +6,8 @@ use gristmill_core::options::{Access, AnswerFile, Choice, Group, OptionSpec, Ste
 use gristmill_core::plan::{SplitList, DATASET_YAML};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::{
-    Duplicates, Failure, Loading, MediaFilter, MediaPlan, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz,
+    Duplicates, Failure, MediaFilter, MediaPlan, Outcome, PreparePlan, Rerun, SampleMapping, Scope, SplitPlan, Subject,
+    Tgz,
 };
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_storage::read::read_whole;
@@ -264,9 +265,11 @@ const SAMPLE_TYPE: &[Spec] = &[Spec::new(
     "Sample type: a class name, module:Class, or CrudeWebdataset",
     Access::Text {
         get: |plan| match &plan.loading {
-            Loading::Unset | Loading::NoDatasetYaml => None,
-            Loading::Crude { .. } => Some(CRUDE_CLASS.to_owned()),
-            Loading::FieldMap { sample_type, .. } | Loading::SampleLoader { sample_type } => Some(sample_type.clone()),
+            SampleMapping::Unset | SampleMapping::NoDatasetYaml => None,
+            SampleMapping::Crude { .. } => Some(CRUDE_CLASS.to_owned()),
+            SampleMapping::FieldMap { sample_type, .. } | SampleMapping::SampleLoader { sample_type } => {
+                Some(sample_type.clone())
+            }
         },
         set: set_sample_type,
     },
@@ -280,7 +283,7 @@ const FIELD_MAP: &[Spec] = &[Spec::new(
     Access::List {
         separator: None,
         get: |plan| match &plan.loading {
-            Loading::FieldMap { fields, .. } => field_texts(fields),
+            SampleMapping::FieldMap { fields, .. } => field_texts(fields),
             _ => Vec::new(),
         },
         set: set_field_map,
@@ -297,13 +300,13 @@ const LOADER: &[Spec] = &[
         "",
         "Write a sample_loader.py template instead of a field map (the older way)",
         Access::Switch {
-            get: |plan| matches!(plan.loading, Loading::SampleLoader { .. }),
+            get: |plan| matches!(plan.loading, SampleMapping::SampleLoader { .. }),
             set: |plan, is_on| match (&plan.loading, is_on) {
-                (Loading::FieldMap { sample_type, .. }, true) => {
-                    plan.loading = Loading::SampleLoader { sample_type: sample_type.clone() };
+                (SampleMapping::FieldMap { sample_type, .. }, true) => {
+                    plan.loading = SampleMapping::SampleLoader { sample_type: sample_type.clone() };
                 }
-                (Loading::SampleLoader { sample_type }, false) => {
-                    plan.loading = Loading::FieldMap { sample_type: sample_type.clone(), fields: Vec::new() };
+                (SampleMapping::SampleLoader { sample_type }, false) => {
+                    plan.loading = SampleMapping::FieldMap { sample_type: sample_type.clone(), fields: Vec::new() };
                 }
                 _ => {}
             },
@@ -317,17 +320,17 @@ const LOADER: &[Spec] = &[
         "",
         "With CrudeWebdataset: write a cooker.py skeleton",
         Access::Switch {
-            get: |plan| matches!(plan.loading, Loading::Crude { cooker: true }),
+            get: |plan| matches!(plan.loading, SampleMapping::Crude { cooker: true }),
             set: |plan, is_on| {
-                if let Loading::Crude { cooker } = &mut plan.loading {
+                if let SampleMapping::Crude { cooker } = &mut plan.loading {
                     *cooker = is_on;
                 }
             },
         },
     )
     .needs("sample-type")
-    .applies("--sample-type CrudeWebdataset", |plan| matches!(plan.loading, Loading::Crude { .. })),
-    Spec::new("skip-dataset-yaml", "", "Write no dataset yaml", value!(loading, Loading::NoDatasetYaml)),
+    .applies("--sample-type CrudeWebdataset", |plan| matches!(plan.loading, SampleMapping::Crude { .. })),
+    Spec::new("skip-dataset-yaml", "", "Write no dataset yaml", value!(loading, SampleMapping::NoDatasetYaml)),
     Spec::new(
         "dataset-yaml-name",
         "NAME",
@@ -345,23 +348,23 @@ const LOADER: &[Spec] = &[
 ];
 
 fn has_fields(plan: &PreparePlan) -> bool {
-    matches!(plan.loading, Loading::FieldMap { .. } | Loading::SampleLoader { .. })
+    matches!(plan.loading, SampleMapping::FieldMap { .. } | SampleMapping::SampleLoader { .. })
 }
 
 /// Stores the sample type, and keeps the answers that still have a meaning with it.
 #[allow(clippy::unnecessary_wraps, reason = "the signature of an accessor")]
 fn set_sample_type(plan: &mut PreparePlan, name: Option<String>) -> Result<(), String> {
     plan.loading = match (std::mem::take(&mut plan.loading), name) {
-        (Loading::NoDatasetYaml, None) => Loading::NoDatasetYaml,
-        (_, None) => Loading::Unset,
-        (Loading::Crude { cooker }, Some(name)) if name == CRUDE_CLASS => Loading::Crude { cooker },
-        (_, Some(name)) if name == CRUDE_CLASS => Loading::Crude { cooker: false },
-        (Loading::SampleLoader { .. }, Some(sample_type)) => Loading::SampleLoader { sample_type },
-        (Loading::FieldMap { mut fields, .. }, Some(sample_type)) => {
+        (SampleMapping::NoDatasetYaml, None) => SampleMapping::NoDatasetYaml,
+        (_, None) => SampleMapping::Unset,
+        (SampleMapping::Crude { cooker }, Some(name)) if name == CRUDE_CLASS => SampleMapping::Crude { cooker },
+        (_, Some(name)) if name == CRUDE_CLASS => SampleMapping::Crude { cooker: false },
+        (SampleMapping::SampleLoader { .. }, Some(sample_type)) => SampleMapping::SampleLoader { sample_type },
+        (SampleMapping::FieldMap { mut fields, .. }, Some(sample_type)) => {
             sort_in_class_order(&sample_type, &mut fields);
-            Loading::FieldMap { sample_type, fields }
+            SampleMapping::FieldMap { sample_type, fields }
         }
-        (_, Some(sample_type)) => Loading::FieldMap { sample_type, fields: Vec::new() },
+        (_, Some(sample_type)) => SampleMapping::FieldMap { sample_type, fields: Vec::new() },
     };
     Ok(())
 }
@@ -370,12 +373,12 @@ fn set_sample_type(plan: &mut PreparePlan, name: Option<String>) -> Result<(), S
 fn set_field_map(plan: &mut PreparePlan, texts: Vec<String>) -> Result<(), String> {
     let mut fields = field_map(&texts)?;
     match &plan.loading {
-        Loading::SampleLoader { .. } if fields.is_empty() => {}
-        Loading::FieldMap { sample_type, .. } | Loading::SampleLoader { sample_type } => {
+        SampleMapping::SampleLoader { .. } if fields.is_empty() => {}
+        SampleMapping::FieldMap { sample_type, .. } | SampleMapping::SampleLoader { sample_type } => {
             sort_in_class_order(sample_type, &mut fields);
-            plan.loading = Loading::FieldMap { sample_type: sample_type.clone(), fields };
+            plan.loading = SampleMapping::FieldMap { sample_type: sample_type.clone(), fields };
         }
-        Loading::Unset | Loading::NoDatasetYaml | Loading::Crude { .. } => {}
+        SampleMapping::Unset | SampleMapping::NoDatasetYaml | SampleMapping::Crude { .. } => {}
     }
     Ok(())
 }

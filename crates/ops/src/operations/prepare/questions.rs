@@ -3,7 +3,7 @@
 use super::missing_answer;
 use crate::engine::dataset;
 use crate::engine::plan::{already_prepared, classes};
-use gristmill_core::{sample_type, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
+use gristmill_core::{sample_type, PreparePlan, Problem, Rerun, SampleMapping, Scope, SplitPlan, Subject};
 use std::path::Path;
 
 /// Returns the refusal of a prepared data set with new shards: an update would answer all open questions.
@@ -34,12 +34,12 @@ pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
     }
     let unknown = unknown_type(plan);
     match &plan.loading {
-        Loading::Unset => open.push(
+        SampleMapping::Unset => open.push(
             missing_answer("no sample type is given")
                 .with_hint("--sample-type NAME (CrudeWebdataset takes any samples), or --skip-dataset-yaml"),
         ),
         _ if unknown.is_some() => open.extend(unknown),
-        Loading::FieldMap { sample_type, fields } if fields.is_empty() && needs_fields(sample_type) => {
+        SampleMapping::FieldMap { sample_type, fields } if fields.is_empty() && needs_fields(sample_type) => {
             let problem = missing_answer("nothing says which part fills which field");
             let hint = format!("--field-map {}, or --sample-loader", example(sample_type));
             open.push(Problem { subject: Subject::field(sample_type), ..problem }.with_hint(hint));
@@ -52,7 +52,7 @@ pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
 /// Returns the refusal of an unknown sample type, which precedes those about its fields.
 fn unknown_type(plan: &PreparePlan) -> Option<Problem> {
     match &plan.loading {
-        Loading::FieldMap { sample_type, fields } if fields.is_empty() => classes::resolve(sample_type).err(),
+        SampleMapping::FieldMap { sample_type, fields } if fields.is_empty() => classes::resolve(sample_type).err(),
         _ => None,
     }
 }
@@ -84,12 +84,12 @@ mod tests {
         let mut plan = PreparePlan::new("x");
         assert_eq!(open_questions(&plan).len(), 2);
         plan.splits = SplitPlan::Ratio("8,1,1".into());
-        plan.loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields: vec![] };
+        plan.loading = SampleMapping::FieldMap { sample_type: "CaptioningSample".into(), fields: vec![] };
         let hint = open_questions(&plan)[0].hint.clone().unwrap();
         assert!(hint.starts_with("--field-map image=EXPR --field-map caption=EXPR"), "{hint}");
-        plan.loading = Loading::FieldMap { sample_type: "Sample".into(), fields: vec![] };
+        plan.loading = SampleMapping::FieldMap { sample_type: "Sample".into(), fields: vec![] };
         assert!(open_questions(&plan).is_empty(), "a type without fields needs no field map");
-        plan.loading = Loading::FieldMap { sample_type: "CaptionSample".into(), fields: vec![] };
+        plan.loading = SampleMapping::FieldMap { sample_type: "CaptionSample".into(), fields: vec![] };
         assert!(open_questions(&plan)[0].message.contains("did you mean 'CaptioningSample'"));
         plan.splits = SplitPlan::Unset;
         plan.rerun = Rerun::Update;

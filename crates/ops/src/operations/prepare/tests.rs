@@ -6,7 +6,7 @@ use crate::operations::{read_plan, Operation};
 use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::text::shell_quote;
-use gristmill_core::{Duplicates, Loading, PackPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
+use gristmill_core::{Duplicates, PackPlan, PreparePlan, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use proptest::prelude::*;
 
@@ -47,17 +47,17 @@ fn splits() -> impl Strategy<Value = SplitPlan> {
     ]
 }
 
-fn loading() -> impl Strategy<Value = Loading> {
+fn loading() -> impl Strategy<Value = SampleMapping> {
     let class = || "[A-Z][a-z]{1,8}";
     let plain = prop::collection::btree_map("[a-z_]{1,6}", text(), 0..4);
     let odd = prop::collection::btree_map(text(), any::<String>(), 0..3);
     let map = prop_oneof![plain, odd];
     prop_oneof![
-        Just(Loading::Unset),
-        Just(Loading::NoDatasetYaml),
-        any::<bool>().prop_map(|cooker| Loading::Crude { cooker }),
-        class().prop_map(|sample_type| Loading::SampleLoader { sample_type }),
-        (class(), map).prop_map(|(sample_type, map)| Loading::FieldMap {
+        Just(SampleMapping::Unset),
+        Just(SampleMapping::NoDatasetYaml),
+        any::<bool>().prop_map(|cooker| SampleMapping::Crude { cooker }),
+        class().prop_map(|sample_type| SampleMapping::SampleLoader { sample_type }),
+        (class(), map).prop_map(|(sample_type, map)| SampleMapping::FieldMap {
             sample_type,
             fields: map.into_iter().map(|(field, expr)| FieldExpr { field, expr }).collect(),
         }),
@@ -202,7 +202,7 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
             "--exclude" => plan.exclude_shards.push(value()),
             "--exclude-sample" => plan.excludes.push(value()),
             "--exclude-from" => plan.excludes.extend(file(&value()).split_terminator('\n').map(str::to_owned)),
-            "--skip-dataset-yaml" => plan.loading = Loading::NoDatasetYaml,
+            "--skip-dataset-yaml" => plan.loading = SampleMapping::NoDatasetYaml,
             "--sample-type" => class = Some(value()),
             "--sample-loader" => loader = true,
             "--cooker" => cooker = true,
@@ -229,9 +229,9 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
     }
     plan.loading = match class {
         None => plan.loading,
-        Some(c) if c == CRUDE_CLASS => Loading::Crude { cooker },
-        Some(sample_type) if loader => Loading::SampleLoader { sample_type },
-        Some(sample_type) => Loading::FieldMap { sample_type, fields: map },
+        Some(c) if c == CRUDE_CLASS => SampleMapping::Crude { cooker },
+        Some(sample_type) if loader => SampleMapping::SampleLoader { sample_type },
+        Some(sample_type) => SampleMapping::FieldMap { sample_type, fields: map },
     };
     plan
 }
@@ -272,7 +272,7 @@ proptest! {
 fn a_plan_file_reads_like_a_note_to_a_person() {
     let plan = PreparePlan {
         splits: SplitPlan::Ratio("8,1,1".into()),
-        loading: Loading::FieldMap {
+        loading: SampleMapping::FieldMap {
             sample_type: "CaptioningSample".into(),
             fields: vec![FieldExpr { field: "image".into(), expr: "jpg".into() }],
         },
@@ -331,7 +331,7 @@ fn a_command_quotes_what_a_shell_would_take_apart() {
     let plan = PreparePlan {
         splits: SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "train/.*".into() }]),
         exclude_shards: vec!["-x".into()],
-        loading: Loading::FieldMap {
+        loading: SampleMapping::FieldMap {
             sample_type: "CaptioningSample".into(),
             fields: vec![FieldExpr { field: "caption".into(), expr: "detail.json[a],txt".into() }],
         },

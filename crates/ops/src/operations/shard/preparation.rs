@@ -5,7 +5,7 @@ use super::super::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_core::options::{Access, OptionSpec};
 use gristmill_core::plan::DATASET_YAML;
 use gristmill_core::sample_type::CRUDE_CLASS;
-use gristmill_core::{Loading, MediaFilter, MediaPlan, ShardPlan, SplitPlan};
+use gristmill_core::{MediaFilter, MediaPlan, SampleMapping, ShardPlan, SplitPlan};
 
 type Spec = OptionSpec<ShardPlan>;
 
@@ -62,16 +62,18 @@ pub(super) const PREPARE: &[Spec] = &[
         "Sample type: a class name, or module:Class",
         Access::Text {
             get: |plan| match &plan.preparation.loading {
-                Loading::FieldMap { sample_type, .. } => Some(sample_type.clone()),
+                SampleMapping::FieldMap { sample_type, .. } => Some(sample_type.clone()),
                 _ => None,
             },
             set: |plan, name| {
                 plan.preparation.loading = match (std::mem::take(&mut plan.preparation.loading), name) {
-                    (Loading::NoDatasetYaml, None) => Loading::NoDatasetYaml,
-                    (_, None) => Loading::Unset,
-                    (_, Some(name)) if name == CRUDE_CLASS => Loading::Unset,
-                    (Loading::FieldMap { fields, .. }, Some(sample_type)) => Loading::FieldMap { sample_type, fields },
-                    (_, Some(sample_type)) => Loading::FieldMap { sample_type, fields: Vec::new() },
+                    (SampleMapping::NoDatasetYaml, None) => SampleMapping::NoDatasetYaml,
+                    (_, None) => SampleMapping::Unset,
+                    (_, Some(name)) if name == CRUDE_CLASS => SampleMapping::Unset,
+                    (SampleMapping::FieldMap { fields, .. }, Some(sample_type)) => {
+                        SampleMapping::FieldMap { sample_type, fields }
+                    }
+                    (_, Some(sample_type)) => SampleMapping::FieldMap { sample_type, fields: Vec::new() },
                 };
                 Ok(())
             },
@@ -86,12 +88,14 @@ pub(super) const PREPARE: &[Spec] = &[
         Access::List {
             separator: None,
             get: |plan| match &plan.preparation.loading {
-                Loading::FieldMap { fields, .. } => fields.iter().map(|x| format!("{}={}", x.field, x.expr)).collect(),
+                SampleMapping::FieldMap { fields, .. } => {
+                    fields.iter().map(|x| format!("{}={}", x.field, x.expr)).collect()
+                }
                 _ => Vec::new(),
             },
             set: |plan, texts| {
                 let new = field_map(&texts)?;
-                if let Loading::FieldMap { fields, .. } = &mut plan.preparation.loading {
+                if let SampleMapping::FieldMap { fields, .. } = &mut plan.preparation.loading {
                     *fields = new;
                 }
                 Ok(())
@@ -100,17 +104,17 @@ pub(super) const PREPARE: &[Spec] = &[
     )
     .example("image=jpg")
     .needs("sample-type")
-    .applies("--sample-type", |plan| matches!(plan.preparation.loading, Loading::FieldMap { .. })),
+    .applies("--sample-type", |plan| matches!(plan.preparation.loading, SampleMapping::FieldMap { .. })),
     Spec::new(
         "skip-dataset-yaml",
         "",
         "Write no dataset yaml",
         Access::Switch {
-            get: |plan| plan.preparation.loading == Loading::NoDatasetYaml,
+            get: |plan| plan.preparation.loading == SampleMapping::NoDatasetYaml,
             set: |plan, is_on| match is_on {
-                true => plan.preparation.loading = Loading::NoDatasetYaml,
-                false if plan.preparation.loading == Loading::NoDatasetYaml => {
-                    plan.preparation.loading = Loading::Unset
+                true => plan.preparation.loading = SampleMapping::NoDatasetYaml,
+                false if plan.preparation.loading == SampleMapping::NoDatasetYaml => {
+                    plan.preparation.loading = SampleMapping::Unset
                 }
                 false => {}
             },

@@ -5,7 +5,7 @@ mod limit;
 
 use super::super::format::{FinishContext, FinishedFormat, TokenWriter};
 use super::super::spools::SpoolSet;
-use super::feed::Fed;
+use super::feed::BlockAndPosition;
 use super::inputs::{Inputs, Pass};
 use super::journal::{Journal, Record, ResumePosition, Totals};
 use super::layout::Layout;
@@ -161,7 +161,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Adds the next block.
-    pub(super) fn take(&mut self, fed: &Fed, packed: &PackedPiece) -> Outcome<()> {
+    pub(super) fn take(&mut self, fed: &BlockAndPosition, packed: &PackedPiece) -> Outcome<()> {
         self.is_torn = true;
         let Some(pass) = self.pass else { return Err(missing_file()) };
         let file = fed.piece.file;

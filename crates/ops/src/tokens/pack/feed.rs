@@ -14,7 +14,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
 /// A block with data about its place in the file.
-pub(super) struct Fed {
+pub(super) struct BlockAndPosition {
     pub(super) piece: FileBlock,
     /// Bytes of the file on disk since the previous block.
     pub(super) consumed: u64,
@@ -27,7 +27,7 @@ pub(super) struct Fed {
 }
 
 /// Reads the files of a pass.
-pub(super) struct Feed<'a> {
+pub(super) struct PassReader<'a> {
     pass: &'a Pass,
     number: usize,
     index: Option<&'a ReadFile>,
@@ -46,7 +46,7 @@ pub(super) struct Feed<'a> {
 /// Bytes that are examined after the last item of an index.
 const TAIL_BYTES: usize = 1 << 16;
 
-impl<'a> Feed<'a> {
+impl<'a> PassReader<'a> {
     /// Starts at a position of this pass. `index` is the opened index of the pass.
     pub(super) fn new(
         pass: &'a Pass,
@@ -72,7 +72,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which is empty.
-    pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<Fed>> {
+    pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<BlockAndPosition>> {
         let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
         if self.skips_text {
             return Ok(Some(self.skip_file()));
@@ -92,7 +92,7 @@ impl<'a> Feed<'a> {
         let is_last = block.is_none();
         let at = reader.position();
         let now = if is_last { file.bytes } else { reader.consumed().min(file.bytes) };
-        let mut fed = Fed {
+        let mut fed = BlockAndPosition {
             piece: FileBlock {
                 file: self.file,
                 documents: block.unwrap_or_default(),
@@ -120,11 +120,11 @@ impl<'a> Feed<'a> {
     }
 
     /// Ends the current file with an empty block.
-    fn skip_file(&mut self) -> Fed {
+    fn skip_file(&mut self) -> BlockAndPosition {
         let piece = FileBlock { file: self.file, documents: DocumentBlock::default(), rows: RowFilter::default() };
         (self.open, self.from, self.file) = (None, Position::default(), self.file + 1);
         let next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
-        Fed { piece, consumed: 0, next, is_last: true, damage: None }
+        BlockAndPosition { piece, consumed: 0, next, is_last: true, damage: None }
     }
 
     fn open(&self, file: &TextFile) -> Outcome<(Box<dyn BlockReader + 'a>, u64)> {

@@ -3,7 +3,7 @@
 //! Every format has its own rules for finding and ordering files. Formats that agree share one pass over the text; the others read it
 //! again.
 
-use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
+use super::super::format::{AssignRequest, AssignedFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
 use crate::job::fetch::{fetch, FetchRequest};
@@ -90,8 +90,8 @@ pub(super) fn find(
         if format.deals_rows(plan) {
             count_rows(&mut files, &mut inputs.problems, cancel)?;
         }
-        let request = DealRequest { plan, spec, place: layout.place(plan, format), files };
-        let DealtFiles { files, slots, order, index, output } = format.deal(request)?;
+        let request = AssignRequest { plan, spec, place: layout.place(plan, format), files };
+        let AssignedFiles { files, slots, order, index, output } = format.deal(request)?;
         let (has_outputs, deal) = (output.slots() > 0, output.row_deal());
         inputs.outputs.push(output);
         if has_outputs {

@@ -117,7 +117,7 @@ impl Record {
 
 /// What a run works on, in addition to its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct RunInputs {
     /// Hash of the state of all inputs.
     pub(super) inputs: String,
     /// Why the reference tokenizer is used; `None` while the fast one is used.
@@ -132,7 +132,12 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Opens the journal and returns what a stopped run of this plan on these inputs recorded; without such a run, creates a new journal.
-    pub(super) fn open(fs: &dyn Fs, path: &Path, plan: &str, inputs: &str) -> Outcome<(Self, Begin, Option<Record>)> {
+    pub(super) fn open(
+        fs: &dyn Fs,
+        path: &Path,
+        plan: &str,
+        inputs: &str,
+    ) -> Outcome<(Self, RunInputs, Option<Record>)> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         match read(&bytes, plan).filter(|(begin, _)| begin.inputs == inputs) {
             Some((begin, record)) => {
@@ -146,14 +151,14 @@ impl Journal {
                 Ok((Self { file: fs.append_file(path)?, synced: Instant::now() }, begin, record))
             }
             None => {
-                let begin = Begin { inputs: inputs.to_owned(), reference: None };
+                let begin = RunInputs { inputs: inputs.to_owned(), reference: None };
                 Ok((Self::create(fs, path, plan, &begin)?, begin, None))
             }
         }
     }
 
     /// Creates a new journal, replacing an existing one.
-    pub(super) fn create(fs: &dyn Fs, path: &Path, plan: &str, begin: &Begin) -> Outcome<Self> {
+    pub(super) fn create(fs: &dyn Fs, path: &Path, plan: &str, begin: &RunInputs) -> Outcome<Self> {
         fs.remove_file(path)?;
         let mut file = fs.create_file(path)?;
         let mut head = line(&Header::of(plan))?;
@@ -185,13 +190,13 @@ impl Journal {
 }
 
 /// Returns the state in a journal; `None` if it belongs to another plan or format.
-fn read(bytes: &[u8], plan: &str) -> Option<(Begin, Option<Record>)> {
+fn read(bytes: &[u8], plan: &str) -> Option<(RunInputs, Option<Record>)> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map_while(checked);
     let header: Header = serde_json::from_slice(lines.next()?).ok()?;
     if header != Header::of(plan) {
         return None;
     }
-    let begin: Begin = serde_json::from_slice(lines.next()?).ok()?;
+    let begin: RunInputs = serde_json::from_slice(lines.next()?).ok()?;
     let mut all: Option<Record> = None;
     for json in lines {
         // A record that cannot be read makes all later ones unusable, as they only contain changes.

@@ -1,7 +1,7 @@
 //! Threads take blocks as they become available, and pass on their tokens in the order of the text.
 
 use super::assemble::Assembler;
-use super::feed::{Fed, Feed};
+use super::feed::{BlockAndPosition, PassReader};
 use crate::job::pool::{run_units, together};
 use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
@@ -40,7 +40,7 @@ pub(super) enum PassEnd {
 
 /// Runs a pass from the position of `feed`.
 pub(super) fn run(
-    feed: Feed<'_>,
+    feed: PassReader<'_>,
     assembler: &mut Assembler<'_>,
     specs: &[EncodingSpec],
     plan: &PackPlan,
@@ -86,7 +86,7 @@ pub(super) fn run(
 
 struct Pipeline<'a, 'b> {
     /// Source of blocks, and the number of the next one.
-    feed: Mutex<(Feed<'a>, u64)>,
+    feed: Mutex<(PassReader<'a>, u64)>,
     flow: Mutex<Flow>,
     line: Mutex<ReorderBuffer<'a, 'b>>,
     moved: Condvar,
@@ -104,7 +104,7 @@ struct Flow {
 struct ReorderBuffer<'a, 'b> {
     assembler: &'a mut Assembler<'b>,
     next: u64,
-    early: BTreeMap<u64, (Fed, PackedPiece, usize)>,
+    early: BTreeMap<u64, (BlockAndPosition, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
     /// A block was only assembled in part; no further block may follow.
     has_failed: bool,
@@ -177,7 +177,7 @@ impl Pipeline<'_, '_> {
     }
 
     /// Stores a block, and assembles all blocks whose predecessors are done.
-    fn submit_block(&self, number: u64, fed: Fed, packed: PackedPiece, taken: usize) -> Outcome<()> {
+    fn submit_block(&self, number: u64, fed: BlockAndPosition, packed: PackedPiece, taken: usize) -> Outcome<()> {
         let mut line = locked(&self.line);
         line.early.insert(number, (fed, packed, taken));
         loop {

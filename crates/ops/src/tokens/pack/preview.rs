@@ -190,7 +190,7 @@ impl ReadTotals {
 /// Detects long lines in a file. Its first line is always examined. If only that one contained a document, places in which no line begins
 /// are assumed to be inside lines without documents.
 #[derive(Debug, Default)]
-struct Long {
+struct LongLineDetector {
     has_documents: bool,
     /// Bytes of such places.
     without_line: u64,
@@ -263,7 +263,7 @@ impl Sampling {
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
         let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
-        let mut long: BTreeMap<usize, Long> = BTreeMap::new();
+        let mut long: BTreeMap<usize, LongLineDetector> = BTreeMap::new();
         let began = Instant::now();
         for (file, unit) in places(pass, total) {
             cancel.check()?;
@@ -308,7 +308,7 @@ impl Sampling {
                 }
             }
         }
-        for (file, Long { without_line, .. }) in long.into_iter().filter(|(_, long)| !long.has_documents) {
+        for (file, LongLineDetector { without_line, .. }) in long.into_iter().filter(|(_, long)| !long.has_documents) {
             seen_on_disk += without_line;
             seen += without_line;
             self.sample.bytes += without_line;

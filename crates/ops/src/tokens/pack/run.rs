@@ -2,9 +2,9 @@
 
 use super::super::formats;
 use super::assemble::{Assembler, COMMIT_BYTES};
-use super::feed::Feed;
+use super::feed::PassReader;
 use super::inputs::{fetch_remote, find, Inputs};
-use super::journal::{Begin, Journal, Record, Totals};
+use super::journal::{Journal, Record, RunInputs, Totals};
 use super::layout::Layout;
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
@@ -89,7 +89,7 @@ impl<'a> Job<'a> {
         let specs = formats::encodings(plan, &tokenizer)?;
         let snapshots = fetch_remote(plan, false, context)?;
         let find = || find(plan, &layout, &specs, snapshots, &context.cancel);
-        let inputs = files::look_around_during(&layout.output, find)?;
+        let inputs = files::fetch_listing_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -124,7 +124,7 @@ impl<'a> Job<'a> {
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
         // Another run may have finished in the meantime.
-        let look = || files::look_around(&self.layout.output);
+        let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_then_look(fs, &self.layout.own, context.options.break_lock, &look)?;
         // Staged files that were never moved are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.own)?;
@@ -197,7 +197,7 @@ impl<'a> Job<'a> {
     }
 
     /// Opens the journal and returns what a stopped run has done.
-    fn journal(&self) -> Outcome<(Journal, Begin, Option<Record>)> {
+    fn journal(&self) -> Outcome<(Journal, RunInputs, Option<Record>)> {
         let (context, fs) = (self.context, &*self.context.fs);
         let path = self.layout.own.journal();
         let inputs = self.inputs.fingerprint();
@@ -215,7 +215,7 @@ impl<'a> Job<'a> {
     }
 
     /// Creates a new journal, and removes all spools.
-    fn begin_again(&self, begin: &Begin) -> Outcome<Journal> {
+    fn begin_again(&self, begin: &RunInputs) -> Outcome<Journal> {
         let fs = &*self.context.fs;
         let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
         fs.remove_dir_all(&self.layout.spools())?;
@@ -253,7 +253,7 @@ impl<'a> Job<'a> {
             debug_assert_eq!(number, assembler.place().pass);
             let fields = fields_of(self.plan, &specs);
             let place = assembler.place();
-            let feed = Feed::new(pass, index.as_ref(), &fields, place, limits.block_bytes, &context.cancel);
+            let feed = PassReader::new(pass, index.as_ref(), &fields, place, limits.block_bytes, &context.cancel);
             let ended = pipeline::run(feed, assembler, &specs, self.plan, &self.tokenizer, limits, &context.cancel);
             match ended {
                 Ok(PassEnd::Done) => assembler.leave(pass)?,
@@ -335,7 +335,7 @@ impl<'a> Job<'a> {
         context.cancel.check()?;
         context.uploads.send_rest();
         // What the output replaces is found out meanwhile.
-        files::look_around_during(&self.layout.output, || lock.check("packing"))?;
+        files::fetch_listing_during(&self.layout.output, || lock.check("packing"))?;
         context.uploads.stop();
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();

@@ -4,7 +4,7 @@ use super::super::super::store::Condition;
 use super::super::dates::format_http_date;
 use super::super::environment::Environment;
 use super::super::network::{Answer, Network};
-use super::super::retry::Setback;
+use super::super::retry::RetryReason;
 use super::super::s3::{
     insert, read_answer, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS,
 };
@@ -91,7 +91,7 @@ impl AzureClient {
             let setback = match self.attempt(call, request, &mut answer).await? {
                 Attempt::Complete if is_folder(call, &answer) => return Ok(Err(Refusal::of_success(404, FOLDER))),
                 Attempt::Complete => return Ok(Ok(answer)),
-                Attempt::Setback(setback) => setback,
+                Attempt::RetryReason(setback) => setback,
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
                     if self.correct(&refusal, &mut corrections).await {
@@ -100,7 +100,7 @@ impl AzureClient {
                     if !refusal.is_temporary() {
                         return Ok(Err(refusal));
                     }
-                    Setback::new(refusal.text())
+                    RetryReason::new(refusal.text())
                 }
             };
             if call.range.is_some() && answer.body.len() > before {
@@ -114,7 +114,7 @@ impl AzureClient {
     async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
         let network = &self.context.network;
         Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(setback) => Attempt::Setback(setback),
+            Err(setback) => Attempt::RetryReason(setback),
             Ok(mut reply) if (200..300).contains(&reply.status()) => {
                 read_answer(call, etag_of, &mut reply, answer).await
             }
@@ -140,7 +140,7 @@ impl AzureClient {
     }
 
     /// Adds what can be done if a request does not succeed.
-    fn with_hint(&self, failure: Failure, setback: &Setback) -> Failure {
+    fn with_hint(&self, failure: Failure, setback: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
         if let Some(hint) = &setback.hint {
             return failure.with_hint(hint);

@@ -198,7 +198,7 @@ impl Store for AzureStore {
         }
     }
 
-    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let mut listed = ListedFolder::begin(url.key.to_owned(), true);
         let page = self.page(self.begin_call(list(url.key, true, None, None)), None)?;
         // Accounts with folders do not list in the order of keys.

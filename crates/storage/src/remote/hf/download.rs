@@ -1,7 +1,7 @@
 //! Download of one file into the cache: resumed where it stopped, and compared with its checksum before it counts as there.
 
 use super::super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
-use super::super::retry::{Check, Setback};
+use super::super::retry::{Check, RetryReason};
 use super::cache::{make_parents, RepositoryCache, FILE_MODE};
 use super::digest::Hasher;
 use super::file::RepositoryFile;
@@ -44,7 +44,7 @@ enum Attempt {
     /// All bytes came.
     Complete,
     /// It may be tried again; what came is kept.
-    Setback(Setback),
+    RetryReason(RetryReason),
     /// The signed address, which had worked before, has ended.
     AddressEnded,
     Refused(Refusal),
@@ -102,7 +102,7 @@ impl Download<'_> {
                     source.address = None;
                     continue;
                 }
-                Attempt::Setback(setback) => setback,
+                Attempt::RetryReason(setback) => setback,
             };
             if partial.bytes > most {
                 most = partial.bytes;
@@ -123,10 +123,10 @@ impl Download<'_> {
         let request = HttpRequest { url, start: partial.bytes, version };
         let response = match self.http.send(&request)? {
             Ok(response) => response,
-            Err(setback) => return Ok(Attempt::Setback(setback)),
+            Err(setback) => return Ok(Attempt::RetryReason(setback)),
         };
         let is_own = self.http.is_own(response.url());
-        let setback = |why: String| Ok(Attempt::Setback(Setback::new(why)));
+        let setback = |why: String| Ok(Attempt::RetryReason(RetryReason::new(why)));
         match response.status().as_u16() {
             200 => {
                 if partial.bytes > 0 {
@@ -158,15 +158,17 @@ impl Download<'_> {
             (self.check)()?;
             let count = match response.read(&mut buffer) {
                 Ok(0) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
-                Ok(0) => return Ok(Attempt::Setback(Setback::new("the server sends less than the whole file"))),
+                Ok(0) => {
+                    return Ok(Attempt::RetryReason(RetryReason::new("the server sends less than the whole file")))
+                }
                 Ok(count) => count,
                 // The end of the message is missing, but not of the file.
                 Err(_) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
-                Err(error) => return Ok(Attempt::Setback(Setback::new(read_error(&error)))),
+                Err(error) => return Ok(Attempt::RetryReason(RetryReason::new(read_error(&error)))),
             };
             if partial.bytes + count as u64 > self.file.size {
                 partial.restart(self)?;
-                return Ok(Attempt::Setback(Setback::new("the server sends more than the whole file")));
+                return Ok(Attempt::RetryReason(RetryReason::new("the server sends more than the whole file")));
             }
             partial.append(buffer.get(..count).unwrap_or_default(), self)?;
         }

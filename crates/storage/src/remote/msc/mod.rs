@@ -233,9 +233,9 @@ impl Store for MscStore {
         inner.store.info(&inner.url())
     }
 
-    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let inner = self.inner(url);
-        inner.store.look_around(&inner.url())
+        inner.store.fetch_listing(&inner.url())
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Requests whose answers are small, such as those for credentials.
 
-use super::super::retry::Setback;
+use super::super::retry::RetryReason;
 use super::Network;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::RequestBuilder;
@@ -28,7 +28,7 @@ impl Network {
                     let (status, mut body) = (reply.status(), Vec::new());
                     match reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await {
                         Ok(()) if ![429, 500, 502, 503, 504].contains(&status) => return Ok((status, body)),
-                        Ok(()) => Setback::new(format!("the server answers {status}")),
+                        Ok(()) => RetryReason::new(format!("the server answers {status}")),
                         Err(setback) => setback,
                     }
                 }

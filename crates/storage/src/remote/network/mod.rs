@@ -1,6 +1,6 @@
 //! The requests of all stores: one thread with a runtime, one client, and the limits that the requests of a host share.
 //!
-//! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`Patience`] that counts the tries. Threads of
+//! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`RetryLimiter`] that counts the tries. Threads of
 //! the program wait for a future by [`Pending::finish`]. Must not know what the requests mean.
 
 mod fetch;
@@ -15,14 +15,14 @@ use super::super::traffic::{count_received, count_sent, CountedRequest};
 use super::environment::Environment;
 use super::http::{asked_pause, certificate_error, host, setback_of};
 use super::proxy;
-use super::retry::Setback;
+use super::retry::RetryReason;
 use super::store_settings::remote_settings;
 use super::tls;
 pub(super) use fetch::MAX_SMALL_ANSWER_BYTES;
 use gate::{HostGate, Slot};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
-pub(super) use patience::Patience;
+pub(super) use patience::RetryLimiter;
 pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
@@ -152,8 +152,8 @@ impl Network {
     }
 
     /// Returns the number of tries and the time that a request to an address has.
-    pub(super) fn patience(&self, url: &Url) -> Patience {
-        Patience::new(self.limits.clone(), self.gate(url))
+    pub(super) fn patience(&self, url: &Url) -> RetryLimiter {
+        RetryLimiter::new(self.limits.clone(), self.gate(url))
     }
 
     fn gate(&self, url: &Url) -> Arc<HostGate> {
@@ -168,7 +168,7 @@ impl Network {
         client: &Client,
         request: Request,
         subject: &str,
-    ) -> Outcome<Result<Reply, Setback>> {
+    ) -> Outcome<Result<Reply, RetryReason>> {
         let gate = self.gate(request.url());
         let slot = gate.enter().await;
         let url = request.url().clone();
@@ -193,7 +193,7 @@ impl Network {
                     None => setback_of(&error, &url).map(Err),
                 }
             }
-            Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
+            Err(_) => return Ok(Err(RetryReason::new("the server sends nothing"))),
         };
         gate.set_answered();
         counted.set_answered();
@@ -268,19 +268,20 @@ impl Reply {
     }
 
     /// Reads the body to its end and appends it, at most `max` bytes. What came before a setback is appended, too.
-    pub(super) async fn read(&mut self, body: &mut Vec<u8>, max: usize) -> Result<(), Setback> {
+    pub(super) async fn read(&mut self, body: &mut Vec<u8>, max: usize) -> Result<(), RetryReason> {
         let mut rest = max;
         loop {
             let chunk = match timeout(self.silence, self.response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
                 Ok(Ok(None)) => return Ok(()),
-                Ok(Err(_)) => return Err(Setback::new("the connection was cut")),
-                Err(_) => return Err(Setback::new("the server sends nothing")),
+                Ok(Err(_)) => return Err(RetryReason::new("the connection was cut")),
+                Err(_) => return Err(RetryReason::new("the server sends nothing")),
             };
             self.line.bytes += chunk.len();
             count_received(chunk.len());
             self.timer.bytes += chunk.len();
-            rest = rest.checked_sub(chunk.len()).ok_or_else(|| Setback::new("the answer is longer than it may be"))?;
+            rest =
+                rest.checked_sub(chunk.len()).ok_or_else(|| RetryReason::new("the answer is longer than it may be"))?;
             body.extend_from_slice(&chunk);
         }
     }

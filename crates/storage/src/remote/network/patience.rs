@@ -1,6 +1,6 @@
 //! How often and when a request of a store is repeated.
 
-use super::super::retry::{jitter, Setback};
+use super::super::retry::{jitter, RetryReason};
 use super::gate::HostGate;
 use super::{NetworkLimits, WHAT};
 use gristmill_core::{Failure, Outcome};
@@ -16,7 +16,7 @@ const MAX_FIRST_TRIES: u32 = 3;
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 /// Counts the tries of one request.
-pub(in crate::remote) struct Patience {
+pub(in crate::remote) struct RetryLimiter {
     limits: NetworkLimits,
     gate: Arc<HostGate>,
     tries: u32,
@@ -24,7 +24,7 @@ pub(in crate::remote) struct Patience {
     progress: Instant,
 }
 
-impl Patience {
+impl RetryLimiter {
     pub(super) fn new(limits: NetworkLimits, gate: Arc<HostGate>) -> Self {
         Self { limits, gate, tries: 0, progress: Instant::now() }
     }
@@ -39,7 +39,7 @@ impl Patience {
     ///
     /// # Errors
     /// There is no next try. The failure has no subject and no hint.
-    pub(in crate::remote) async fn wait(&mut self, setback: &Setback) -> Outcome<()> {
+    pub(in crate::remote) async fn wait(&mut self, setback: &RetryReason) -> Outcome<()> {
         self.tries += 1;
         let (max_tries, max_time) = match self.gate.has_answered() {
             true => (MAX_TRIES, self.limits.patience),

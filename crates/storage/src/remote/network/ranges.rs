@@ -1,6 +1,6 @@
 //! Answers to requests for a range of an object, which may come in several pieces.
 
-use super::super::retry::Setback;
+use super::super::retry::RetryReason;
 use super::Reply;
 use reqwest::header::HeaderMap;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(in crate::remote) enum RangeResult {
     /// All bytes are there.
     Complete,
     /// Some are missing, and may come later.
-    Setback(Setback),
+    RetryReason(RetryReason),
     /// The answer is not about a range.
     NoRanges,
     /// The range is another one.
@@ -88,8 +88,8 @@ impl Answer {
         match reply.read(&mut self.body, rest).await {
             // Of a connection that is cut after the last byte nothing is missing.
             _ if self.body.len() == size => RangeResult::Complete,
-            Ok(()) => RangeResult::Setback(Setback::new("the body of the answer ends early")),
-            Err(setback) => RangeResult::Setback(setback),
+            Ok(()) => RangeResult::RetryReason(RetryReason::new("the body of the answer ends early")),
+            Err(setback) => RangeResult::RetryReason(setback),
         }
     }
 }

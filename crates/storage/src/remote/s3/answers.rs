@@ -2,7 +2,7 @@
 
 use super::super::dates::parse_iso_date;
 use super::super::version::ObjectVersion;
-use super::maker::Maker;
+use super::maker::Vendor;
 use quick_xml::events::Event;
 use quick_xml::Reader;
 
@@ -171,7 +171,7 @@ pub(in crate::remote) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
 }
 
 /// Parses a page of a listing; `None` if it is none.
-pub(super) fn parse_page(xml: &[u8], maker: Maker) -> Option<Page> {
+pub(super) fn parse_page(xml: &[u8], maker: Vendor) -> Option<Page> {
     let mut page = Page::default();
     let (mut is_listing, mut is_encoded, mut is_truncated) = (false, false, false);
     let (mut key, mut version, mut has_size) = (String::new(), ObjectVersion::default(), true);
@@ -233,12 +233,12 @@ mod tests {
             <Contents><Key>a+b%2B%C3%A4</Key><LastModified>1970-01-01T00:00:01.000Z</LastModified><ETag>&quot;e1&quot;</ETag>
             <Size>12</Size><Owner><ID>x</ID></Owner></Contents><Contents><Key>c</Key><Size>0</Size><ETag>"e2"</ETag></Contents>
             <CommonPrefixes><Prefix>d/</Prefix></CommonPrefixes></ListBucketResult>"#;
-        let page = parse_page(xml.as_bytes(), Maker::Amazon).unwrap();
+        let page = parse_page(xml.as_bytes(), Vendor::Amazon).unwrap();
         let first = ObjectVersion { bytes: 12, etag: "\"e1\"".to_owned(), modified_ns: 1_000_000_000 };
         assert_eq!(page.objects[0], ("a b+\u{e4}".to_owned(), first));
         let google = xml.replace("<Owner>", "<Generation>17</Generation><Owner>");
         let first = ObjectVersion { bytes: 12, etag: "17".to_owned(), modified_ns: 1_000_000_000 };
-        assert_eq!(parse_page(google.as_bytes(), Maker::Google).unwrap().objects[0].1, first);
+        assert_eq!(parse_page(google.as_bytes(), Vendor::Google).unwrap().objects[0].1, first);
         assert_eq!(
             (page.objects[1].0.as_str(), page.prefixes, page.next),
             ("c", vec!["d/".to_owned()], Some("a&b".into()))
@@ -275,7 +275,7 @@ mod tests {
             "<ListBucketResult><Name>&x;</Name></ListBucketResult>",
             "<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>",
         ] {
-            assert_eq!(parse_page(xml.as_bytes(), Maker::Amazon), None, "{xml}");
+            assert_eq!(parse_page(xml.as_bytes(), Vendor::Amazon), None, "{xml}");
         }
         let error = b"<Error><Code>AccessDenied</Code><Message>x</Message></Error>";
         assert_eq!(text_of(error, "Code").as_deref(), Some("AccessDenied"));

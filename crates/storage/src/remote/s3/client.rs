@@ -3,13 +3,13 @@
 use super::super::super::store::Condition;
 use super::super::environment::Environment;
 use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
-use super::super::retry::Setback;
+use super::super::retry::RetryReason;
 use super::super::store_settings::remote_settings;
 use super::config::{S3Config, FIRST_REGION};
 use super::crc64nvme::{checksum_of, CHECKSUM};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
-use super::maker::Maker;
+use super::maker::Vendor;
 use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
 use super::s3_settings::S3Settings;
@@ -35,7 +35,7 @@ const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
 pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
-    pub(super) maker: Maker,
+    pub(super) maker: Vendor,
     credentials: CurrentKeys,
 }
 
@@ -51,7 +51,7 @@ impl S3Context {
         let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
         let chain = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
         let credentials = CurrentKeys::new(Box::new(chain));
-        Ok(Self { network, config, maker: Maker::Amazon, credentials })
+        Ok(Self { network, config, maker: Vendor::Amazon, credentials })
     }
 
     /// Creates the context of Google's store. `endpoint` is another one than the usual, and what it is from.
@@ -63,7 +63,7 @@ impl S3Context {
         tokens: Box<dyn FindKeys>,
     ) -> Outcome<Self> {
         let config = S3Config::of_google(usual, endpoint, is_anonymous, &remote_settings().new_objects)?;
-        Ok(Self { network, config, maker: Maker::Google, credentials: CurrentKeys::new(tokens) })
+        Ok(Self { network, config, maker: Vendor::Google, credentials: CurrentKeys::new(tokens) })
     }
 }
 
@@ -178,7 +178,7 @@ impl S3Client {
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
             let setback = match self.attempt(current, request, &mut answer).await? {
-                Attempt::Setback(setback) => {
+                Attempt::RetryReason(setback) => {
                     answer.lost += 1;
                     setback
                 }
@@ -186,10 +186,10 @@ impl S3Client {
                     self.has_no_checksums.fetch_or(has_checksum && checksum.is_none(), Ordering::Relaxed);
                     match self.check_sum(&answer, checksum.as_ref()) {
                         true => return Ok(Ok(answer)),
-                        false => Setback::new("the store has other bytes than were sent"),
+                        false => RetryReason::new("the store has other bytes than were sent"),
                     }
                 }
-                Attempt::Complete => Setback::new("the store refuses, and then does not"),
+                Attempt::Complete => RetryReason::new("the store refuses, and then does not"),
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
                     if refusal.may_concern_checksum() && checksum.take().is_some() {
@@ -208,7 +208,7 @@ impl S3Client {
                     if !may_pass {
                         return Ok(Err(refusal));
                     }
-                    Setback::new(refusal.text())
+                    RetryReason::new(refusal.text())
                 }
             };
             if inquiry.take().is_some() {
@@ -224,7 +224,7 @@ impl S3Client {
     async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
         let network = &self.context.network;
         Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(setback) => Attempt::Setback(setback),
+            Err(setback) => Attempt::RetryReason(setback),
             Ok(mut reply) if (200..300).contains(&reply.status()) => {
                 read_answer(call, self.context.maker.version_of(), &mut reply, answer).await
             }
@@ -260,7 +260,7 @@ impl S3Client {
     }
 
     /// Adds what can be done if a request does not succeed.
-    fn with_hint(&self, failure: Failure, setback: &Setback) -> Failure {
+    fn with_hint(&self, failure: Failure, setback: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
         if let Some(hint) = &setback.hint {
             return failure.with_hint(hint);
@@ -270,7 +270,7 @@ impl S3Client {
                 failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")
             }
             Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
-            None if self.context.maker == Maker::Google => failure.with_hint("check the network"),
+            None if self.context.maker == Vendor::Google => failure.with_hint("check the network"),
             None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
         }
     }
@@ -282,7 +282,7 @@ impl S3Client {
 
     /// Returns the header by which the store checks the body of a request, or announces that for the parts of an upload.
     fn checksum(&self, call: &Call) -> Option<(&'static str, String)> {
-        if self.context.maker != Maker::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
+        if self.context.maker != Vendor::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
             return None;
         }
         match call.method {
@@ -325,13 +325,13 @@ impl S3Client {
         if call.makes_object() {
             self.context.config.object_headers.iter().for_each(|(name, value)| insert(headers, name, value));
         }
-        if self.context.maker == Maker::Google {
+        if self.context.maker == Vendor::Google {
             self.context.maker.add_token(&call.method, headers, keys, &call.body);
         } else if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }
         checksum.into_iter().for_each(|(name, value)| insert(headers, name, value));
-        if let Some(keys) = keys.filter(|_| self.context.maker == Maker::Amazon) {
+        if let Some(keys) = keys.filter(|_| self.context.maker == Vendor::Amazon) {
             let offset = self.clock.load(Ordering::Relaxed);
             let distance = Duration::from_secs(offset.unsigned_abs());
             let now = SystemTime::now();
@@ -364,7 +364,7 @@ impl S3Client {
         }
         // An access token that is not accepted has no code of its own.
         let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str())
-            || refusal.status == 401 && self.context.maker == Maker::Google;
+            || refusal.status == 401 && self.context.maker == Vendor::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
             corrections.keys = true;
             self.context.credentials.forget(keys).await;
@@ -388,7 +388,7 @@ impl S3Client {
 /// Result of one try.
 pub(in crate::remote) enum Attempt {
     Complete,
-    Setback(Setback),
+    RetryReason(RetryReason),
     Refused(Refusal),
 }
 
@@ -403,17 +403,17 @@ pub(in crate::remote) async fn read_answer(
         answer.headers = reply.headers().clone();
         answer.body.clear();
         if let Err(setback) = reply.read(&mut answer.body, MAX_ANSWER_BYTES).await {
-            return Attempt::Setback(setback);
+            return Attempt::RetryReason(setback);
         }
         return match call.ending.is_none_or(|ending| answer.body.trim_ascii_end().ends_with(ending.as_bytes())) {
             true => Attempt::Complete,
-            false => Attempt::Setback(Setback::new("the answer of the store is not complete")),
+            false => Attempt::RetryReason(RetryReason::new("the answer of the store is not complete")),
         };
     };
     let call = RangeCall { range, version: call.etag.as_deref(), version_of };
     let code = match answer.read_range(&call, reply).await {
         RangeResult::Complete => return Attempt::Complete,
-        RangeResult::Setback(setback) => return Attempt::Setback(setback),
+        RangeResult::RetryReason(setback) => return Attempt::RetryReason(setback),
         RangeResult::NoRanges => "NoRanges",
         RangeResult::OtherRange => "WrongRange",
         RangeResult::OtherVersion => return Attempt::Refused(Refusal::of_success(412, "PreconditionFailed")),

@@ -2,7 +2,7 @@
 
 use super::super::environment::Environment;
 use super::super::store_settings::NewObjects;
-use super::maker::Maker;
+use super::maker::Vendor;
 use super::profiles::Profiles;
 use super::s3_settings::S3Settings;
 use super::signature::encode;
@@ -50,7 +50,7 @@ impl S3Config {
             is_anonymous: settings.flags.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
             request_payer: settings.flags.request_payer
                 || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
-            object_headers: Maker::Amazon.object_headers(&settings.flags.new_objects),
+            object_headers: Vendor::Amazon.object_headers(&settings.flags.new_objects),
         })
     }
 
@@ -69,7 +69,7 @@ impl S3Config {
             is_path_style: true,
             is_anonymous,
             request_payer: false,
-            object_headers: Maker::Google.object_headers(new_objects),
+            object_headers: Vendor::Google.object_headers(new_objects),
         })
     }
 

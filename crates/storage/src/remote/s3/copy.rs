@@ -2,7 +2,7 @@
 
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
-use super::maker::Maker;
+use super::maker::Vendor;
 use super::resume::ResumeRecord;
 use super::signature::encode;
 use super::write::{write, Parts, MAX_PARTS};
@@ -29,7 +29,7 @@ fn part_bytes(size: u64) -> u64 {
 impl S3Store {
     /// Copies an object of any bucket, of the version that it has now. Returns `false` if the store refuses that.
     pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
-        if self.client.context.maker == Maker::Google {
+        if self.client.context.maker == Vendor::Google {
             // Its requests to copy have other headers, and it copies no parts.
             return Ok(false);
         }
@@ -90,7 +90,7 @@ impl S3Store {
 
     /// Returns the MD5 of an object, which is the tag of one that was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
-        if self.client.context.maker == Maker::Google {
+        if self.client.context.maker == Vendor::Google {
             return Ok(None);
         }
         let etag = match self.known.version(key) {

@@ -2,7 +2,7 @@
 
 use super::super::network::WHAT;
 use super::client::{Action, S3Client};
-use super::maker::Maker;
+use super::maker::Vendor;
 use super::refusal::Refusal;
 use crate::store::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
@@ -37,7 +37,7 @@ pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key:
 
 /// Whether every request to the bucket would be refused in this way.
 fn concerns_all(refusal: &Refusal, client: &S3Client) -> bool {
-    let has_ended = refusal.status == 401 && refusal.keys.is_some() && client.context.maker == Maker::Google;
+    let has_ended = refusal.status == 401 && refusal.keys.is_some() && client.context.maker == Vendor::Google;
     has_ended || CODES_OF_ALL.contains(&refusal.code.as_str())
 }
 
@@ -47,8 +47,8 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
     let key_end = || refusal.keys.as_ref().map(|keys| keys.id_end()).unwrap_or_default();
     match (refusal.status, refusal.code.as_str()) {
         (_, "NoSuchBucket") => match client.context.maker {
-            Maker::Amazon => text(NO_BUCKET, "check its name, and --endpoint-url if the store is not Amazon's"),
-            Maker::Google => text(NO_BUCKET, "check its name"),
+            Vendor::Amazon => text(NO_BUCKET, "check its name, and --endpoint-url if the store is not Amazon's"),
+            Vendor::Google => text(NO_BUCKET, "check its name"),
         },
         (_, "QuotaExceeded") => {
             text("the quota of the bucket or of its owner is used up", "free some space, or ask for a larger quota")
@@ -64,7 +64,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
         (_, "SignatureDoesNotMatch") => {
             (format!("the secret of the key {} is wrong", key_end()), key_hint(refusal, client))
         }
-        (401, _) if refusal.keys.is_some() && client.context.maker == Maker::Google => {
+        (401, _) if refusal.keys.is_some() && client.context.maker == Vendor::Google => {
             ("the credentials have ended".to_owned(), format!("renew {}", source(refusal)))
         }
         (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => {
@@ -97,7 +97,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
 fn without_keys(client: &S3Client) -> (String, String) {
     let (why, hint) = match client.context.config.is_anonymous {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
-        false if client.context.maker == Maker::Google => (
+        false if client.context.maker == Vendor::Google => (
             "no credentials for this store were found",
             "tried: CLOUDSDK_AUTH_ACCESS_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth application-default login`, the \
              metadata of the machine; for a public bucket, run it with --anonymous",
@@ -128,7 +128,7 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 }
 
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
-    if client.context.maker == Maker::Google {
+    if client.context.maker == Vendor::Google {
         let (verb, right) = match action {
             Action::ListBuckets => ("listed", "buckets.list"),
             Action::List => ("listed", "objects.list"),

@@ -12,14 +12,14 @@ use reqwest::Method;
 
 /// The maker of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::remote) enum Maker {
+pub(in crate::remote) enum Vendor {
     /// Amazon, and all whose stores take the same signatures.
     Amazon,
     /// Google, by the XML interface of Cloud Storage, with access tokens.
     Google,
 }
 
-impl Maker {
+impl Vendor {
     /// Returns the beginning of addresses.
     pub(super) fn scheme(self) -> &'static str {
         match self {

@@ -211,7 +211,7 @@ impl Store for S3Store {
         }
     }
 
-    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let listed = ListedFolder::begin(url.key.to_owned(), true);
         self.remember_first(listed, self.page(self.begin_call(list(url.key.to_owned(), true, None)))?)
     }

@@ -5,7 +5,7 @@ use super::super::network::Answer;
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::crc64nvme::WholeChecksum;
-use super::maker::Maker;
+use super::maker::Vendor;
 use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
@@ -363,7 +363,7 @@ impl S3Store {
         let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
         let call = Call { condition, etag, ending, ..call };
         // The store of Google has no condition for this request.
-        let has_conditions = self.client.context.maker != Maker::Google;
+        let has_conditions = self.client.context.maker != Vendor::Google;
         let mut answer = has_conditions.then(|| self.ask(call.clone())).transpose()?;
         let has_none =
             matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());

@@ -32,7 +32,7 @@ struct KnownVersion {
 }
 
 /// An answer that there is no object.
-struct Absence {
+struct KnownAbsence {
     /// Whether there are objects below the key.
     has_objects: bool,
     /// The writes before the request.
@@ -145,7 +145,7 @@ pub(in crate::remote) struct KnownObjects {
     /// Versions that listings and other answers gave, so that opening needs no further request.
     versions: Mutex<HashMap<String, KnownVersion>>,
     /// When a store answered that there is no object of a key, and whether there are any below it.
-    absences: Mutex<HashMap<String, Absence>>,
+    absences: Mutex<HashMap<String, KnownAbsence>>,
     /// Listings, by their prefixes.
     listings: Mutex<HashMap<String, KnownListing>>,
 }
@@ -305,13 +305,13 @@ impl KnownObjects {
         })
     }
 
-    fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
+    fn absences(&self) -> MutexGuard<'_, HashMap<String, KnownAbsence>> {
         self.absences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers that there is no object, by a request that was sent after a number of [writes](Self::writes).
     pub(in crate::remote) fn remember_absence(&self, key: &str, has_objects: bool, writes: u64) {
-        self.absences().insert(key.to_owned(), Absence { has_objects, writes, at: Instant::now() });
+        self.absences().insert(key.to_owned(), KnownAbsence { has_objects, writes, at: Instant::now() });
     }
 
     /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data

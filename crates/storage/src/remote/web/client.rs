@@ -2,7 +2,7 @@
 
 use super::super::http::{self, redirect_of, MAX_REDIRECTS};
 use super::super::network::{Answer, Network, RangeCall, RangeResult};
-use super::super::retry::Setback;
+use super::super::retry::RetryReason;
 use super::super::secret::Secret;
 use super::super::version::plain_etag;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -77,7 +77,7 @@ impl Refusal {
 /// Result of one try.
 enum Attempt {
     Complete(Url),
-    Setback(Setback),
+    RetryReason(RetryReason),
     Refused(Refusal),
 }
 
@@ -122,9 +122,9 @@ impl WebClient {
                     self.remember_target(&file.url, url);
                     return Ok(Ok(answer));
                 }
-                Attempt::Setback(setback) => setback,
+                Attempt::RetryReason(setback) => setback,
                 Attempt::Refused(refusal) => match refusal.status().filter(|status| is_temporary(*status)) {
-                    Some(status) => Setback::new(format!("the server answers {status}")),
+                    Some(status) => RetryReason::new(format!("the server answers {status}")),
                     None if target.is_some() => continue,
                     None => return Ok(Err(refusal)),
                 },
@@ -169,7 +169,7 @@ impl WebClient {
             }
             let mut reply = match self.network.send(self.network.client(false), request, &file.name).await? {
                 Ok(reply) => reply,
-                Err(setback) => return Ok(Attempt::Setback(setback)),
+                Err(setback) => return Ok(Attempt::RetryReason(setback)),
             };
             match redirect_of(&url, reply.status(), reply.headers()) {
                 Ok(None) => {}
@@ -193,7 +193,7 @@ impl WebClient {
             }
             return Ok(match answer.read_range(call, &mut reply).await {
                 RangeResult::Complete => Attempt::Complete(url),
-                RangeResult::Setback(setback) => Attempt::Setback(setback),
+                RangeResult::RetryReason(setback) => Attempt::RetryReason(setback),
                 RangeResult::NoRanges => Attempt::Refused(Refusal::NoRanges),
                 RangeResult::OtherRange => Attempt::Refused(Refusal::OtherRange),
                 RangeResult::OtherVersion => Attempt::Refused(Refusal::OtherVersion),

@@ -10,7 +10,7 @@ use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{TextField, Toast};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
-use gristmill_core::{Loading, PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_core::{PreparePlan, Problem, ProblemKind, SampleMapping, Severity};
 use ratatui::crossterm::event::KeyEvent;
 use samples::SampleResults;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +97,7 @@ impl FieldMapStep {
     /// Rows for the class that is chosen now; what was typed for it before comes back.
     fn follow_class(&mut self, answers: &Answers) {
         let class = match &answers.plan.loading {
-            Loading::FieldMap { sample_type, .. } => sample_type.clone(),
+            SampleMapping::FieldMap { sample_type, .. } => sample_type.clone(),
             _ => return,
         };
         let known = sample_type::find(&class);
@@ -230,7 +230,7 @@ impl StepState for FieldMapStep {
     }
 
     fn context(&self, answers: &Answers) -> Context {
-        if self.rows.is_empty() || !matches!(answers.plan.loading, Loading::FieldMap { .. }) {
+        if self.rows.is_empty() || !matches!(answers.plan.loading, SampleMapping::FieldMap { .. }) {
             return Context::Prepare;
         }
         if self.on_name() {
@@ -292,7 +292,7 @@ impl StepState for FieldMapStep {
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
         let expressions = self.expressions();
-        if let Loading::FieldMap { sample_type, fields } = &mut plan.loading {
+        if let SampleMapping::FieldMap { sample_type, fields } = &mut plan.loading {
             if *sample_type == self.class {
                 *fields = expressions;
             }
@@ -300,7 +300,7 @@ impl StepState for FieldMapStep {
     }
 
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers) {
-        let Loading::FieldMap { sample_type, fields } = &plan.loading else { return };
+        let SampleMapping::FieldMap { sample_type, fields } = &plan.loading else { return };
         for field in fields {
             let key = (sample_type.clone(), field.field.clone());
             self.memory.insert(key.clone(), field.expr.clone());
@@ -318,7 +318,7 @@ impl StepState for FieldMapStep {
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {
-        if !matches!(answers.plan.loading, Loading::FieldMap { .. }) {
+        if !matches!(answers.plan.loading, SampleMapping::FieldMap { .. }) {
             return None;
         }
         if self.is_own && self.expressions().is_empty() {

@@ -7,7 +7,7 @@ use super::FieldMapStep;
 use crate::tui::widgets::layout::{below, draw_lines, heading, severity_sign, stack, Section};
 use crate::tui::widgets::preview::draw_short;
 use crate::tui::widgets::text;
-use gristmill_core::{Loading, Severity};
+use gristmill_core::{SampleMapping, Severity};
 use gristmill_data::preview::{cells, text as wrapping, Drawable};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Draws the step.
 pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
-    let Loading::FieldMap { sample_type, .. } = &answers.plan.loading else {
+    let SampleMapping::FieldMap { sample_type, .. } = &answers.plan.loading else {
         let words = "The sample type chosen needs no field map.";
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
     };

@@ -7,7 +7,7 @@ use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};
 use gristmill_core::sample_type::{self, SampleType, SAMPLE_TYPES};
-use gristmill_core::{Loading, PreparePlan};
+use gristmill_core::{PreparePlan, SampleMapping};
 use ratatui::crossterm::event::KeyEvent;
 
 /// One row of the list.
@@ -269,14 +269,14 @@ impl StepState for TypeStep {
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
         // The field map adds its fields later.
         plan.loading = match (self.choice, self.field_source) {
-            (Choice::Crude, _) => Loading::Crude { cooker: self.cooker },
-            (Choice::NoYaml, _) => Loading::NoDatasetYaml,
-            (Choice::Keep, _) => Loading::Unset,
+            (Choice::Crude, _) => SampleMapping::Crude { cooker: self.cooker },
+            (Choice::NoYaml, _) => SampleMapping::NoDatasetYaml,
+            (Choice::Keep, _) => SampleMapping::Unset,
             (Choice::Known(_) | Choice::Own, field_source) => {
                 let sample_type = self.class().unwrap_or_default();
                 match field_source {
-                    FieldSource::FieldMap => Loading::FieldMap { sample_type, fields: Vec::new() },
-                    FieldSource::Loader => Loading::SampleLoader { sample_type },
+                    FieldSource::FieldMap => SampleMapping::FieldMap { sample_type, fields: Vec::new() },
+                    FieldSource::Loader => SampleMapping::SampleLoader { sample_type },
                 }
             }
         };
@@ -284,17 +284,17 @@ impl StepState for TypeStep {
 
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers) {
         let class = match &plan.loading {
-            Loading::Unset => return,
-            Loading::NoDatasetYaml => None,
-            Loading::Crude { cooker } => {
+            SampleMapping::Unset => return,
+            SampleMapping::NoDatasetYaml => None,
+            SampleMapping::Crude { cooker } => {
                 self.cooker = *cooker;
                 None
             }
-            Loading::FieldMap { sample_type, .. } => {
+            SampleMapping::FieldMap { sample_type, .. } => {
                 self.field_source = FieldSource::FieldMap;
                 Some(sample_type)
             }
-            Loading::SampleLoader { sample_type } => {
+            SampleMapping::SampleLoader { sample_type } => {
                 self.field_source = FieldSource::Loader;
                 Some(sample_type)
             }
@@ -309,7 +309,7 @@ impl StepState for TypeStep {
                 },
                 Choice::Known,
             ),
-            (None, Loading::NoDatasetYaml) => Choice::NoYaml,
+            (None, SampleMapping::NoDatasetYaml) => Choice::NoYaml,
             (None, _) => Choice::Crude,
         };
         self.select(choice);

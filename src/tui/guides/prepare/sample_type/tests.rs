@@ -30,11 +30,11 @@ fn the_best_guess_is_first_and_chosen() {
 fn moving_in_the_list_chooses() {
     let mut form = at_types();
     choose(&mut form, Choice::NoYaml);
-    assert_eq!(form.answers.plan.loading, Loading::NoDatasetYaml);
+    assert_eq!(form.answers.plan.loading, SampleMapping::NoDatasetYaml);
     choose(&mut form, Choice::Crude);
-    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: true });
+    assert_eq!(form.answers.plan.loading, SampleMapping::Crude { cooker: true });
     act(&mut form, &[Action::NextField, Action::Toggle]);
-    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: false });
+    assert_eq!(form.answers.plan.loading, SampleMapping::Crude { cooker: false });
     act(&mut form, &[Action::Up]);
     assert_eq!(form.sample_type.stop(), FocusStop::List);
 }
@@ -76,5 +76,5 @@ fn an_update_keeps_the_dataset_yaml_unless_something_else_is_chosen() {
     assert_eq!(form.sample_type.choice, Choice::Keep);
     act(&mut form, &[Action::Down]);
     assert_ne!(form.sample_type.choice, Choice::Keep);
-    assert_ne!(form.answers.plan.loading, Loading::Unset);
+    assert_ne!(form.answers.plan.loading, SampleMapping::Unset);
 }

@@ -4,7 +4,7 @@ use super::super::interrupted::{self, InterruptedPrepare};
 use super::*;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Effect;
-use gristmill_core::{Loading, SplitPlan};
+use gristmill_core::{SampleMapping, SplitPlan};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 #[test]
@@ -17,7 +17,7 @@ fn next_walks_through_every_step_with_what_the_data_suggests() {
     }
     assert_eq!(seen, [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Media, Step::Review]);
     assert_eq!(form.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()));
-    let Loading::FieldMap { sample_type, fields } = &form.answers.plan.loading else { panic!() };
+    let SampleMapping::FieldMap { sample_type, fields } = &form.answers.plan.loading else { panic!() };
     assert_eq!(sample_type, "CaptioningSample");
     assert_eq!(fields.iter().map(|f| f.field.as_str()).collect::<Vec<_>>(), ["image", "caption"]);
     assert!(!form.is_dirty, "nothing was answered yet, everything is a proposal");
@@ -92,7 +92,7 @@ fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
     settle(&mut form);
     act(&mut form, &[Action::Next]);
     assert_eq!(form.step(), Step::Media);
-    assert!(matches!(form.answers.plan.loading, Loading::SampleLoader { .. }));
+    assert!(matches!(form.answers.plan.loading, SampleMapping::SampleLoader { .. }));
     assert!(form.why_disabled(Action::GoStep4).is_some());
     act(&mut form, &[Action::GoStep4]);
     assert_eq!(form.step(), Step::Media);
@@ -132,11 +132,11 @@ fn every_plan_that_the_screens_make_comes_back_from_a_draft() {
     ];
     let field = |f: &str, e: &str| FieldExpr { field: f.into(), expr: e.into() };
     let loadings = [
-        Loading::NoDatasetYaml,
-        Loading::Crude { cooker: false },
-        Loading::SampleLoader { sample_type: "TextSample".into() },
-        Loading::FieldMap { sample_type: "my.code:Page".into(), fields: vec![field("page", "jpg")] },
-        Loading::FieldMap {
+        SampleMapping::NoDatasetYaml,
+        SampleMapping::Crude { cooker: false },
+        SampleMapping::SampleLoader { sample_type: "TextSample".into() },
+        SampleMapping::FieldMap { sample_type: "my.code:Page".into(), fields: vec![field("page", "jpg")] },
+        SampleMapping::FieldMap {
             sample_type: "VQASample".into(),
             fields: vec![field("image", "jpg"), field("context", "json[caption][long],txt")],
         },
@@ -159,11 +159,11 @@ fn a_prepared_data_set_is_updated_unless_overwriting_is_chosen() {
     let mut form = prepare(facts_prepared());
     assert_eq!(form.answers.plan.rerun, Rerun::Update);
     assert_eq!(form.answers.plan.splits, SplitPlan::Unset);
-    assert_eq!(form.answers.plan.loading, Loading::Unset, "an update keeps the dataset.yaml that is there");
+    assert_eq!(form.answers.plan.loading, SampleMapping::Unset, "an update keeps the dataset.yaml that is there");
     act(&mut form, &[Action::Down]);
     assert_eq!(form.answers.plan.rerun, Rerun::Overwrite);
     assert_eq!(form.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()), "the recorded answer is the proposal");
-    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: false });
+    assert_eq!(form.answers.plan.loading, SampleMapping::Crude { cooker: false });
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_refused_review_names_the_step_and_its_key() {
 fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
     let mut plan = PreparePlan::new("/elsewhere/coco");
     plan.splits = SplitPlan::Ratio("2,1,1".into());
-    plan.loading = Loading::Crude { cooker: false };
+    plan.loading = SampleMapping::Crude { cooker: false };
     let hash = interrupted::hash(&plan, None);
     let mut form = PrepareForm::open(plan.clone(), true, facts());
     form.change_guide(|guide, _| guide.interrupted = Some(InterruptedPrepare { plan: plan.clone(), done: 12, hash }));

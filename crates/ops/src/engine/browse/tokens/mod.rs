@@ -23,7 +23,7 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, VisitFields,
     VisitedSample,
 };
 use companion_info::CompanionInfo;
@@ -120,7 +120,7 @@ pub(crate) fn open(
     kind: &'static TokenKind,
     browser: &dyn TokenBrowser,
     view: &TokenView,
-) -> Outcome<Opening> {
+) -> Outcome<OpenedCatalog> {
     let state = Arc::new(GroupsState::default());
     let stop = Cancel::default();
     let mut listing = Listing {
@@ -155,7 +155,7 @@ pub(crate) fn open(
         view: view.clone(),
         stop: stop.clone(),
     };
-    Ok(Opening { catalog: Arc::new(set), stop, background })
+    Ok(OpenedCatalog { catalog: Arc::new(set), stop, background })
 }
 
 /// The catalog of packed tokens.

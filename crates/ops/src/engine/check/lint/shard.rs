@@ -221,8 +221,11 @@ pub(in crate::engine::check) fn index_length(
         }
     };
     let samples = prepared.entry(id).map_or(0, |(_, count)| count);
-    if words.odd_bytes() != 0 {
-        report(ProblemKind::BadFile, format!("its length is no multiple of 8 bytes ({} too many)", words.odd_bytes()))?;
+    if words.trailing_bytes() != 0 {
+        report(
+            ProblemKind::BadFile,
+            format!("its length is no multiple of 8 bytes ({} too many)", words.trailing_bytes()),
+        )?;
     }
     if words.count() != samples + 1 {
         let message = format!(

@@ -5,7 +5,7 @@ use crate::engine::plan::{classes, nearest};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::SampleType;
-use gristmill_core::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, Subject};
+use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, Subject};
 use std::collections::HashSet;
 
 /// Fields that the loader fills itself.
@@ -13,7 +13,7 @@ const BASE_FIELDS: [&str; 4] = ["__key__", "__restore_key__", "__subflavors__", 
 
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     match &plan.loading {
-        Loading::Unset => problems.push(
+        SampleMapping::Unset => problems.push(
             Problem::refusal(
                 ProblemKind::MissingAnswer,
                 Subject::field("--sample-type"),
@@ -24,13 +24,13 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
                  or --skip-dataset-yaml",
             ),
         ),
-        Loading::NoDatasetYaml | Loading::Crude { .. } => {}
-        Loading::SampleLoader { sample_type } => {
+        SampleMapping::NoDatasetYaml | SampleMapping::Crude { .. } => {}
+        SampleMapping::SampleLoader { sample_type } => {
             if let Err(problem) = classes::resolve(sample_type) {
                 problems.push(problem);
             }
         }
-        Loading::FieldMap { sample_type, fields } => match classes::resolve(sample_type) {
+        SampleMapping::FieldMap { sample_type, fields } => match classes::resolve(sample_type) {
             Ok(class) => {
                 check_names(sample_type, class.known, fields, problems);
                 for field in fields {

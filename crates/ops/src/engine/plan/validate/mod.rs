@@ -14,8 +14,8 @@ use super::splits;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{self, shell_quote};
 use gristmill_core::{
-    DatasetFacts, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, ShardState,
-    SplitPlan, Subject, Tgz,
+    DatasetFacts, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, SampleMapping, Scope,
+    ShardState, SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
@@ -121,7 +121,7 @@ pub(super) fn is_update(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
 
 /// Whether the existing dataset yaml is kept: with `--update`, unless another answer is given.
 fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
-    is_update(plan, facts) && plan.loading == Loading::Unset
+    is_update(plan, facts) && plan.loading == SampleMapping::Unset
 }
 
 /// Checks that there are shards; without any, nothing else is reported.

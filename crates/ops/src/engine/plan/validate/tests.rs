@@ -26,9 +26,9 @@ fn answered() -> PreparePlan {
     }
 }
 
-fn field_map(class: &str, fields: &[(&str, &str)]) -> Loading {
+fn field_map(class: &str, fields: &[(&str, &str)]) -> SampleMapping {
     let fields = fields.iter().map(|(f, e)| FieldExpr { field: (*f).into(), expr: (*e).into() }).collect();
-    Loading::FieldMap { sample_type: class.into(), fields }
+    SampleMapping::FieldMap { sample_type: class.into(), fields }
 }
 
 fn refusals(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<ProblemKind> {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 const BEFORE: &str = "shards/shard_00000.tar";
 
 fn plan_at(root: &Path) -> PreparePlan {
-    plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false })
+    plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false })
 }
 
 /// Returns the number of shards recorded as done by a run that failed at operation `at`.

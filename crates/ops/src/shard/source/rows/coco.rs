@@ -41,7 +41,7 @@ pub(super) fn each_row(
     context: &SourceContext<'_>,
     each: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
 ) -> Outcome<bool> {
-    let Some(collected) = Collected::read(file, context)? else { return Ok(false) };
+    let Some(collected) = SpooledElements::read(file, context)? else { return Ok(false) };
     collected.each_row(file, context, each)?;
     Ok(true)
 }
@@ -55,12 +55,12 @@ pub(in crate::shard) fn image_of(row: &[u8]) -> Option<Map<String, Json>> {
 }
 
 /// Elements of both arrays in a spool, with the ids of their images: which array, number, offset and length.
-struct Collected<'a> {
+struct SpooledElements<'a> {
     spool: PathBuf,
     ids: RecordSorter<'a, 4>,
 }
 
-impl<'a> Collected<'a> {
+impl<'a> SpooledElements<'a> {
     fn read(file: &TextFile, context: &SourceContext<'a>) -> Outcome<Option<Self>> {
         let mut input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?;
         let mut scanner = Scanner::default();

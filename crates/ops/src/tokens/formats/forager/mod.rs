@@ -11,7 +11,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
@@ -143,7 +143,7 @@ impl TokenFormat for Forager {
         }
     }
 
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         output::deal(request)
     }
 }

@@ -5,7 +5,7 @@ use super::names::forager_names;
 use super::target;
 use super::writer::Writer;
 use crate::tokens::encode::Kind;
-use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome};
@@ -13,8 +13,8 @@ use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Returns one sample file for each input.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, spec, place, files } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let names = forager_names(&files, &target.file_suffix, !plan.compat).ok_or_else(|| {
         Failure::data("packing for forager", "two inputs have the same name, and their samples would too")
@@ -30,7 +30,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         compat: plan.compat,
     };
     let slots = (0..files.len()).collect();
-    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
 
 impl SpoolRules for SampleFiles {

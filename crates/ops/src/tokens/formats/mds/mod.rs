@@ -17,7 +17,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};
@@ -113,7 +113,7 @@ impl TokenFormat for Mds {
         4 + 10
     }
 
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         output::deal(request)
     }
 }

@@ -5,7 +5,7 @@ use super::index::INDEX;
 use super::shard::{Config, ShardPlan, DEFAULT_SIZE_LIMIT};
 use super::target;
 use super::writer::{Writer, TOKENS_SPOOL};
-use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_SHARDS: u64 = 1_000;
 
 /// Returns one output for all inputs: what is left of one file is continued by the next.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, place, files, .. } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, place, files, .. } = request;
     let target = target(plan);
     let config = Config::new(target.size_limit.unwrap_or(DEFAULT_SIZE_LIMIT), target.hashes, target.compression);
     let output =
         ShardFolder { place: place.path, config, sample_size: target.sample_size.max(1), no_wrap: target.no_wrap };
     let slots = vec![0; files.len()];
-    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
 
 impl SpoolRules for ShardFolder {

@@ -16,7 +16,7 @@ pub(crate) use merge::run_pair_merge;
 pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{folder_name, DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{folder_name, AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
@@ -124,7 +124,7 @@ impl TokenFormat for Megatron {
         4 + index::DOCUMENT_BYTES + 2 * index::LENGTH_BYTES
     }
 
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         output::deal(request)
     }
 }

@@ -4,7 +4,7 @@ use super::files::{is_folder, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};
 use super::target;
 use super::writer::Writer;
-use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_PAIRS: usize = 500;
 
 /// Returns one output for all inputs, in their order.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, spec, place, files } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, spec, place, files } = request;
     if place.is_alone && is_folder(plan) && files::is_file(&place.path) {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));
     }
     let output = Pairs::of(plan, &target(plan), place, spec.token);
     let slots = vec![0; files.len()];
-    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
 
 impl SpoolRules for Pairs {

@@ -10,7 +10,9 @@ mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{folder_name, DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat};
+use super::super::format::{
+    folder_name, AssignRequest, AssignedFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat,
+};
 use super::super::reader::TokenReader;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
@@ -136,7 +138,7 @@ impl TokenFormat for Modalities {
         4 + 20
     }
 
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         output::deal(request)
     }
 }

@@ -6,8 +6,8 @@ use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
-    AppendCounts, DealRequest, DealtFiles, FileEstimate, FinishContext, FinishedFormat, OutputTarget, ReadingOrder,
-    TokenOutput, TokenWriter,
+    AppendCounts, AssignRequest, AssignedFiles, FileEstimate, FinishContext, FinishedFormat, OutputTarget,
+    ReadingOrder, TokenOutput, TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::{SpoolOptions, SpoolRules, SpoolSet};
@@ -32,8 +32,8 @@ struct PackedFiles {
 }
 
 /// Returns one file for each input.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, spec, place, files } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let index = target.index.map(PathBuf::from);
     if index.is_some() {
@@ -47,7 +47,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     let batch_lines = spec.wants_lines.then(|| target.batch_lines.max(1));
     let output = PackedFiles { paths, place: place.path, token_bytes: spec.token.bytes(), batch_lines };
     let slots = (0..files.len()).collect();
-    Ok(DealtFiles { files, slots, order: ReadingOrder::Any, index, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::Any, index, output: Box::new(output) })
 }
 
 /// Refuses files that an index cannot be of.

@@ -2,7 +2,7 @@
 
 use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{Deal, NameProfile};
+use gristmill_core::pack::{NameProfile, TaskShare};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -27,16 +27,16 @@ const OPTIONS: &[Spec] = &[
                 Choice { name: "blocks", help: "Rows, or lines, of all files in blocks of equal size" },
             ],
             get: |plan| match plan.nanosets.as_ref()?.deal {
-                Deal::Files => None,
-                Deal::Rows => Some("rows"),
-                Deal::Blocks => Some("blocks"),
+                TaskShare::Files => None,
+                TaskShare::Rows => Some("rows"),
+                TaskShare::Blocks => Some("blocks"),
             },
             set: |plan, deal| {
                 if let Some(target) = &mut plan.nanosets {
                     target.deal = match deal {
-                        "rows" => Deal::Rows,
-                        "blocks" => Deal::Blocks,
-                        _ => Deal::Files,
+                        "rows" => TaskShare::Rows,
+                        "blocks" => TaskShare::Blocks,
+                        _ => TaskShare::Files,
                     };
                 }
             },

@@ -5,9 +5,9 @@ use super::writer::Writer;
 use super::{logs, target};
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{Kind, RowDeal, RowOrder};
-use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
-use gristmill_core::pack::{Deal, DocumentShuffle};
+use gristmill_core::pack::{DocumentShuffle, TaskShare};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path};
 use gristmill_data::source::documents::TextFile;
@@ -22,8 +22,8 @@ const MAX_SHOWN_FILES: u64 = 1_000;
 const INDEX_ITEM_BYTES: u64 = 8;
 
 /// Deals files or rows to tasks, and keeps those of the tasks that this run does.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, spec, place, files } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let usual = files.len().clamp(1, MAX_TASKS);
     let tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
@@ -35,9 +35,9 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     let wanted = (0..tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
     let ranks: Vec<u32> = wanted.filter(|rank| !is_done(plan, *rank)).collect();
     let order = match target.deal {
-        Deal::Files => None,
-        Deal::Rows => Some(RowOrder::InTurn),
-        Deal::Blocks => Some(RowOrder::Blocks),
+        TaskShare::Files => None,
+        TaskShare::Rows => Some(RowOrder::InTurn),
+        TaskShare::Blocks => Some(RowOrder::Blocks),
     };
     let TaskFiles { files, slots, file_names, deal } = match order {
         Some(order) => deal_rows(order, tasks, &ranks, files),
@@ -55,7 +55,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         deal,
     };
     logs::check_tasks(plan, tasks)?;
-    Ok(DealtFiles { files, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
 }
 
 /// The files of the tasks of a run.
@@ -146,8 +146,8 @@ impl TokenOutput for TokenFolder {
     fn packed_documents(&self, documents: u64) -> u64 {
         // Files have rows of all tasks.
         let documents = match self.target.deal {
-            Deal::Rows => documents * self.ranks.len() as u64 / u64::from(self.tasks.max(1)),
-            Deal::Files | Deal::Blocks => documents,
+            TaskShare::Rows => documents * self.ranks.len() as u64 / u64::from(self.tasks.max(1)),
+            TaskShare::Files | TaskShare::Blocks => documents,
         };
         if self.target.skip == 0 && self.target.limit.is_none() {
             return documents;

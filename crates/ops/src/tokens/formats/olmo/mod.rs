@@ -13,7 +13,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
@@ -123,7 +123,7 @@ impl TokenFormat for Olmo {
         4 + 8
     }
 
-    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         output::deal(request)
     }
 }

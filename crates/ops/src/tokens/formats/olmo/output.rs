@@ -3,7 +3,7 @@
 use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles, ENDS_BYTES};
 use super::target;
 use super::writer::Writer;
-use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::DEFAULT_OLMO_FILE_TOKENS;
 use gristmill_core::Outcome;
@@ -17,8 +17,8 @@ const PACKED_ROW_BYTES: u64 = 16;
 const ROW_BYTES: u64 = 96;
 
 /// Returns one output for all inputs: files continue in the next input.
-pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
-    let DealRequest { plan, spec, place, files } = request;
+pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+    let AssignRequest { plan, spec, place, files } = request;
     let output = PartFiles {
         plan: plan.clone(),
         place: place.path,
@@ -26,7 +26,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         max_tokens: target(plan).max_tokens_per_file.unwrap_or(DEFAULT_OLMO_FILE_TOKENS),
     };
     let slots = vec![0; files.len()];
-    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+    Ok(AssignedFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
 
 impl SpoolRules for PartFiles {

@@ -2,13 +2,13 @@
 
 use super::rerun::LINE_BY_LINE;
 use super::*;
-use gristmill_core::pack::Deal;
+use gristmill_core::pack::TaskShare;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 
-const DEALS: [Deal; 2] = [Deal::Rows, Deal::Blocks];
+const DEALS: [TaskShare; 2] = [TaskShare::Rows, TaskShare::Blocks];
 
 /// Returns a plan for some rows of many files of rows, or of lines.
-fn dealt(input: &str, deal: Deal, output: &Path) -> PackPlan {
+fn dealt(input: &str, deal: TaskShare, output: &Path) -> PackPlan {
     let mut plan = plan(&case(input), "modalities/tokenizers/wl200", output);
     plan.split = Some("train[3:-2]".into());
     plan.nanosets = Some(NanosetsTarget { tasks: Some(3), deal, skip: 1, ..NanosetsTarget::default() });

@@ -4,7 +4,7 @@ use super::*;
 fn what_is_around_a_key_takes_one_request() {
     let server = Server::start(&[("out/a.ds", b"1"), ("out/a.gristmill/report.json", b"{}"), ("out/b", b"2")]);
     let store = store(&server);
-    store.look_around(&RemoteUrl::parse(&path("out/a")).unwrap()).unwrap();
+    store.fetch_listing(&RemoteUrl::parse(&path("out/a")).unwrap()).unwrap();
     let is_there = |key: &str| info(&store, key).unwrap().is_some();
     assert!(info(&store, "out/a.ds").unwrap().unwrap().is_file());
     assert!(info(&store, "out/a.gristmill").unwrap().unwrap().is_dir());
