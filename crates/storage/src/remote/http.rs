@@ -178,15 +178,15 @@ impl HttpClient {
         let mut policy = self.retry_policy();
         loop {
             check()?;
-            let setback = match self.send(request)? {
+            let reason = match self.send(request)? {
                 Ok(response) if !response.status().is_success() => return Ok(Err(Refusal::of_response(&response))),
                 Ok(response) => match read_answer(response)? {
                     Ok(answer) => return Ok(Ok(answer)),
-                    Err(setback) => setback,
+                    Err(reason) => reason,
                 },
-                Err(setback) => setback,
+                Err(reason) => reason,
             };
-            policy.wait(WHAT, &setback, check).map_err(|failure| failure.on(Subject::path(host(&request.url))))?;
+            policy.wait(WHAT, &reason, check).map_err(|failure| failure.on(Subject::path(host(&request.url))))?;
         }
     }
 }

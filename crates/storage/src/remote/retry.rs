@@ -51,19 +51,19 @@ impl RetryPolicy {
     ///
     /// # Errors
     /// There is no next try, or the run was cancelled. The failure has no subject.
-    pub(super) fn wait(&mut self, what: &str, setback: &RetryReason, check: Check<'_>) -> Outcome<()> {
+    pub(super) fn wait(&mut self, what: &str, reason: &RetryReason, check: Check<'_>) -> Outcome<()> {
         self.tries += 1;
         if self.tries >= MAX_TRIES {
-            let why = format!("{}, after {MAX_TRIES} tries", setback.why);
+            let why = format!("{}, after {MAX_TRIES} tries", reason.why);
             let usual = "run the same command again later: what was downloaded is kept, and the rest is resumed";
-            return Err(Failure::environment(what, why).with_hint(setback.hint.as_deref().unwrap_or(usual)));
+            return Err(Failure::environment(what, why).with_hint(reason.hint.as_deref().unwrap_or(usual)));
         }
-        if let Some(pause) = setback.pause.filter(|pause| *pause > MAX_TOLD_PAUSE) {
-            let why = format!("{}, and asks for a pause of {} seconds", setback.why, pause.as_secs());
+        if let Some(pause) = reason.pause.filter(|pause| *pause > MAX_TOLD_PAUSE) {
+            let why = format!("{}, and asks for a pause of {} seconds", reason.why, pause.as_secs());
             return Err(Failure::environment(what, why).with_hint("run the same command again after that time"));
         }
         let usual = self.base_pause * (1 << (self.tries - 1));
-        sleep(setback.pause.unwrap_or_else(|| usual.mul_f64(0.75 + jitter() / 2.0)), check)
+        sleep(reason.pause.unwrap_or_else(|| usual.mul_f64(0.75 + jitter() / 2.0)), check)
     }
 }
 
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn a_request_is_tried_five_times_and_progress_begins_anew() {
-        let (cancel, setback) = (Cancel::default(), RetryReason::new("the server answers 503"));
+        let (cancel, reason) = (Cancel::default(), RetryReason::new("the server answers 503"));
         let check = || cancel.check();
         let mut policy = RetryPolicy::new(Duration::ZERO);
-        let tries = |policy: &mut RetryPolicy| (1..).find(|_| policy.wait("x", &setback, &check).is_err()).unwrap();
+        let tries = |policy: &mut RetryPolicy| (1..).find(|_| policy.wait("x", &reason, &check).is_err()).unwrap();
         assert_eq!(tries(&mut policy), 5);
         policy.reset();
         assert_eq!(tries(&mut policy), 5);
         policy.reset();
-        let long = RetryReason { pause: Some(Duration::from_secs(3600)), ..setback };
+        let long = RetryReason { pause: Some(Duration::from_secs(3600)), ..reason };
         assert!(policy.wait("x", &long, &check).unwrap_err().why.contains("3600 seconds"));
         cancel.cancel();
         assert!(policy.wait("x", &RetryReason::new("y"), &check).unwrap_err().is_cancelled());

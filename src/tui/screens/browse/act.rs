@@ -460,7 +460,7 @@ impl BrowseScreen {
                     | A::Mark
             );
         match &self.stage {
-            OpenStage::OpenedCatalog if of_list => return Some("it is still being opened".into()),
+            OpenStage::Opening if of_list => return Some("it is still being opened".into()),
             OpenStage::Failed(_) if of_list => return Some("it could not be opened".into()),
             _ => {}
         }

@@ -9,7 +9,7 @@ use super::marked::Marker;
 use super::prompt::Prompt;
 use super::reader::CoveredView;
 use super::state::{BrowseState, KeySearch, Mode, Pane, Search};
-use super::workers::{opener, OpenRequest, OpenedCatalog, Opener, Workers};
+use super::workers::{opener, OpenRequest, Opener, Opening, Workers};
 use super::write_set::KeyLister;
 use super::BrowseStart;
 use crate::tui::graphics::graphics_of;
@@ -44,7 +44,7 @@ const FIRST_LENGTH: u64 = 2_048;
 /// The stage of opening the data set.
 pub(super) enum OpenStage {
     /// The data set is being opened.
-    OpenedCatalog,
+    Opening,
     /// The data set is open.
     Open(Arc<dyn Catalog>, Box<Workers>),
     /// The data set cannot be browsed.
@@ -153,7 +153,7 @@ impl BrowseScreen {
             last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
             find_again: None,
             view_of_tokens: view,
-            stage: OpenStage::OpenedCatalog,
+            stage: OpenStage::Opening,
             state,
             detail: None,
             asked: None,
@@ -256,7 +256,7 @@ impl BrowseScreen {
     /// Opens and reads the data set again.
     pub(super) fn reload(&mut self) {
         self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
-        self.stage = OpenStage::OpenedCatalog;
+        self.stage = OpenStage::Opening;
         self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
     }
 
@@ -266,7 +266,7 @@ impl BrowseScreen {
         self.view_of_tokens = view;
         self.find_again = self.state.find.take().map(|find| find.text);
         self.start = BrowseStart::First;
-        self.stage = OpenStage::OpenedCatalog;
+        self.stage = OpenStage::Opening;
         self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
@@ -340,7 +340,7 @@ impl BrowseScreen {
         let mut changed = false;
         if let Some(result) = self.opener.take() {
             match result {
-                Ok(OpenedCatalog { catalog, at }) => {
+                Ok(Opening { catalog, at }) => {
                     if let Some(at) = at {
                         self.start = BrowseStart::Number(catalog.groups().number(at));
                     }
@@ -482,7 +482,7 @@ impl Screen for BrowseScreen {
 
     fn is_busy(&self) -> bool {
         match &self.stage {
-            OpenStage::OpenedCatalog => true,
+            OpenStage::Opening => true,
             OpenStage::Open(catalog, workers) => {
                 !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()

@@ -77,7 +77,7 @@ impl BrowseScreen {
         let back = ui.key(Context::Browse, Action::Close);
         let again = ui.key(Context::Browse, Action::Reload);
         match &self.stage {
-            OpenStage::OpenedCatalog => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
+            OpenStage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
             OpenStage::Failed(failure) => {
                 let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), ui.theme.error);
                 lines.push(Line::default());

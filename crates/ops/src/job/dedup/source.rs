@@ -17,7 +17,7 @@ pub(super) enum Line<'a> {
     /// A document of an index.
     Indexed(&'a IndexedDocument<'a>),
     /// A noted document of a file: the line and its position.
-    ReadUnitRecord(&'a NotedLine<'a>, Position),
+    Noted(&'a NotedLine<'a>, Position),
 }
 
 impl Line<'_> {
@@ -25,7 +25,7 @@ impl Line<'_> {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Of(record) => record.kind,
-            Self::Indexed(_) | Self::ReadUnitRecord(..) => Kind::Document,
+            Self::Indexed(_) | Self::Noted(..) => Kind::Document,
         }
     }
 
@@ -34,7 +34,7 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.line,
             Self::Indexed(document) => document.line,
-            Self::ReadUnitRecord(_, at) => at.line,
+            Self::Noted(_, at) => at.line,
         }
     }
 
@@ -42,7 +42,7 @@ impl Line<'_> {
     pub(super) fn text_bytes(&self, spare: &mut String) -> Outcome<u64> {
         match self {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
-            Self::ReadUnitRecord(noted, _) => Ok(noted.note.text_bytes()),
+            Self::Noted(noted, _) => Ok(noted.note.text_bytes()),
             Self::Of(record) => match (record.body, record.text_field()) {
                 (Body::Held(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
                 (Body::Held(line), Some(field)) => {
@@ -60,7 +60,7 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.start,
             Self::Indexed(document) => document.place.start,
-            Self::ReadUnitRecord(_, at) => at.offset,
+            Self::Noted(_, at) => at.offset,
         }
     }
 
@@ -69,14 +69,14 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.bytes,
             Self::Indexed(document) => document.place.text_bytes(),
-            Self::ReadUnitRecord(noted, _) => noted.note.text_bytes(),
+            Self::Noted(noted, _) => noted.note.text_bytes(),
         }
     }
 
     /// Returns its original file, for a document of an index.
     pub(super) fn file(&self) -> Option<&str> {
         match self {
-            Self::Of(_) | Self::ReadUnitRecord(..) => None,
+            Self::Of(_) | Self::Noted(..) => None,
             Self::Indexed(document) => Some(document.path),
         }
     }
@@ -85,7 +85,7 @@ impl Line<'_> {
     pub(super) fn problem(&self, file: &TextFile) -> Option<Problem> {
         match self {
             Self::Of(record) => record.problem(file),
-            Self::Indexed(_) | Self::ReadUnitRecord(..) => None,
+            Self::Indexed(_) | Self::Noted(..) => None,
         }
     }
 
@@ -99,7 +99,7 @@ impl Line<'_> {
         match self {
             Self::Of(record) => back.write(record, ranges, take).map(Some),
             Self::Indexed(document) => back.write_indexed(*document, document.others, ranges, take).map(Some),
-            Self::ReadUnitRecord(noted, _) => back.write_noted(noted, ranges, take),
+            Self::Noted(noted, _) => back.write_noted(noted, ranges, take),
         }
     }
 }
@@ -109,7 +109,7 @@ impl TextPieces for Line<'_> {
         match self {
             Self::Of(record) => record.each_piece(spare, take),
             Self::Indexed(document) => document.each_piece(spare, take),
-            Self::ReadUnitRecord(noted, _) => noted.each_piece(spare, take),
+            Self::Noted(noted, _) => noted.each_piece(spare, take),
         }
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn each_noted_line(
         let (at, read) = (documents.position(), documents.consumed());
         if let Some((note, bytes)) = notes.next().and_then(|note| Some((note, note.bytes()?))) {
             let Some(line) = documents.next_known(bytes)? else { break };
-            if !take(Line::ReadUnitRecord(&NotedLine { line, note }, at), read)? {
+            if !take(Line::Noted(&NotedLine { line, note }, at), read)? {
                 break;
             }
             continue;

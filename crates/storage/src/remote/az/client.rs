@@ -88,10 +88,10 @@ impl AzureClient {
             let request = self.request(call, keys.as_deref(), &answer)?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
-            let setback = match self.attempt(call, request, &mut answer).await? {
+            let reason = match self.attempt(call, request, &mut answer).await? {
                 Attempt::Complete if is_folder(call, &answer) => return Ok(Err(Refusal::of_success(404, FOLDER))),
                 Attempt::Complete => return Ok(Ok(answer)),
-                Attempt::RetryReason(setback) => setback,
+                Attempt::Retry(reason) => reason,
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
                     if self.correct(&refusal, &mut corrections).await {
@@ -106,7 +106,7 @@ impl AzureClient {
             if call.range.is_some() && answer.body.len() > before {
                 patience.reset();
             }
-            patience.wait(&setback).await.map_err(|failure| self.with_hint(failure, &setback))?;
+            patience.wait(&reason).await.map_err(|failure| self.with_hint(failure, &reason))?;
         }
     }
 
@@ -114,7 +114,7 @@ impl AzureClient {
     async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
         let network = &self.context.network;
         Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(setback) => Attempt::RetryReason(setback),
+            Err(reason) => Attempt::Retry(reason),
             Ok(mut reply) if (200..300).contains(&reply.status()) => {
                 read_answer(call, etag_of, &mut reply, answer).await
             }
@@ -140,13 +140,13 @@ impl AzureClient {
     }
 
     /// Adds what can be done if a request does not succeed.
-    fn with_hint(&self, failure: Failure, setback: &RetryReason) -> Failure {
+    fn with_hint(&self, failure: Failure, reason: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
-        if let Some(hint) = &setback.hint {
+        if let Some(hint) = &reason.hint {
             return failure.with_hint(hint);
         }
         match &self.context.config.endpoint_source {
-            _ if setback.why == BUSY => {
+            _ if reason.why == BUSY => {
                 failure.with_hint("run it with fewer --connections, or spread the data over more accounts")
             }
             Some(source) => failure.with_hint(format!("the address of the store is from {source}")),

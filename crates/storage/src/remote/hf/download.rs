@@ -44,7 +44,7 @@ enum Attempt {
     /// All bytes came.
     Complete,
     /// It may be tried again; what came is kept.
-    RetryReason(RetryReason),
+    Retry(RetryReason),
     /// The signed address, which had worked before, has ended.
     AddressEnded,
     Refused(Refusal),
@@ -95,20 +95,20 @@ impl Download<'_> {
                     return Err(self.failure(&why).with_hint(WRONG_CHECKSUM_HINT));
                 }
             }
-            let setback = match self.attempt(partial, &mut source)? {
+            let reason = match self.attempt(partial, &mut source)? {
                 Attempt::Complete => continue,
                 Attempt::Refused(refusal) => return Ok(Err(refusal)),
                 Attempt::AddressEnded => {
                     source.address = None;
                     continue;
                 }
-                Attempt::RetryReason(setback) => setback,
+                Attempt::Retry(reason) => reason,
             };
             if partial.bytes > most {
                 most = partial.bytes;
                 policy.reset();
             }
-            policy.wait(WHAT, &setback, self.check).map_err(|failure| failure.on(Subject::path(&self.name)))?;
+            policy.wait(WHAT, &reason, self.check).map_err(|failure| failure.on(Subject::path(&self.name)))?;
         }
     }
 
@@ -123,10 +123,10 @@ impl Download<'_> {
         let request = HttpRequest { url, start: partial.bytes, version };
         let response = match self.http.send(&request)? {
             Ok(response) => response,
-            Err(setback) => return Ok(Attempt::RetryReason(setback)),
+            Err(reason) => return Ok(Attempt::Retry(reason)),
         };
         let is_own = self.http.is_own(response.url());
-        let setback = |why: String| Ok(Attempt::RetryReason(RetryReason::new(why)));
+        let reason = |why: String| Ok(Attempt::Retry(RetryReason::new(why)));
         match response.status().as_u16() {
             200 => {
                 if partial.bytes > 0 {
@@ -137,11 +137,11 @@ impl Download<'_> {
             206 | 416 => {
                 partial.restart(self)?;
                 source.version = None;
-                return setback("the file changed".to_owned());
+                return reason("the file changed".to_owned());
             }
             403 if !is_own && is_known => return Ok(Attempt::AddressEnded),
             403 if !is_own => {
-                return setback(format!("{} refuses the address that the hub gives", host(response.url())))
+                return reason(format!("{} refuses the address that the hub gives", host(response.url())))
             }
             400..=499 if is_own => return Ok(Attempt::Refused(Refusal::of_response(&response))),
             _ => return Err(self.failure(&Refusal::of_response(&response).why())),
@@ -158,17 +158,15 @@ impl Download<'_> {
             (self.check)()?;
             let count = match response.read(&mut buffer) {
                 Ok(0) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
-                Ok(0) => {
-                    return Ok(Attempt::RetryReason(RetryReason::new("the server sends less than the whole file")))
-                }
+                Ok(0) => return Ok(Attempt::Retry(RetryReason::new("the server sends less than the whole file"))),
                 Ok(count) => count,
                 // The end of the message is missing, but not of the file.
                 Err(_) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
-                Err(error) => return Ok(Attempt::RetryReason(RetryReason::new(read_error(&error)))),
+                Err(error) => return Ok(Attempt::Retry(RetryReason::new(read_error(&error)))),
             };
             if partial.bytes + count as u64 > self.file.size {
                 partial.restart(self)?;
-                return Ok(Attempt::RetryReason(RetryReason::new("the server sends more than the whole file")));
+                return Ok(Attempt::Retry(RetryReason::new("the server sends more than the whole file")));
             }
             partial.append(buffer.get(..count).unwrap_or_default(), self)?;
         }

@@ -23,18 +23,18 @@ impl Network {
         let mut patience = self.patience(request.url());
         loop {
             let again = request.try_clone().ok_or_else(failed)?;
-            let setback = match self.send(self.client(is_direct), again, subject).await? {
+            let reason = match self.send(self.client(is_direct), again, subject).await? {
                 Ok(mut reply) => {
                     let (status, mut body) = (reply.status(), Vec::new());
                     match reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await {
                         Ok(()) if ![429, 500, 502, 503, 504].contains(&status) => return Ok((status, body)),
                         Ok(()) => RetryReason::new(format!("the server answers {status}")),
-                        Err(setback) => setback,
+                        Err(reason) => reason,
                     }
                 }
-                Err(setback) => setback,
+                Err(reason) => reason,
             };
-            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::field(subject)))?;
+            patience.wait(&reason).await.map_err(|failure| failure.on(Subject::field(subject)))?;
         }
     }
 }

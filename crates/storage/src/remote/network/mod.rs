@@ -267,7 +267,7 @@ impl Reply {
         self.headers().get(name)?.to_str().ok()
     }
 
-    /// Reads the body to its end and appends it, at most `max` bytes. What came before a setback is appended, too.
+    /// Reads the body to its end and appends it, at most `max` bytes. What came before a reason is appended, too.
     pub(super) async fn read(&mut self, body: &mut Vec<u8>, max: usize) -> Result<(), RetryReason> {
         let mut rest = max;
         loop {

@@ -39,7 +39,7 @@ impl RetryLimiter {
     ///
     /// # Errors
     /// There is no next try. The failure has no subject and no hint.
-    pub(in crate::remote) async fn wait(&mut self, setback: &RetryReason) -> Outcome<()> {
+    pub(in crate::remote) async fn wait(&mut self, reason: &RetryReason) -> Outcome<()> {
         self.tries += 1;
         let (max_tries, max_time) = match self.gate.has_answered() {
             true => (MAX_TRIES, self.limits.patience),
@@ -50,7 +50,7 @@ impl RetryLimiter {
         if is_last || self.progress.elapsed() + pause > max_time {
             self.gate.give_up();
             let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
-            return Err(Failure::environment(WHAT, format!("{}, after {tries}", setback.why)));
+            return Err(Failure::environment(WHAT, format!("{}, after {tries}", reason.why)));
         }
         sleep(pause).await;
         Ok(())

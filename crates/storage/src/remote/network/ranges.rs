@@ -36,7 +36,7 @@ pub(in crate::remote) enum RangeResult {
     /// All bytes are there.
     Complete,
     /// Some are missing, and may come later.
-    RetryReason(RetryReason),
+    Retry(RetryReason),
     /// The answer is not about a range.
     NoRanges,
     /// The range is another one.
@@ -88,8 +88,8 @@ impl Answer {
         match reply.read(&mut self.body, rest).await {
             // Of a connection that is cut after the last byte nothing is missing.
             _ if self.body.len() == size => RangeResult::Complete,
-            Ok(()) => RangeResult::RetryReason(RetryReason::new("the body of the answer ends early")),
-            Err(setback) => RangeResult::RetryReason(setback),
+            Ok(()) => RangeResult::Retry(RetryReason::new("the body of the answer ends early")),
+            Err(reason) => RangeResult::Retry(reason),
         }
     }
 }

@@ -54,17 +54,17 @@ fn after_a_host_that_never_answered_the_next_requests_have_one_short_try() {
     let limits = NetworkLimits { connections: 4, ..NetworkLimits::of_process() };
     let gate = Arc::new(HostGate::new(4));
     assert_eq!(gate.first_byte(&limits), limits.first_patience);
-    let setback = RetryReason::new("the server sends nothing");
+    let reason = RetryReason::new("the server sends nothing");
     runtime().block_on(async {
         let mut first =
             RetryLimiter::new(NetworkLimits { first_patience: Duration::ZERO, ..limits.clone() }, Arc::clone(&gate));
-        assert!(first.wait(&setback).await.is_err());
+        assert!(first.wait(&reason).await.is_err());
         assert_eq!(gate.first_byte(&limits), limits.connect);
-        let failure = RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&setback).await.unwrap_err();
+        let failure = RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&reason).await.unwrap_err();
         assert_eq!(failure.why, "the server sends nothing, after 1 try");
         gate.set_answered();
         assert_eq!(gate.first_byte(&limits), limits.first_byte);
-        assert!(RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&setback).await.is_ok());
+        assert!(RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&reason).await.is_ok());
     });
 }
 

@@ -177,10 +177,10 @@ impl S3Client {
             let request = self.request(current, keys.as_deref(), &region, &answer, checksum.as_ref())?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
-            let setback = match self.attempt(current, request, &mut answer).await? {
-                Attempt::RetryReason(setback) => {
+            let reason = match self.attempt(current, request, &mut answer).await? {
+                Attempt::Retry(reason) => {
                     answer.lost += 1;
-                    setback
+                    reason
                 }
                 Attempt::Complete if inquiry.is_none() => {
                     self.has_no_checksums.fetch_or(has_checksum && checksum.is_none(), Ordering::Relaxed);
@@ -216,7 +216,7 @@ impl S3Client {
             } else if call.range.is_some() && answer.body.len() > before {
                 patience.reset();
             }
-            patience.wait(&setback).await.map_err(|failure| self.with_hint(failure, &setback))?;
+            patience.wait(&reason).await.map_err(|failure| self.with_hint(failure, &reason))?;
         }
     }
 
@@ -224,7 +224,7 @@ impl S3Client {
     async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
         let network = &self.context.network;
         Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(setback) => Attempt::RetryReason(setback),
+            Err(reason) => Attempt::Retry(reason),
             Ok(mut reply) if (200..300).contains(&reply.status()) => {
                 read_answer(call, self.context.maker.version_of(), &mut reply, answer).await
             }
@@ -260,13 +260,13 @@ impl S3Client {
     }
 
     /// Adds what can be done if a request does not succeed.
-    fn with_hint(&self, failure: Failure, setback: &RetryReason) -> Failure {
+    fn with_hint(&self, failure: Failure, reason: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
-        if let Some(hint) = &setback.hint {
+        if let Some(hint) = &reason.hint {
             return failure.with_hint(hint);
         }
         match &self.context.config.endpoint {
-            _ if setback.why == BUSY => {
+            _ if reason.why == BUSY => {
                 failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")
             }
             Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
@@ -388,7 +388,7 @@ impl S3Client {
 /// Result of one try.
 pub(in crate::remote) enum Attempt {
     Complete,
-    RetryReason(RetryReason),
+    Retry(RetryReason),
     Refused(Refusal),
 }
 
@@ -402,18 +402,18 @@ pub(in crate::remote) async fn read_answer(
     let Some(range) = &call.range else {
         answer.headers = reply.headers().clone();
         answer.body.clear();
-        if let Err(setback) = reply.read(&mut answer.body, MAX_ANSWER_BYTES).await {
-            return Attempt::RetryReason(setback);
+        if let Err(reason) = reply.read(&mut answer.body, MAX_ANSWER_BYTES).await {
+            return Attempt::Retry(reason);
         }
         return match call.ending.is_none_or(|ending| answer.body.trim_ascii_end().ends_with(ending.as_bytes())) {
             true => Attempt::Complete,
-            false => Attempt::RetryReason(RetryReason::new("the answer of the store is not complete")),
+            false => Attempt::Retry(RetryReason::new("the answer of the store is not complete")),
         };
     };
     let call = RangeCall { range, version: call.etag.as_deref(), version_of };
     let code = match answer.read_range(&call, reply).await {
         RangeResult::Complete => return Attempt::Complete,
-        RangeResult::RetryReason(setback) => return Attempt::RetryReason(setback),
+        RangeResult::Retry(reason) => return Attempt::Retry(reason),
         RangeResult::NoRanges => "NoRanges",
         RangeResult::OtherRange => "WrongRange",
         RangeResult::OtherVersion => return Attempt::Refused(Refusal::of_success(412, "PreconditionFailed")),

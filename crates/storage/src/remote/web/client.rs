@@ -77,7 +77,7 @@ impl Refusal {
 /// Result of one try.
 enum Attempt {
     Complete(Url),
-    RetryReason(RetryReason),
+    Retry(RetryReason),
     Refused(Refusal),
 }
 
@@ -117,12 +117,12 @@ impl WebClient {
                 // What an address redirects to may be valid for some time only.
                 self.targets().remove(address);
             }
-            let setback = match attempt {
+            let reason = match attempt {
                 Attempt::Complete(url) => {
                     self.remember_target(&file.url, url);
                     return Ok(Ok(answer));
                 }
-                Attempt::RetryReason(setback) => setback,
+                Attempt::Retry(reason) => reason,
                 Attempt::Refused(refusal) => match refusal.status().filter(|status| is_temporary(*status)) {
                     Some(status) => RetryReason::new(format!("the server answers {status}")),
                     None if target.is_some() => continue,
@@ -132,7 +132,7 @@ impl WebClient {
             if answer.body.len() > before {
                 patience.reset();
             }
-            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::path(&file.name)))?;
+            patience.wait(&reason).await.map_err(|failure| failure.on(Subject::path(&file.name)))?;
         }
     }
 
@@ -169,7 +169,7 @@ impl WebClient {
             }
             let mut reply = match self.network.send(self.network.client(false), request, &file.name).await? {
                 Ok(reply) => reply,
-                Err(setback) => return Ok(Attempt::RetryReason(setback)),
+                Err(reason) => return Ok(Attempt::Retry(reason)),
             };
             match redirect_of(&url, reply.status(), reply.headers()) {
                 Ok(None) => {}
@@ -193,7 +193,7 @@ impl WebClient {
             }
             return Ok(match answer.read_range(call, &mut reply).await {
                 RangeResult::Complete => Attempt::Complete(url),
-                RangeResult::RetryReason(setback) => Attempt::RetryReason(setback),
+                RangeResult::Retry(reason) => Attempt::Retry(reason),
                 RangeResult::NoRanges => Attempt::Refused(Refusal::NoRanges),
                 RangeResult::OtherRange => Attempt::Refused(Refusal::OtherRange),
                 RangeResult::OtherVersion => Attempt::Refused(Refusal::OtherVersion),
