@@ -9,7 +9,7 @@ use super::marked::Marker;
 use super::prompt::Prompt;
 use super::reader::CoveredView;
 use super::state::{BrowseState, KeySearch, Mode, Pane, Search};
-use super::workers::{opener, OpenRequest, Opener, Opening, Workers};
+use super::workers::{opener, OpenRequest, OpenedCatalog, Opener, Workers};
 use super::write_set::KeyLister;
 use super::BrowseStart;
 use crate::tui::graphics::graphics_of;
@@ -340,7 +340,7 @@ impl BrowseScreen {
         let mut changed = false;
         if let Some(result) = self.opener.take() {
             match result {
-                Ok(Opening { catalog, at }) => {
+                Ok(OpenedCatalog { catalog, at }) => {
                     if let Some(at) = at {
                         self.start = BrowseStart::Number(catalog.groups().number(at));
                     }
