@@ -112,7 +112,7 @@ fn addresses_of_other_stores_are_refused() {
     sandbox.run(["demo", "s3://b/x"]).ends(2).complains("not supported yet").complains("local folder");
     sandbox.run(["energon", "prepare", "s3://", "--non-interactive"]).ends(2).complains("it has no bucket");
     sandbox.run(["modalities", "merge", "s3:///p", "--output", "x.pbin"]).ends(2).complains("it has no bucket");
-    sandbox.run(["info", "s3://"]).ends(2).complains("it has no bucket").complains("s3://BUCKET/KEY");
+    sandbox.run(["lint", "s3://"]).ends(2).complains("it has no bucket").complains("s3://BUCKET/KEY");
     sandbox.run(["info", "s3://b/a//c"]).ends(2).complains("a part of its key is empty");
 }
 

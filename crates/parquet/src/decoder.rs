@@ -3,11 +3,8 @@
 use crate::block::{PageBody, RawPage, TextBlock};
 use crate::codec::{is_packed, verify, Unpacker};
 use crate::dictionary::{Dictionary, DictionaryContent};
-use crate::values::{read_page, PageParts, Span, SpanList, DICTIONARY, JOINED, NULL};
+use crate::values::{read_page, PageParts, Span, SpanList, DICTIONARY, JOINED, MAX_TEXT_BYTES, NULL};
 use gristmill_core::Outcome;
-
-/// Maximum size of a text in bytes.
-pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// The value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,8 @@
 //! The texts of a dictionary that is too large for memory: they stay in a file, and a row that refers to one reads it.
 
-use crate::block::BlockContext;
-use crate::dictionary::{bad_count, Dictionary, DictionaryContent, DictionaryEntry};
-use crate::file::ParquetFile;
-use crate::page_header::PageHeader;
-use crate::page_stream::{page_failure, PageBytes, MAX_WHOLE_BYTES};
-use gristmill_core::Outcome;
-use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read::ReadFile;
 use gristmill_storage::scratch::Scratch;
-use parquet::basic::CompressionCodec;
-use std::io::{self, Read as _};
-use std::ops::Range;
 use std::sync::Arc;
-
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// The file with the decompressed dictionary, or that of the column if it is stored as it is.
 #[derive(Debug)]
@@ -27,74 +15,16 @@ pub(crate) struct DictionaryFile {
 }
 
 impl DictionaryFile {
-    /// Appends an entry to `target`.
-    pub(crate) fn read(&self, entry: DictionaryEntry, target: &mut Vec<u8>) -> Result<(), String> {
+    /// Opens the dictionary that begins at a position of a file. `scratch` holds the file if it is a copy.
+    pub(crate) fn new(file: Arc<ReadFile>, start: u64, scratch: Option<Scratch>) -> Self {
+        Self { file, start, _scratch: scratch }
+    }
+
+    /// Appends the entry at a position to `target`.
+    pub(crate) fn read(&self, at: u32, size: u32, target: &mut Vec<u8>) -> Result<(), String> {
         let begin = target.len();
-        target.resize(begin + entry.size as usize, 0);
-        let read =
-            self.file.read_exact_at(target.get_mut(begin..).unwrap_or_default(), self.start + u64::from(entry.at));
+        target.resize(begin + size as usize, 0);
+        let read = self.file.read_exact_at(target.get_mut(begin..).unwrap_or_default(), self.start + u64::from(at));
         read.map_err(|error| format!("an entry of its dictionary cannot be read ({error})"))
     }
-}
-
-/// Whether a dictionary is not kept in memory.
-pub(crate) fn is_large(codec: CompressionCodec, header: &PageHeader) -> bool {
-    use CompressionCodec as C;
-    header.unpacked > MAX_WHOLE_BYTES && matches!(codec, C::UNCOMPRESSED | C::SNAPPY | C::GZIP | C::BROTLI | C::ZSTD)
-}
-
-/// Reads the `count` entries of the dictionary whose header is at `offset`, and whose body is at `body`, and puts them into a scratch file if
-/// they are compressed. Memory holds where they are.
-pub(crate) fn read_large(
-    file: &ParquetFile,
-    context: &BlockContext,
-    (offset, header): (u64, &PageHeader),
-    body: &Range<u64>,
-    count: u32,
-) -> Outcome<Dictionary> {
-    if count > header.unpacked / 4 {
-        return Err(context.place.damage(Some(offset), &bad_count(u64::from(header.unpacked), u64::from(count))));
-    }
-    let failure = |error: &io::Error| page_failure(context, offset, error);
-    let mut page = PageBytes::open(file, context.codec, body).map_err(|error| failure(&error))?;
-    let scratch = match context.codec {
-        CompressionCodec::UNCOMPRESSED => None,
-        _ => Some(Scratch::create(None)?),
-    };
-    let path = scratch.as_ref().map(|scratch| scratch.path().join("dictionary"));
-    let mut copy = match &path {
-        Some(path) => Some(BufferedFile::new(RealFs.create_file(path)?, BUFFER_BYTES).kept_cached()),
-        None => None,
-    };
-    let mut entries = Vec::with_capacity(count as usize);
-    let (mut at, mut buffer) = (0_u32, vec![0; BUFFER_BYTES]);
-    for _ in 0..count {
-        let mut size = [0; 4];
-        page.content.read_exact(&mut size).map_err(|error| failure(&error))?;
-        let size = u32::from_le_bytes(size);
-        let end = at.checked_add(4).and_then(|begin| begin.checked_add(size)).filter(|end| *end <= header.unpacked);
-        let Some(end) = end else { return Err(context.place.damage(Some(offset), "an entry is longer than its page")) };
-        let mut left = size as usize;
-        while left > 0 {
-            let part = buffer.get_mut(..left.min(BUFFER_BYTES)).unwrap_or_default();
-            page.content.read_exact(part).map_err(|error| failure(&error))?;
-            if let Some(copy) = &mut copy {
-                copy.write_all(part)?;
-            }
-            left -= part.len();
-        }
-        // The copy has no sizes between the entries.
-        let begin = at + 4 - if path.is_some() { 4 * (entries.len() as u32 + 1) } else { 0 };
-        entries.push(DictionaryEntry { at: begin, size });
-        at = end;
-    }
-    page.check(header.checksum).map_err(|error| failure(&error))?;
-    let content = match (copy, &path) {
-        (Some(copy), Some(path)) => {
-            copy.close()?;
-            DictionaryFile { file: Arc::new(open_read(path)?), start: 0, _scratch: scratch }
-        }
-        _ => DictionaryFile { file: Arc::clone(file.file()), start: body.start, _scratch: None },
-    };
-    Ok(Dictionary::new(DictionaryContent::File(content), entries))
 }

@@ -1,12 +1,14 @@
 //! Values of a data page: where each text is, without copying it.
 
 use crate::bits::u32_at;
-use crate::decoder::MAX_TEXT_BYTES;
 use crate::delta::{BadDeltas, DeltaReader};
 use crate::dictionary::{Dictionary, DictionaryContent};
 use crate::page_header::{DataPage, LevelLayout, ValueEncoding};
 use crate::runs::{BadRuns, RunReader};
 use std::ops::Range;
+
+/// Maximum size of a text in bytes.
+pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// Source of a null.
 pub(crate) const NULL: u32 = u32::MAX;
@@ -176,7 +178,7 @@ impl<'a> Values<'a> {
                         // Longer texts are not used.
                         Some(file) if u64::from(entry.size) <= MAX_TEXT_BYTES => {
                             let at = join(&list.joined, entry.size as usize)?;
-                            file.read(entry, &mut list.joined)?;
+                            file.read(entry.at, entry.size, &mut list.joined)?;
                             spans.push(Span { source: JOINED, at, size: entry.size });
                         }
                         _ => spans.push(Span { source: DICTIONARY, at: entry.at, size: entry.size }),

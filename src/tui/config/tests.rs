@@ -56,13 +56,13 @@ keys:
 
 #[test]
 fn earlier_names_of_contexts_and_actions_are_understood() {
-    let text = "keys:\n  pack-text:\n    go-tokenizer: [ctrl-t]\n  form:\n    copy: [c]\n    save-plan: [w]\n  form-text:\n    save-plan: [ctrl-w]\n";
+    let text = "keys:\n  pack-text:\n    go-tokenizer: [ctrl-t]\n  form:\n    copy: [c]\n    save-plan: [w]\n  form-text:\n    save-plan: [alt-w]\n";
     let (config, mistakes) = read(text);
     assert!(mistakes.is_empty(), "{mistakes:?}");
     assert_eq!(keys(&config, Context::GuidedText, Action::GoStep3), ["Ctrl-t"]);
     assert_eq!(keys(&config, Context::GuidedReview, Action::Copy), ["c"]);
     assert_eq!(keys(&config, Context::Guided, Action::SavePlan), ["w"]);
-    assert_eq!(keys(&config, Context::GuidedText, Action::SavePlan), ["Ctrl-w"]);
+    assert_eq!(keys(&config, Context::GuidedText, Action::SavePlan), ["Alt-w"]);
 }
 
 #[test]

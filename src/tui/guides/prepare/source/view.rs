@@ -131,8 +131,8 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         grouped(prepared.missing_shards.len() as u64)
     );
     let kept = match prepared.excludes.len() {
-        0 => "answer everything again; split.yaml is kept as a backup".to_owned(),
-        n => format!("answer everything again; {} kept unless you say so", count(n as u64, "exclude")),
+        0 => "answer all again; split.yaml is kept as a backup".to_owned(),
+        n => format!("answer all again; {} kept unless you say so", count(n as u64, "exclude")),
     };
     let focused = step.stop(answers) == FocusStop::Rerun;
     let rows = [("update", changes.as_str(), Rerun::Update), ("overwrite", kept.as_str(), Rerun::Overwrite)];

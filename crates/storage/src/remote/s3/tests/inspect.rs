@@ -7,7 +7,7 @@ use std::time::Duration;
 fn settings_name_the_source_of_the_key_and_not_the_key() {
     let server = Server::start(&[]);
     let settings = store_with(&server, &[&KEYS[..], &[("AWS_REGION", "eu-west-1")]].concat()).read_settings().unwrap();
-    assert_eq!(settings.credentials, "AWS_ACCESS_KEY_ID, key …TEST");
+    assert_eq!(settings.credentials, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, key …TEST");
     assert_eq!(settings.region, "eu-west-1");
     assert_eq!(settings.endpoint, format!("{}/b, from AWS_ENDPOINT_URL", server.address));
     let settings = store_with(&server, &[("AWS_SKIP_SIGNATURE", "true")]).read_settings().unwrap();
