@@ -170,6 +170,13 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
         BrowseStart::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
         BrowseStart::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),
     };
+    let kind = catalog.kind();
+    if kind.is_web_dataset() && kind.has_splits() {
+        // The sizes of its shards are compared with the index meanwhile.
+        while catalog.groups().version == 0 {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
     let groups =
         wait_until(catalog.as_ref(), |groups| groups.total() >= groups.number(from).saturating_add(wanted as u64));
     let samples = match groups.total() {

@@ -77,6 +77,8 @@ pub struct TokenKind {
     pub window: fn(u64) -> (u64, u64),
     /// Whether an existing path has this layout: a file, or a folder, as `is_file` says. Opens at most one file.
     pub detect: fn(&Path) -> bool,
+    /// Whether a folder, if it is nothing else, has files named like this layout whose index or table is missing or damaged.
+    pub detect_damaged: fn(&Path) -> bool,
     /// Returns the files with tokens of a folder, without those that describe them.
     pub files: fn(&Path) -> Vec<PathBuf>,
     /// Returns why a path that is named like this layout cannot be used.

@@ -6,8 +6,9 @@ use crate::dictionary_file::DictionaryFile;
 use crate::file::ParquetFile;
 use crate::page_header::PageHeader;
 use crate::page_stream::{page_failure, PageBytes, MAX_WHOLE_BYTES};
-use gristmill_core::Outcome;
+use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::open_read;
 use gristmill_storage::scratch::Scratch;
 use parquet::basic::CompressionCodec;
@@ -16,6 +17,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const BUFFER_BYTES: usize = 256 << 10;
+/// Maximum number of entries, whose places are in memory.
+const MAX_ENTRIES: u32 = 1 << 24;
+/// Number of entries between two checks for a cancelled run.
+const CHECKED_ENTRIES: usize = 1 << 16;
 
 /// Whether a dictionary is not kept in memory.
 pub(crate) fn is_large(codec: CompressionCodec, header: &PageHeader) -> bool {
@@ -35,20 +40,27 @@ pub(crate) fn read_large(
     if count > header.unpacked / 4 {
         return Err(context.place.damage(Some(offset), &bad_count(u64::from(header.unpacked), u64::from(count))));
     }
+    if count > MAX_ENTRIES {
+        let why = format!("its dictionary has {count} entries, and at most {MAX_ENTRIES} are read");
+        return Err(context.place.refusal(&why, "write the file again with smaller row groups"));
+    }
+    let cancel = Cancel::of_thread();
     let failure = |error: &io::Error| page_failure(context, offset, error);
     let mut page = PageBytes::open(file, context.codec, body).map_err(|error| failure(&error))?;
-    let scratch = match context.codec {
-        CompressionCodec::UNCOMPRESSED => None,
-        _ => Some(Scratch::create(None)?),
-    };
+    // Of a store, each entry would be a request.
+    let is_stored = context.codec == CompressionCodec::UNCOMPRESSED && !is_remote(file.file().path());
+    let scratch = if is_stored { None } else { Some(Scratch::create(None)?) };
     let path = scratch.as_ref().map(|scratch| scratch.path().join("dictionary"));
     let mut copy = match &path {
         Some(path) => Some(BufferedFile::new(RealFs.create_file(path)?, BUFFER_BYTES).kept_cached()),
         None => None,
     };
-    let mut entries = Vec::with_capacity(count as usize);
+    let mut entries = Vec::new();
     let (mut at, mut buffer) = (0_u32, vec![0; BUFFER_BYTES]);
-    for _ in 0..count {
+    for number in 0..count as usize {
+        if number % CHECKED_ENTRIES == 0 {
+            cancel.check()?;
+        }
         let mut size = [0; 4];
         page.content.read_exact(&mut size).map_err(|error| failure(&error))?;
         let size = u32::from_le_bytes(size);
@@ -59,7 +71,7 @@ pub(crate) fn read_large(
             let part = buffer.get_mut(..left.min(BUFFER_BYTES)).unwrap_or_default();
             page.content.read_exact(part).map_err(|error| failure(&error))?;
             if let Some(copy) = &mut copy {
-                copy.write_all(part)?;
+                copy.write_all(part).map_err(with_way_out)?;
             }
             left -= part.len();
         }
@@ -71,10 +83,14 @@ pub(crate) fn read_large(
     page.check(header.checksum).map_err(|error| failure(&error))?;
     let content = match (copy, &path) {
         (Some(copy), Some(path)) => {
-            copy.close()?;
+            copy.close().map_err(with_way_out)?;
             DictionaryFile::new(Arc::new(open_read(path)?), 0, scratch)
         }
         _ => DictionaryFile::new(Arc::clone(file.file()), body.start, None),
     };
     Ok(Dictionary::new(DictionaryContent::File(content), entries))
+}
+
+fn with_way_out(failure: Failure) -> Failure {
+    failure.with_hint("a large dictionary needs space in the temporary folder: set TMPDIR to one that has it")
 }

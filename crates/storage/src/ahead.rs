@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Time between two looks at the sizes of the files.
 const INTERVAL: Duration = Duration::from_millis(50);
+/// Time between two looks whether the worker has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Number of looks after which a file that does not grow is no longer looked at.
 const MAX_IDLE: u32 = 1200;
 /// Bytes by which a file has to grow before its store is asked to go on.
@@ -97,6 +99,10 @@ impl UploadsAhead {
             worker.stop();
         }
         let files = std::mem::take(&mut *lock(&self.files));
+        // Parts that are on their way are not waited for.
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let _waits = cancel.enter();
         let begun: Vec<PathBuf> = files.into_iter().filter(|file| file.bytes > 0).map(|file| file.target).collect();
         let remove = |target: &PathBuf| {
             discard(target);
@@ -138,6 +144,14 @@ impl Worker {
     fn stop(self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         drop(self.state);
+        let cancel = Cancel::of_thread();
+        while !self.thread.is_finished() {
+            if cancel.is_cancelled() {
+                // Its requests end.
+                self.end.cancel();
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
         let _ = self.thread.join();
     }
 }

@@ -27,8 +27,9 @@ const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Time until all who created a lock at once, in a store without conditions, have done so.
 const SETTLE: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
-/// Time from the request for a lock for which its answer counts when the lock is released: a process that breaks a lock does not read it later.
-const SEEN_KEPT: Duration = Duration::from_millis(250);
+/// Time from the request for a lock for which its answer counts when the lock is released: about that of one more request. A lock that another
+/// process has taken by force meanwhile is removed.
+const SEEN_KEPT: Duration = Duration::from_millis(100);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.
@@ -70,6 +71,7 @@ struct ObjectLock {
 #[derive(Debug)]
 struct Renewal {
     end: Option<mpsc::Sender<()>>,
+    cancel: Cancel,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -77,15 +79,22 @@ impl Renewal {
     /// `renew` returns whether it is to be called again after this time.
     fn start(every: Duration, mut renew: impl FnMut() -> bool + Send + 'static) -> Option<Self> {
         let (end, ended) = mpsc::channel::<()>();
-        let repeat = move || while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) && renew() {};
+        let cancel = Cancel::default();
+        let waits = cancel.clone();
+        let repeat = move || {
+            let _waits = waits.enter();
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) && renew() {}
+        };
         let thread = std::thread::Builder::new().name("lock".to_owned()).spawn(repeat).ok()?;
-        Some(Self { end: Some(end), thread: Some(thread) })
+        Some(Self { end: Some(end), cancel, thread: Some(thread) })
     }
 }
 
 impl Drop for Renewal {
     fn drop(&mut self) {
         drop(self.end.take());
+        // It may wait for a store that does not answer.
+        self.cancel.cancel();
         // A request that is on its way would create the lock again after it is removed.
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -297,7 +306,7 @@ impl ObjectLock {
         let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
         let written = RemoteUrl::parse(path).map(put);
         // It has another version now.
-        let _ = take_tally(path);
+        let _ = take_seen(path);
         // A store that cannot be reached now may be later.
         !matches!(written, Some(Ok(false)))
     }
@@ -323,7 +332,7 @@ impl Drop for ObjectLock {
         self.renewal = None;
         let _whole = Cancel::default().enter();
         let is_mine = |found: &FoundObject| found.holder.as_ref().is_some_and(|holder| holder.token == self.token);
-        let seen = take_tally(&self.path).filter(is_mine);
+        let seen = take_seen(&self.path).filter(is_mine);
         if let Some(found) = seen.or_else(|| read_object(&self.path).ok().flatten().filter(is_mine)) {
             // If this fails, the next process on this host replaces it.
             let _ = remove_or_release(&RealFs, &self.path, Condition::IfStamp(found.stamp));
@@ -413,7 +422,7 @@ pub(super) fn look_before_release(own: &RunFolder) {
 }
 
 /// Returns a lock that was read a moment ago.
-fn take_tally(path: &Path) -> Option<FoundObject> {
+fn take_seen(path: &Path) -> Option<FoundObject> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
     (seen.at.elapsed() < SEEN_KEPT).then_some(seen.found)
 }

@@ -45,8 +45,8 @@ fn an_array_without_its_end_is_a_problem() {
 #[test]
 fn arrays_of_a_folder_are_not_read() {
     let sandbox = sandbox();
-    let note = "1 file without lines left out, the first is array.json: one JSON array";
-    pack(&sandbox, "input", "folder").ends(0).complains(note);
+    let problem = "1 file without lines left out, the first is array.json: one JSON array";
+    pack(&sandbox, "input", "folder").ends(1).complains(problem);
     std::fs::remove_file(sandbox.path("input/lines.jsonl")).unwrap();
     pack(&sandbox, "input", "alone").ends(1).complains("it is one JSON array");
     assert!(!sandbox.has("alone"));

@@ -79,10 +79,13 @@ fn files_of_one_value_are_descriptions_of_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", "{\"text\": \"one two\"}\n");
     sandbox.write("data/dataset_infos.json", "{\n \"a\": {\n }\n}\n");
-    sandbox.write("data/labels.json", "[{\"text\": \"three\"}]\n");
-    let note = "2 files without lines left out, the first is dataset_infos.json";
+    sandbox.write("data/card.json", "{\n \"b\": 1\n}\n");
+    let note = "2 files without lines left out, the first is card.json";
     pack(&sandbox, "data", &["nanosets"], &[]).ends(0).complains(note);
     sandbox.say("dedup data --output deduped --minlen 50").ends(0).complains(note);
+    // An array may be documents.
+    sandbox.write("data/labels.json", "[{\"text\": \"three\"}]\n");
+    sandbox.say("dedup data --output problem --minlen 50").ends(1).complains("3 files without lines left out");
     // Next to lines under such names they may be documents.
     sandbox.write("other/a.json", "{\"text\": \"one two\"}\n");
     sandbox.write("other/b.json", "[{\"text\": \"three\"}]\n");

@@ -9,7 +9,7 @@ pub const INDEX: &str = "index.json";
 /// Bytes at the beginning of an index that name its first key.
 const HEAD_BYTES: usize = 64;
 
-/// A folder with the `index.json` of MDS, or with shards whose index is missing or damaged.
+/// A folder with the `index.json` of MDS.
 pub static SHARDS: TokenKind = TokenKind {
     id: "mds-shards",
     title: "MDS",
@@ -18,7 +18,8 @@ pub static SHARDS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length + 1, length + 1),
-    detect: |path| has_index(path) || shards(path).next().is_some(),
+    detect: has_index,
+    detect_damaged: |path| shards(path).next().is_some(),
     files: |path| shards(path).collect(),
     defect: |_| None,
 };

@@ -26,6 +26,7 @@ pub static PAIR: TokenKind = TokenKind {
     is_mixable: false,
     window: |length| (length + 1, length),
     detect: |path| is_index(&index_of(path)) || is_damaged(&tokens_of(path)),
+    detect_damaged: |_| false,
     files: |path| vec![tokens_of(path)],
     defect: |path| is_unfinished(&tokens_of(path)).then_some(UNFINISHED),
 };
@@ -34,11 +35,8 @@ pub static PAIR: TokenKind = TokenKind {
 pub static FOLDER: TokenKind = TokenKind {
     id: "megatron-folder",
     is_file: false,
-    detect: |path| {
-        let has_tokens = || files_in(path, |name| is_tokens_name(name)).next().is_some();
-        let has_any = indexes(path).take(MAX_OPENED).any(|index| is_index(&index)) || has_tokens();
-        has_any && has_mostly_pairs(path)
-    },
+    detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)) && has_mostly_pairs(path),
+    detect_damaged: |path| files_in(path, is_tokens_name).take(MAX_OPENED).any(|file| is_damaged(&file)),
     files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| files::is_file(path)).collect(),
     defect: |_| None,
     ..PAIR

@@ -1,6 +1,6 @@
 //! How sets of OLMo's token files are recognized (docs/formats/olmo.md).
 
-use super::files_in;
+use super::{files_in, head_of};
 use gristmill_core::TokenKind;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 pub const TOKENS_SUFFIX: &str = ".npy";
 /// Suffix of the tables of documents.
 pub const TABLE_SUFFIX: &str = ".csv.gz";
+
+/// The beginning of an array of NumPy, which files of ids do not have.
+const NUMPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// A folder with pairs of files of ids and tables of documents directly in it.
 pub static PARTS: TokenKind = TokenKind {
@@ -19,7 +22,10 @@ pub static PARTS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length, length),
-    detect: |path| files(path).any(|file| is_part_name(&file) || files::is_file(table_of(&file))),
+    detect: |path| files(path).any(|file| files::is_file(table_of(&file))),
+    detect_damaged: |path| {
+        files(path).any(|file| is_part_name(&file) && head_of(&file, NUMPY_MAGIC.len()) != NUMPY_MAGIC)
+    },
     files: |path| files(path).collect(),
     defect: |_| None,
 };

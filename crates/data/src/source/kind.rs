@@ -128,7 +128,10 @@ pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKi
         () if names.has_shard && !(has_database && holds_only_media(&database)) => DatasetKind::RawWebDataset,
         () if has_database => DatasetKind::Filesystem,
         () if names.has_media => DatasetKind::LooseMedia,
-        () => names.tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder),
+        () => match names.tables {
+            Some(tables) => DatasetKind::TableFolder(tables),
+            None => damaged_token_kind(path).map_or(DatasetKind::PlainFolder, DatasetKind::Tokens),
+        },
     }
 }
 
@@ -154,6 +157,10 @@ pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
 
 fn token_kind(path: &Path, is_file: bool) -> Option<&'static TokenKind> {
     TOKEN_KINDS.iter().copied().find(|kind| kind.is_file == is_file && (kind.detect)(path))
+}
+
+fn damaged_token_kind(folder: &Path) -> Option<&'static TokenKind> {
+    TOKEN_KINDS.iter().copied().find(|kind| !kind.is_file && (kind.detect_damaged)(folder))
 }
 
 /// Returns the kind of a folder that `pack` created in several formats, `mix index`, or `dedup --export-index`; `None` for every other.

@@ -1,14 +1,21 @@
 //! The part of a finished run's report that the next run reads: the plan it carried out and the state of its inputs.
 
+use gristmill_core::shard::index_name;
 use gristmill_core::text::bytes;
 use gristmill_core::{FileStamp, Outcome, Shard};
+use gristmill_data::formats::energon::tar_idx::TarIdx;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::path::Path;
 
 /// Maximum size of a report that is read, in bytes: enough for a million shards.
 pub const MAX_REPORT_BYTES: u64 = 1 << 28;
+
+/// Size of the two blocks that end a tar, and of the records to which programs fill it up, in bytes.
+const TAR_END: u64 = 1024;
+const TAR_RECORD: u64 = 10_240;
 
 /// One shard, as it was when indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,10 +40,17 @@ pub struct Recorded {
     pub user_excludes: Vec<String>,
 }
 
-/// Describes how the size of a shard differs from what it was when it was indexed; `None` if it does not.
-pub fn describe_resized(then: FileStamp, now: u64) -> Option<String> {
-    let (then, is_same) = (bytes(then.bytes), then.bytes == now);
-    (!is_same).then(|| format!("its size was {then} when it was indexed and is {} now", bytes(now)))
+/// Describes how the size of a shard of a prepared set differs from what it was when it was indexed; `None` if it does not, or if its index is of
+/// a shard of this size, because another program has indexed it since.
+pub fn describe_resized((root, name): (&Path, &str), then: FileStamp, now: u64) -> Option<String> {
+    let end = || TarIdx::open(&root.join(index_name(name))).and_then(|index| index.end());
+    // The samples are followed by two empty blocks, and by more up to a whole record.
+    let fits = |end: u64| {
+        let end = end.saturating_add(TAR_END);
+        now == end || end.checked_next_multiple_of(TAR_RECORD) == Some(now)
+    };
+    let is_other = then.bytes != now && !end().is_ok_and(fits);
+    is_other.then(|| format!("its size was {} when it was indexed and is {} now", bytes(then.bytes), bytes(now)))
 }
 
 impl Recorded {

@@ -15,6 +15,7 @@ pub static SAMPLES: TokenKind = TokenKind {
     is_mixable: false,
     window: |length| (length + 1, length + 1),
     detect: |path| files::is_file(path.join("index").join("sample_locations.bin")),
+    detect_damaged: |_| false,
     files,
     defect: |_| None,
 };

@@ -17,6 +17,7 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     is_mixable: false,
     window: |length| (length + 1, length),
     detect: |path| is_named_packed(path) && files::is_file(path) || is_packed(path),
+    detect_damaged: |_| false,
     files: |path| vec![path.to_owned()],
     defect,
 };
@@ -26,6 +27,7 @@ pub static PACKED_FOLDER: TokenKind = TokenKind {
     id: "packed-folder",
     is_file: false,
     detect: |path| packed_files(path).is_some(),
+    detect_damaged: |_| false,
     files: |path| packed_files(path).unwrap_or_default(),
     defect: |_| None,
     ..PACKED_FILE

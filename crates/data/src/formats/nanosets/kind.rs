@@ -15,6 +15,7 @@ pub static FOLDER: TokenKind = TokenKind {
     is_mixable: true,
     window: |length| (length + 1, length + 1),
     detect: |path| files(path).next().is_some(),
+    detect_damaged: |_| false,
     files: |path| files(path).collect(),
     defect: |_| None,
 };

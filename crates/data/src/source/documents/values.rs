@@ -9,7 +9,7 @@ use std::path::Path;
 const SUFFIX: &str = ".json";
 
 /// Leaves out the files of a folder that hold one array or objects of several lines, if there are files of lines or rows or `has_others`. It
-/// is a problem where the lines have names of the same kind.
+/// is a problem for an array, which may be documents, and where the lines have names of the same kind.
 pub(in crate::source) fn leave_out_values(
     folder: &Path,
     first: usize,
@@ -17,9 +17,12 @@ pub(in crate::source) fn leave_out_values(
     listing: &mut Listing,
     cancel: &Cancel,
 ) -> Outcome<()> {
+    let mut has_array = false;
     let is_value = |file: &TextFile| -> Outcome<bool> {
         let may_be = !file.source.is_table() && file.name.ends_with(SUFFIX);
-        Ok(may_be && matches!(layout_of(file, cancel)?, Layout::Array | Layout::Objects))
+        let layout = if may_be { Some(layout_of(file, cancel)?) } else { None };
+        has_array |= layout == Some(Layout::Array);
+        Ok(matches!(layout, Some(Layout::Array | Layout::Objects)))
     };
     let found = listing.files.get(first..).unwrap_or_default();
     let values = found.iter().map(is_value).collect::<Outcome<Vec<bool>>>()?;
@@ -28,7 +31,7 @@ pub(in crate::source) fn leave_out_values(
     if number == 0 || rest == 0 && !has_others {
         return Ok(());
     }
-    let is_loss = kept().any(|file| file.name.ends_with(SUFFIX));
+    let is_loss = has_array || kept().any(|file| file.name.ends_with(SUFFIX));
     let name = found.iter().zip(&values).find(|(_, is_value)| **is_value).map_or("", |(file, _)| file.name.as_str());
     let message = format!(
         "{} without lines left out, the first is {}: one JSON array, or objects of several lines",

@@ -54,11 +54,17 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
     Block::Header(header)
 }
 
+/// Folder in the header of a sparse entry whose name and size are in pax records.
+const SPARSE_FOLDER: &[u8] = b"GNUSparseFile.";
+
 /// Whether a block can be the header before the content of a part with this whole name. Long names, names that are not ASCII, and very large
 /// sizes are in records of their own; of sparse files, the header has another size.
 pub fn can_precede(block: &[u8; BLOCK], name: &[u8], size: u64) -> bool {
     let Block::Header(header) = classify(block) else { return false };
     let own = header.own_name();
+    if memchr::memmem::find(own, SPARSE_FOLDER).is_some() {
+        return header.is_regular();
+    }
     let is_named = name.len() > MAX_OWN_NAME || !name.is_ascii() || !own.is_empty() && name.ends_with(own);
     let is_sized = size >= MAX_OCTAL_SIZE || header.type_flag == b'S' || header.size == i128::from(size);
     header.is_regular() && is_named && is_sized

@@ -127,7 +127,9 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
             match shard.and_then(|shard| stamps.next().unwrap_or(Ok(shard.stamp))) {
                 Ok(stamp) => {
                     group.bytes = stamp.bytes;
-                    let resized = indexed.get(&*group.name).and_then(|then| describe_resized(*then, stamp.bytes));
+                    let resized = indexed
+                        .get(&*group.name)
+                        .and_then(|then| describe_resized((root, &group.name), *then, stamp.bytes));
                     let slow = || group.name.ends_with(".tgz").then(|| super::SLOW.to_owned());
                     let changed = resized.map(|how| format!("{how}: {} indexes it again", update_command(root)));
                     group.failure = changed.or_else(slow).map(Arc::from);

@@ -193,7 +193,9 @@ fn sizes<'p>(prepared: &'p PreparedDataset, report: &mut InfoReport) -> HashMap<
             Ok(shard) => {
                 sizes.insert(name, shard.stamp.bytes);
                 let then = prepared.stamps.get(name);
-                if let Some(how) = then.and_then(|then| describe_resized(*then, shard.stamp.bytes)) {
+                if let Some(how) =
+                    then.and_then(|then| describe_resized((&prepared.root, name), *then, shard.stamp.bytes))
+                {
                     changed += 1;
                     if changed <= MAX_LISTED {
                         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), how);

@@ -31,10 +31,10 @@ pub(in crate::source) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Ve
         }
     }
     let missing = sets.into_iter().filter_map(|((start, all, ending), numbers)| {
-        let absent = || (0..all).filter(|number| !numbers.contains(number));
-        let first = absent().take(MAX_NAMED).map(|number| format!("{start}-{number:05}-of-{all:05}{ending}")).collect();
-        let count = absent().count() as u64;
-        (count > 0).then_some(MissingShards { count, all, first })
+        let count = u64::from(all) - numbers.range(..all).count() as u64;
+        let absent = (0..all).filter(|number| !numbers.contains(number)).take(MAX_NAMED);
+        let first = || absent.map(|number| format!("{start}-{number:05}-of-{all:05}{ending}")).collect();
+        (count > 0).then(|| MissingShards { count, all, first: first() })
     });
     missing.collect()
 }

@@ -188,7 +188,7 @@ fn change_of(prepared: &PreparedDataset, shard: &Shard) -> IndexedChange {
         let is_newer = index.is_ok_and(|index| shard.stamp.modified_ns > index.modified_ns);
         return if is_newer { IndexedChange::NewerThanIndex } else { IndexedChange::None };
     };
-    if let Some(message) = describe_resized(*then, shard.stamp.bytes) {
+    if let Some(message) = describe_resized((&prepared.root, &shard.name), *then, shard.stamp.bytes) {
         return IndexedChange::Size(message);
     }
     if then.modified_ns == shard.stamp.modified_ns {
