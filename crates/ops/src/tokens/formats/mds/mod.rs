@@ -84,9 +84,8 @@ impl TokenFormat for Mds {
         &InputRules::JSON_LINES
     }
 
-    /// Empty texts are left out by design: they would be a begin and an end token.
     fn document_rules(&self) -> DocumentRules {
-        DocumentRules { skips_empty: true, ..DocumentRules::PYTHON }
+        DocumentRules::PYTHON
     }
 
     /// The begin token, the template with the ids, and the end token: all of them are always put (docs/formats/mds.md §1).
