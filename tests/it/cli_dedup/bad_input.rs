@@ -363,3 +363,13 @@ fn a_file_that_the_system_lets_grow_no_further_is_an_error_of_writing() {
     assert_eq!(output.status.code(), Some(3), "{err}");
     assert!(err.contains("ulimit -f"), "{err}");
 }
+
+#[test]
+fn an_index_of_lines_is_no_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jsonl", "{\"text\": \"a line that is long enough\"}\n");
+    sandbox.say("prepare in/a.jsonl").ends(0);
+    assert!(sandbox.has("in/a.jsonl.idx"));
+    sandbox.say("dedup in --minlen 10 --output out").ends(0);
+    assert!(sandbox.has("out/a.jsonl") && !sandbox.has("out/a.jsonl.idx"));
+}

@@ -1,8 +1,8 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
-    is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count, missing_files,
-    missing_shards, text_file, FileChoice, InputRules, Listing, Packing, TextFile, Walk, SOURCES,
+    is_packed_already, is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count,
+    missing_files, missing_shards, text_file, FileChoice, InputRules, Listing, Packing, TextFile, Walk, OURS, SOURCES,
 };
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
@@ -56,6 +56,8 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
         (false, _) if !follows_reference && has_suffix(name, "ndjson") => FileChoice::Missed(NDJSON),
         (false, _) => FileChoice::No,
+        // The reference fails on them.
+        (true, false) if !follows_reference && is_packed_already(name) => FileChoice::Ours(OURS),
         (true, false) => FileChoice::Yes,
         (true, true) => FileChoice::SetAside,
     };

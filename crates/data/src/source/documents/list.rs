@@ -453,7 +453,7 @@ impl HubSnapshot {
 
 /// Whether a name is one that packing or indexing gives to its output. A program that reads every file of a folder would take such files
 /// for text and find only bad lines.
-fn is_packed_already(name: &str) -> bool {
+pub(in crate::source) fn is_packed_already(name: &str) -> bool {
     let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
     let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
     ends.iter().any(|end| name.ends_with(end))
@@ -462,7 +462,7 @@ fn is_packed_already(name: &str) -> bool {
 }
 
 /// Message and hint for such a file.
-const OURS: (&str, &str) =
+pub(in crate::source) const OURS: (&str, &str) =
     ("it is left out: by its name it is what packing writes, not text", "name the file itself to read it all the same");
 
 /// Whether a file is selected.
