@@ -2,7 +2,7 @@
 //! Another plan or other files are refused, with the differences. The work of a stopped run is not discarded for another plan.
 
 use super::task::TaskContext;
-use crate::engine::plan::file::read_plan_of;
+use crate::engine::plan::file::{command_of, read_plan_of};
 use gristmill_core::text::display_safe;
 use gristmill_core::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
@@ -206,12 +206,23 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
     let Some(bytes) = read_whole(&own.running_plan(), P::MAX_RECORD_BYTES)?.filter(|_| has_journal) else {
         return Ok(None);
     };
-    let Some(old) = read_plan_of::<P>(&String::from_utf8_lossy(&bytes), P::COMMAND) else { return Ok(None) };
-    let differ = P::differences(&old, plan);
-    if differ.is_empty() {
-        return Ok(None);
-    }
-    let why = format!("a run of another plan was stopped here and can go on: {}", differ.join("; "));
+    let text = String::from_utf8_lossy(&bytes);
+    let why = match read_plan_of::<P>(&text, P::COMMAND) {
+        Some(old) => {
+            let differ = P::differences(&old, plan);
+            if differ.is_empty() {
+                return Ok(None);
+            }
+            format!("a run of another plan was stopped here and can go on: {}", differ.join("; "))
+        }
+        None => match command_of(&text) {
+            Ok(Some(other)) if other != P::COMMAND => {
+                format!("a run of `gristmill {}` was stopped here and can go on", display_safe(&other))
+            }
+            // What cannot be read cannot go on either.
+            _ => return Ok(None),
+        },
+    };
     let output = RunFolder::output_beside(own.shown()).unwrap_or_default();
     let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
     Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))

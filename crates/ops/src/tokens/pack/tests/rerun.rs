@@ -1,9 +1,11 @@
 //! Threads, memory, block sizes and kills do not change the output.
 
 use super::*;
-use gristmill_core::ExitClass;
+use crate::job::record::check_running;
+use gristmill_core::{DedupPlan, ExitClass};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::publish::write_file;
+use gristmill_storage::run_folder::RunFolder;
 use rustix::io::Errno;
 
 /// A folder of good and bad documents, with a path for the output.
@@ -236,6 +238,9 @@ fn a_stopped_run_of_another_plan_is_not_thrown_away() {
     other.seed = 9;
     let failure = run(&other).unwrap_err();
     assert!(failure.why.contains("stopped here") && failure.hint.unwrap().contains("--restart"));
+    let own = RunFolder::for_output(&world.output());
+    let failure = check_running(&DedupPlan::new("in", "out"), &own).unwrap_err();
+    assert!(failure.why.contains("`gristmill pack` was stopped here"), "{failure}");
     let options = RunOptions { restart: true, ..options(1) };
     start(other, options).unwrap().wait().unwrap();
 }
