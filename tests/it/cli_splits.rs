@@ -648,3 +648,13 @@ fn diff_shows_the_changes_that_the_editor_keeps() {
     assert!(!sandbox.text(YAML).contains("val:\n- s_07"), "nothing is written by looking");
     assert_ne!(sandbox.text(YAML), before, "the exclude was");
 }
+
+#[test]
+fn a_split_whose_samples_are_all_excluded_is_a_problem() {
+    let sandbox = prepared();
+    let lint = || sandbox.say("lint data");
+    lint().ends(0);
+    // The last of the ten shards.
+    sandbox.say("splits exclude data s_09.tar/{027..029}").ends(0);
+    lint().ends(1).complains("every sample of split 'test' is excluded");
+}

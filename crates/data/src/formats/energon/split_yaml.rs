@@ -6,6 +6,7 @@ use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::braces::{self, BraceError};
 use gristmill_pycompat::{json_write, yaml_read, yaml_write, Node};
 use gristmill_storage::files;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Maximum number of names that the brace expressions of one file expand to: a small file must not exhaust the memory.
@@ -154,6 +155,43 @@ pub fn repeated_excludes(lines: &[u64], path: &Path) -> Option<Problem> {
     subject.line = Some(*last);
     let hint = "join the lists under one key; gristmill splits does so with the first change it writes";
     Some(Problem::problem(ProblemKind::RepeatedKey, subject, message).with_hint(hint))
+}
+
+/// Returns a problem for each split whose samples are all excluded one by one, given the number of samples of each shard. The loader does not
+/// fail on such a split: it looks for a sample forever.
+pub fn splits_without_samples(
+    splits: &[(String, Vec<String>)],
+    excludes: &[String],
+    counts: &HashMap<&str, u64>,
+) -> Vec<Problem> {
+    let mut keys: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut shards = HashSet::new();
+    for item in excludes {
+        if counts.contains_key(item.as_str()) {
+            shards.insert(item.as_str());
+            continue;
+        }
+        let mut divided = item.match_indices('/').map(|(at, _)| (&item[..at], &item[at + 1..]));
+        if let Some((shard, key)) = divided.find(|(shard, _)| counts.contains_key(shard)) {
+            keys.entry(shard).or_default().insert(key);
+        }
+    }
+    let is_without = |(_, of): &&(String, Vec<String>)| {
+        let of = of.iter().map(String::as_str).filter(|shard| !shards.contains(shard));
+        let (mut samples, mut left) = (0, 0);
+        for shard in of {
+            let count = counts.get(shard).copied().unwrap_or(0);
+            samples += count;
+            left += count.saturating_sub(keys.get(shard).map_or(0, |keys| keys.len() as u64));
+        }
+        samples > 0 && left == 0
+    };
+    let problem = |(name, _): &(String, Vec<String>)| {
+        let message = format!("every sample of split '{name}' is excluded: a trainer that asks for it waits forever");
+        let problem = Problem::problem(ProblemKind::EmptySplit, Subject::field(name.as_str()), message);
+        problem.with_hint("take excludes back, or divide the shards into other splits")
+    };
+    splits.iter().filter(is_without).map(problem).collect()
 }
 
 /// Expands items within the limit: at most `left` names from items that denote more than one.

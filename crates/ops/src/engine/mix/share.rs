@@ -29,6 +29,8 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
         let index = match &tables {
             Some(tables) => match tables.sample_by_key(key) {
                 Ok(Some(sample)) if sample.tar_file_id == *id => sample.sample_index,
+                // The key is in several shards, and the tables have another one. Here its position is unknown, too.
+                Ok(Some(_)) => 0,
                 _ => continue,
             },
             // Without tables its position is unknown: it is counted at the start of the shard.

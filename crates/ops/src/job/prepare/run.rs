@@ -23,6 +23,7 @@ use gristmill_core::{
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::split_yaml::splits_without_samples;
 use gristmill_storage::files;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::lock::DatasetLock;
@@ -358,6 +359,10 @@ fn finish(
     let reported = shared.problems.to_vec();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !reported.contains(p)) {
         shared.problems.report(problem.clone())?;
+    }
+    let counted = shards.iter().map(|shard| (shard.name.as_str(), shard.samples)).collect();
+    for problem in splits_without_samples(&named, &excludes, &counted) {
+        shared.problems.report(problem)?;
     }
     let many_excludes = excludes.len() as u64;
     let splits = summaries(&named, &shards, &excludes);

@@ -8,6 +8,7 @@ use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::split_yaml::splits_without_samples;
 use gristmill_storage::location::hint_for;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -68,6 +69,8 @@ pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn
             problems.report(Problem::note(ProblemKind::EmptySplit, Subject::field(split), message))?;
         }
     }
+    let counts = prepared.info.shard_counts.iter().map(|(name, samples)| (name.as_str(), *samples)).collect();
+    splits_without_samples(&splits, &items, &counts).into_iter().try_for_each(|problem| problems.report(problem))?;
     shared(&splits, problems)?;
     Ok(Splits { excluded_keys, trained })
 }

@@ -42,6 +42,13 @@ fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mu
                 None => gone.push(shard.clone()),
             }
         }
+        if shards.is_empty() && !items.is_empty() {
+            let message = format!("{name} has no shard any more");
+            let problem = Problem::note(ProblemKind::EmptySplit, Subject::field(name), message);
+            problems.push(
+                problem.with_hint("a trainer that asks for it fails: put its shards back, or divide the set again"),
+            );
+        }
         splits.push((name.clone(), shards));
     }
     if !gone.is_empty() {
@@ -50,7 +57,10 @@ fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mu
             count(gone.len() as u64, "shard"),
             some(&gone)
         );
-        problems.push(Problem::note(ProblemKind::MissingFile, Subject::default(), message));
+        let problem = Problem::problem(ProblemKind::MissingFile, Subject::default(), message);
+        problems.push(
+            problem.with_hint("put them back and run it again; nothing is to do if they were removed on purpose"),
+        );
     }
     splits
 }
