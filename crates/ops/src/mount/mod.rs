@@ -122,11 +122,11 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
-    /// Returns the problems of files of tokens: those that are damaged, or do not say what they hold.
+    /// Returns the problems of shards and files: those that are damaged, or do not say what they hold.
     pub fn file_problems(&self) -> Vec<Problem> {
-        let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_documents());
+        let groups = self.samples.groups().groups.iter();
         let problem = |name: &str, why: &str, is_shown: bool| {
-            let end = if is_shown { "" } else { "; its documents are not shown" };
+            let end = if is_shown { "" } else { "; nothing of it is shown" };
             Problem::problem(ProblemKind::Unreadable, Subject::shard(name), format!("{why}{end}"))
         };
         groups.filter_map(|group| Some(problem(&group.name, group.failure.as_ref()?, group.samples > 0))).collect()
@@ -396,6 +396,7 @@ impl Tree for MountedSet {
 
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal> {
         let (sample, offset) = match Node::of(inode) {
+            Some(Node::Part { part: MARK_PART, .. }) => return Ok(Vec::new()),
             Some(Node::Part { .. }) => {
                 let (sample, position) = self.part(inode)?;
                 let part = usize::try_from(position).ok().and_then(|at| sample.parts.get(at));

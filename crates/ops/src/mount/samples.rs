@@ -336,11 +336,6 @@ impl Samples {
         format!("{key}.{part}")
     }
 
-    /// Whether samples are documents of tokens.
-    pub(super) fn are_documents(&self) -> bool {
-        self.documents.is_some()
-    }
-
     /// Whether there are files whose size is not known.
     pub(super) fn have_texts(&self) -> bool {
         self.documents.as_ref().is_some_and(Documents::has_texts)
