@@ -6,6 +6,9 @@ use gristmill_storage::files;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Samples that are listed at a time while one is looked for.
+const WINDOW: usize = 256;
+
 /// The location of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubjectLocation {
@@ -52,10 +55,28 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
     let Some(group) = subject.shard.as_deref().and_then(|shard| catalog.groups().named(shard)) else {
         return Ok(SubjectLocation::Nowhere);
     };
-    match subject.byte_offset {
-        Some(offset) => over(catalog, group, offset, cancel),
-        None => Ok(SubjectLocation::Group(group)),
+    match (subject.byte_offset, &subject.key) {
+        (Some(offset), _) => over(catalog, group, offset, cancel),
+        (None, Some(key)) => without_row(catalog, group, key, cancel),
+        (None, None) => Ok(SubjectLocation::Group(group)),
     }
+}
+
+/// Finds a sample that the tables do not have by its key, as one of a key that is repeated.
+fn without_row(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    let (mut start, count) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
+    while start < count {
+        let samples = catalog.samples(SampleAt { group, index: start }, WINDOW, cancel)?;
+        let of_group = samples.iter().take_while(|sample| sample.at.group == group);
+        if let Some(sample) = of_group.clone().find(|sample| *sample.key == *key) {
+            return Ok(SubjectLocation::Sample { at: sample.at, key: Arc::clone(&sample.key) });
+        }
+        match of_group.last() {
+            Some(last) => start = last.at.index + 1,
+            None => break,
+        }
+    }
+    Ok(SubjectLocation::Group(group))
 }
 
 /// Finds a file that is the data set, or is in its folder.
