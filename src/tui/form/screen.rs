@@ -34,6 +34,8 @@ pub struct FormScreen {
     given: Box<dyn AnyPlan>,
     /// Whether these answers were run, so that the run keeps their draft.
     was_run: bool,
+    /// Whether a key, a click or a paste has changed the plan.
+    is_edited: bool,
     /// Whether the question about a stopped run was asked for these answers.
     asked_about_stopped: bool,
 }
@@ -67,7 +69,17 @@ impl FormScreen {
             form.draft = Some(age);
         }
         let paths = PathCompleter::start(&env);
-        let mut screen = Self { env, guide, form, paths, draft, given, was_run: false, asked_about_stopped: false };
+        let mut screen = Self {
+            env,
+            guide,
+            form,
+            paths,
+            draft,
+            given,
+            was_run: false,
+            is_edited: false,
+            asked_about_stopped: false,
+        };
         screen.ask();
         screen
     }
@@ -210,7 +222,8 @@ impl FormScreen {
 
     /// Returns whether the user has changed an answer.
     fn is_changed(&self) -> bool {
-        let is_first = self.form.step == 0 && !self.form.is_answered(0);
+        // On the first step, the guide itself may have made a plan of what it found.
+        let is_first = self.form.step == 0 && !self.form.is_answered(0) && !self.is_edited;
         let is_unchanged = || is_first || self.form.plan().is_same(&*self.given);
         self.guide.is_changed().unwrap_or_else(|| !is_unchanged())
     }
@@ -340,6 +353,7 @@ impl Screen for FormScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let step = self.form.step;
+        let before = (!self.is_edited).then(|| self.form.plan().boxed_clone());
         let mut effects = Vec::new();
         match input {
             Input::Action(action) => effects = self.act(action),
@@ -356,6 +370,7 @@ impl Screen for FormScreen {
             }
             Input::Mouse(mouse) => self.mouse(mouse),
         }
+        self.is_edited |= before.is_some_and(|before| !self.form.plan().is_same(&*before));
         self.ask();
         // A connection that is cut later costs no answer.
         if self.form.step != step && !self.was_run && self.is_changed() {
