@@ -129,3 +129,21 @@ fn what_cannot_be_read_at_all_cannot_be_browsed() {
     place.allow("a.jsonl", 0o000);
     complains(&place.say(&["browse", "a.jsonl"]), 3, &["a.jsonl", "permission denied"], "0 samples");
 }
+
+#[test]
+fn media_that_may_not_be_read_leave_out_their_rows() {
+    let place = PermissionSandbox::new();
+    std::fs::create_dir(place.path("in")).unwrap();
+    place.allow("in", 0o777);
+    for (name, mode) in [("a.txt", 0o644), ("b.txt", 0o000)] {
+        std::fs::write(place.path("in").join(name), "x").unwrap();
+        place.allow(&format!("in/{name}"), mode);
+    }
+    std::fs::write(place.path("in/rows.jsonl"), "{\"t\": \"a.txt\"}\n{\"t\": \"b.txt\"}\n").unwrap();
+    place.allow("in/rows.jsonl", 0o644);
+    place.allow("", 0o777);
+    let (code, output) = place.say(&["shard", "in/rows.jsonl", "--media", "t", "--output", "rows"]);
+    assert!(code == Some(1) && output.contains("b.txt cannot be read: ") && output.contains("1 sample"), "{output}");
+    let (code, output) = place.say(&["shard", "in", "--as", "files", "--output", "files"]);
+    assert!(code == Some(1) && output.contains("in/b.txt") && output.contains("it is left out"), "{output}");
+}

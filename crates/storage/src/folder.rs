@@ -4,12 +4,15 @@ use super::file_info::FileInfo;
 use super::location::Location;
 use super::read::{open_any, pause, OPEN_FLAGS};
 use gristmill_core::{Failure, FileStamp, Outcome};
-use rustix::fs::{AtFlags, Mode, OFlags, CWD};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, CWD};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+
+/// Permission bits by which everybody may read a file.
+const ALL_READ: u32 = 0o444;
 
 /// The folder of the last file. Changes of its path meanwhile are not seen, so what is found has to be compared with what is expected.
 #[derive(Debug, Default)]
@@ -25,6 +28,17 @@ impl OpenFolder {
         pause();
         let (folder, name) = self.place_of(path);
         retry(|| rustix::fs::statat(folder, name, AtFlags::empty())).map(|stat| FileInfo::of_stat(&stat))
+    }
+
+    /// Like [`info`](Self::info); fails if this process may not read the file.
+    pub fn readable_info(&mut self, path: &Path) -> io::Result<FileInfo> {
+        let info = self.info(path)?;
+        // What everybody may read needs no second call.
+        if info.mode & ALL_READ != ALL_READ {
+            let (folder, name) = self.place_of(path);
+            retry(|| rustix::fs::accessat(folder, name, Access::READ_OK, AtFlags::empty()))?;
+        }
+        Ok(info)
     }
 
     /// Fills `buffer` with all bytes of a file that has this stamp. Returns `false` if it is another one, or was changed meanwhile.

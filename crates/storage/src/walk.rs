@@ -183,12 +183,13 @@ impl WalkEntry {
         }
     }
 
-    /// Like [`metadata`](Self::metadata) for an entry that is no link or was followed, found by the folder that it is in.
+    /// Like [`metadata`](Self::metadata) for an entry that is no link or was followed, found by the folder that it is in. Fails if this
+    /// process may not read the file.
     pub fn metadata_in(&self, folder: &mut OpenFolder) -> Result<FileInfo, WalkError> {
         match &self.0 {
             Entry::Local(entry) => {
                 let failed = |error| WalkError { path: Some(entry.path().to_owned()), loop_ancestor: None, error };
-                folder.info(entry.path()).map_err(failed)
+                folder.readable_info(entry.path()).map_err(failed)
             }
             Entry::Remote { info, .. } => Ok(*info),
         }

@@ -164,3 +164,70 @@ fn elements_of_a_list_are_named_as_such() {
     sandbox.write("rows.json", r#"[{"k": "a"}, 7, {"k": "b"}]"#);
     sandbox.say("shard rows.json --key k --output out").ends(1).complains("element 2");
 }
+
+#[test]
+fn names_of_parts_that_no_sample_has_are_mistakes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jpg", "1");
+    sandbox.write("in/a.txt", "2");
+    for dry in ["", " --dry-run"] {
+        let say = |flags: &str| sandbox.say(&format!("shard in --output out {flags}{dry}"));
+        say("--drop-parts jgp").ends(2).complains("--drop-parts").complains("did you mean 'jpg'?");
+        say("--keep-parts jpg,xyzzy").ends(2).complains("'xyzzy'").complains("the parts are jpg, txt");
+        say("--rename-part jgp=png").ends(2).complains("--rename-part");
+    }
+    assert!(!sandbox.has("out"));
+    sandbox.say("shard in --output out --rename-part jpg=png --drop-parts png").ends(0).says("1 sample (1 part)");
+}
+
+#[test]
+fn what_the_preparation_would_refuse_or_report_is_known_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "1");
+    sandbox.write("in/b.txt", "2");
+    sandbox.write("in/b.cls", "2");
+    let line = "shard in --output out --sample-type TextSample --field-map text=";
+    for dry in ["", " --dry-run"] {
+        sandbox.say(&format!("{line}nope{dry}")).ends(2).complains("'nope'").complains("the parts are");
+    }
+    assert!(!sandbox.has("out"));
+    sandbox.say(&format!("{line}cls --dry-run")).ends(1).complains("1 of 2 samples has no part 'cls'");
+    sandbox.say("shard in --output out --split-ratio 8,1,1 --dry-run").ends(0).complains("train");
+    assert!(!sandbox.has("out"));
+}
+
+#[test]
+fn names_that_are_cut_at_their_first_dot_are_noted_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    for version in 1..5 {
+        sandbox.write(&format!("in/v1.{version}.clip.txt"), "1");
+    }
+    sandbox.say("shard in --output out --dry-run").ends(0).complains("first dot").complains("--key-rule last-dot");
+    let ran = sandbox.say("shard in --output out --dry-run --key-rule last-dot").ends(0);
+    assert!(!ran.err.contains("first dot"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_left_out_is_in_the_table_of_findings() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "1");
+    sandbox.write("in/noname", "1");
+    sandbox.write("rows.jsonl", "{\"img\": \"a.png\"}\n{\"t\": 1}\n");
+    for dry in ["", " --dry-run"] {
+        sandbox.say(&format!("shard in --output out{dry}")).ends(0).says("Found on the way:");
+    }
+    sandbox.say("shard rows.jsonl --media img --output rows").ends(1).says("Found on the way:");
+}
+
+#[test]
+fn a_stopped_run_of_another_command_is_not_thrown_away() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "1");
+    sandbox.write("out.gristmill/journal", "");
+    sandbox.write("out.gristmill/work/plan.yaml", "version: 1\ncommand: pack\n");
+    for dry in ["", " --dry-run"] {
+        let ran = sandbox.say(&format!("shard in --output out{dry}")).ends(1);
+        ran.complains("`gristmill pack` was stopped here").complains("--restart");
+    }
+    sandbox.say("shard in --output out --restart").ends(0);
+}

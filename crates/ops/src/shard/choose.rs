@@ -6,14 +6,19 @@ use super::key_list::KeyList;
 use super::record::{subject_of, ListedSample};
 use super::sample::Part;
 use crate::engine::browse::find_list;
-use gristmill_core::text::display_safe_bytes;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
+use crate::engine::plan::nearest;
+use gristmill_core::text::{display_safe, display_safe_bytes};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, SampleMapping, ShardPlan, Subject};
 use gristmill_data::source::tar::is_reserved;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "choosing parts";
+
+const RENAME_PART: &str = "--rename-part";
+/// Names of parts that a hint lists.
+const MAX_NAMES: usize = 12;
 
 /// Samples that the plan leaves out, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,9 +55,23 @@ pub(super) struct Chooser<'a> {
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
     pub(super) left_out: LeftOut,
-    /// Counts the parts of all samples, under their new names, where someone looks at them.
-    pub(super) tally: Option<PartTally>,
+    /// Counts the parts of all samples, under their new names.
+    pub(super) listed: PartTally,
+    /// Counts the parts of the samples that are written, if a field map names some of them.
+    pub(super) written: Option<PartTally>,
+    /// Flags with the names of parts that no sample had so far.
+    unmatched: Vec<(&'static str, &'a str)>,
     chosen: u64,
+}
+
+/// Removes the names that one of these parts has, of flags of one kind.
+fn remove_matched(unmatched: &mut Vec<(&'static str, &str)>, parts: &[Part], is_of: impl Fn(&str) -> bool) {
+    unmatched.retain(|(flag, name)| !is_of(flag) || parts.iter().all(|part| part.name != name.as_bytes()));
+}
+
+/// Returns names and sizes of parts.
+fn names_of(parts: &[Part]) -> impl Iterator<Item = (&[u8], u64)> {
+    parts.iter().map(|part| (part.name.as_slice(), part.bytes))
 }
 
 impl<'a> Chooser<'a> {
@@ -67,6 +86,11 @@ impl<'a> Chooser<'a> {
             let list = path.as_deref().map(|path| find_list(path, run_folder)).transpose()?;
             list.map(|list| KeyList::read(&list, cancel)).transpose()
         };
+        let choice = &plan.choice;
+        let renamed = choice.rename_parts.iter().map(|(old, _)| (RENAME_PART, old.as_str()));
+        let kept = choice.keep_parts.iter().map(|name| ("--keep-parts", name.as_str()));
+        let dropped = choice.drop_parts.iter().map(|name| ("--drop-parts", name.as_str()));
+        let has_field_map = matches!(plan.preparation.loading, SampleMapping::FieldMap { .. });
         Ok(Self {
             plan,
             is_numbered,
@@ -74,7 +98,9 @@ impl<'a> Chooser<'a> {
             keep_keys: read(&plan.choice.keep_keys)?,
             drop_keys: read(&plan.choice.drop_keys)?,
             left_out: LeftOut::default(),
-            tally: None,
+            listed: PartTally::default(),
+            written: has_field_map.then(PartTally::default),
+            unmatched: renamed.chain(kept).chain(dropped).collect(),
             chosen: 0,
         })
     }
@@ -83,14 +109,14 @@ impl<'a> Chooser<'a> {
     pub(super) fn choose(&mut self, mut listed: ListedSample) -> Outcome<Option<ListedSample>> {
         let choice = &self.plan.choice;
         let sample = &mut listed.sample;
+        remove_matched(&mut self.unmatched, &sample.parts, |flag| flag == RENAME_PART);
         for part in &mut sample.parts {
             if let Some((_, new)) = choice.rename_parts.iter().find(|(old, _)| old.as_bytes() == part.name) {
                 part.name = new.clone().into_bytes();
             }
         }
-        if let Some(tally) = &mut self.tally {
-            tally.add(sample.parts.iter().map(|part| (part.name.as_slice(), part.bytes)));
-        }
+        remove_matched(&mut self.unmatched, &sample.parts, |flag| flag != RENAME_PART);
+        self.listed.add(names_of(&sample.parts));
         let is_in = |names: &[String], part: &Part| names.iter().any(|name| name.as_bytes() == part.name);
         let is_kept = |part: &Part| choice.keep_parts.is_empty() || is_in(&choice.keep_parts, part);
         sample.parts.retain(|part| is_kept(part) && !is_in(&choice.drop_parts, part));
@@ -121,6 +147,9 @@ impl<'a> Chooser<'a> {
         }
         if !self.has_readable_names(&listed)? {
             return Ok(None);
+        }
+        if let Some(tally) = &mut self.written {
+            tally.add(names_of(&listed.sample.parts));
         }
         self.chosen += 1;
         Ok(Some(listed))
@@ -160,8 +189,23 @@ impl<'a> Chooser<'a> {
         self.problems.report(Problem::problem(ProblemKind::RepeatedPart, subject_of(&listed.sample), why))
     }
 
-    /// Reports what matched nothing.
+    /// Reports keys of lists that matched nothing.
+    ///
+    /// # Errors
+    /// No sample has a part that a flag names.
     pub(super) fn finish(&self) -> Outcome<()> {
+        if let Some((flag, name)) = self.unmatched.first() {
+            let names: Vec<String> = self.listed.shares().into_iter().map(|share| share.name).collect();
+            let known = names.iter().map(String::as_str);
+            let shown: Vec<_> = known.clone().take(MAX_NAMES).map(display_safe).collect();
+            let there = format!("{}{}", shown.join(", "), if names.len() > MAX_NAMES { " …" } else { "" });
+            let hint = match nearest(name, known) {
+                Some(near) => format!("did you mean '{}'? The parts are {there}", display_safe(near)),
+                None => format!("the parts are {there}"),
+            };
+            let failure = Failure::usage(WHAT, format!("no sample has the part '{}'", display_safe(name)));
+            return Err(failure.on(Subject::field(*flag)).of_kind(ProblemKind::MatchesNothing).with_hint(hint));
+        }
         [&self.keep_keys, &self.drop_keys]
             .into_iter()
             .flatten()

@@ -5,10 +5,10 @@ use super::record::ListedSample;
 use super::sample::{Origin, Part};
 use super::source::{divide_name, image_of};
 use gristmill_core::shard_plan::{InputKind, KeyRule};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Outcome, PartFacts};
 use gristmill_storage::read::open_any;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -157,6 +157,12 @@ impl PartTally {
         let mut shares: Vec<PartShare> = self.names.iter().map(share).collect();
         shares.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
         shares
+    }
+
+    /// Returns the figures of each name.
+    pub(super) fn facts(&self) -> BTreeMap<String, PartFacts> {
+        let facts = |share: PartShare| (share.name, PartFacts { samples: share.samples, bytes: share.bytes });
+        self.shares().into_iter().map(facts).collect()
     }
 
     /// Returns the number of parts with other names than those.

@@ -62,8 +62,10 @@ pub(super) struct PlannedRun {
     pub(super) files: Vec<InputFile>,
     /// What each input is.
     pub(super) inputs: Vec<InputExample>,
-    /// Of a preview: the parts of all samples.
+    /// The parts of all samples.
     pub(super) parts: PartTally,
+    /// The parts of the samples that are written, if a field map names some of them.
+    pub(super) written_parts: Option<PartTally>,
     pub(super) left_out: LeftOut,
     /// What listing has read of files in stores.
     _kept: Vec<ReadCache>,
@@ -122,7 +124,6 @@ fn plan_with(
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
     let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.own.path(), &context.cancel)?;
-    chooser.tally = (purpose == Purpose::Preview).then(PartTally::default);
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut dividers = Vec::new();
     for (number, (kind, _)) in layout.sets.iter().enumerate() {
@@ -153,8 +154,9 @@ fn plan_with(
         return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
-    let parts = chooser.tally.unwrap_or_default();
-    Ok(PlannedRun { sets, lines, files, inputs, parts, left_out, _kept: kept })
+    // Of several sets, each has some of the parts only.
+    let written_parts = chooser.written.filter(|_| layout.sets.len() == 1);
+    Ok(PlannedRun { sets, lines, files, inputs, parts: chooser.listed, written_parts, left_out, _kept: kept })
 }
 
 /// The samples of all inputs.

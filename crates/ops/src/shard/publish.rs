@@ -1,6 +1,7 @@
 //! Makes new shards visible, and prepares them with the spools that were made while they were written.
 
 use super::divide::PlannedShard;
+use super::examples::PartTally;
 use super::layout::{OutputLayout, Recorded};
 use super::planned::{PlannedRun, PlannedSet};
 use super::report::ShardReport;
@@ -41,6 +42,9 @@ pub(crate) const PLAN_OF: &str = "writing shards";
 
 /// Name of the media in a metadataset.
 const MEDIA: &str = "media";
+/// Findings of the preparation that are known before shards are written.
+const PREPARATION_KINDS: [ProblemKind; 3] =
+    [ProblemKind::EmptySplit, ProblemKind::NoSuchPart, ProblemKind::SampleLacksPart];
 /// Permission bits of missing folders above outputs.
 pub(super) const FOLDER_MODE: u32 = 0o755;
 
@@ -206,34 +210,50 @@ fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outc
     render_member(path, &member, &splits)
 }
 
-/// Fails if the new set could not be prepared, as far as that is known before it is written.
-pub(super) fn check_preparation(plan: &ShardPlan, set: &PlannedSet) -> Outcome<()> {
-    if plan.preparation.no_prepare {
-        return Ok(());
+/// Checks that all new sets can be prepared, as far as that is known before they are written. Returns what the preparation will report of
+/// splits and of the field map.
+///
+/// # Errors
+/// The preparation would be refused.
+pub(super) fn check_preparation(plan: &ShardPlan, run: &PlannedRun) -> Outcome<Vec<Problem>> {
+    let mut found = Vec::new();
+    for set in run.sets.iter().filter(|_| !plan.preparation.no_prepare) {
+        found.extend(check_set(plan, set, run.written_parts.as_ref())?);
     }
+    Ok(found)
+}
+
+fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> Outcome<Vec<Problem>> {
     let shards = set.planned.shards.iter();
     let shard =
         |shard: &PlannedShard| ShardFacts { name: shard.name.clone(), samples: shard.samples, ..ShardFacts::default() };
     let shards: Vec<ShardFacts> = shards.map(shard).collect();
     if plan.append {
-        return check_new_splits(plan, &set.output, shards);
+        return check_new_splits(plan, &set.output, shards).map(|()| Vec::new());
     }
     let names = || NamesBelow { has_shard: true, has_media: false, tables: None };
     let mut facts = DatasetFacts::new(set.output.clone(), folder_kind(&set.output, names));
     facts.opened = true;
     facts.shards = shards;
+    if let Some(parts) = parts {
+        facts.parts = parts.facts();
+        (facts.samples_seen, facts.scan_complete) = (parts.samples(), true);
+    }
     let problems = validate(&prepare_plan(plan, &set.output, &set.splits()), &facts);
-    let refusal = problems.into_iter().find(|problem| problem.severity == Severity::Refusal);
-    refusal.map_or(Ok(()), |refusal| {
+    let Some(refusal) = problems.iter().find(|problem| problem.severity == Severity::Refusal).cloned() else {
+        let is_known = |problem: &Problem| PREPARATION_KINDS.contains(&problem.kind);
+        return Ok(problems.into_iter().filter(is_known).collect());
+    };
+    Err({
         let is_of_pattern = matches!(refusal.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing);
         let mut failure = refusal.into_failure();
         "preparing the new set".clone_into(&mut failure.what);
         // That of prepare names a flag for empty splits.
-        Err(match is_of_pattern {
+        match is_of_pattern {
             true => failure
                 .with_hint("patterns are regular expressions, matched at the start of the names of the new shards"),
             false => failure,
-        })
+        }
     })
 }
 

@@ -4,7 +4,7 @@ use super::choose::LeftOut;
 use super::examples::Examples;
 use super::planned::{PlannedRun, PlannedSet};
 use super::stores::{StoreEstimate, StoredContent};
-use crate::job::report::{Report, ReportLine};
+use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
@@ -296,6 +296,7 @@ impl Report for ShardReport {
         if is_preview {
             lines.extend(self.preview_lines());
         }
+        lines.extend(problem_table(&self.counts));
         lines
     }
 

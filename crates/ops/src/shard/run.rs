@@ -8,16 +8,18 @@ use super::publish;
 use super::report::ShardReport;
 use super::write::{remove_work, ShardWriter};
 use crate::engine::browse::keep_for_run;
+use crate::engine::plan::cut_names;
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::exclusive_output::folder_of;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
 use crate::job::publish::make_folder;
 use crate::job::record::{
-    check_running, findings_before, refuse, report_before, report_earlier, Decision, RecordedPlan as _,
+    check_running, findings_before, refuse, report_before, report_earlier, stopped_run, Decision, RecordedPlan as _,
 };
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
+use gristmill_core::shard_plan::{InputKind, KeyRule};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_storage::fs::PRIVATE_FOLDER;
@@ -52,15 +54,24 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
         return nothing(context, &layout);
     }
     publish::note_earlier(context, &layout)?;
+    if let Some(stopped) = stopped_run(&layout.plan, &layout.own)?.filter(|_| !context.options.restart) {
+        context.problems.report(stopped)?;
+    }
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let before = traffic();
     let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
     warn_of_number(context, &run)?;
-    run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
+    note_cut_names(context, plan, &run)?;
+    for problem in publish::check_preparation(&layout.plan, &run)? {
+        context.problems.report(problem)?;
+    }
     let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
     let is_local = !is_remote(&layout.output);
     report.free_bytes = is_local.then(|| space::free_bytes(&layout.output)).transpose()?;
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
+    if let Some(why) = report.free_bytes.and_then(|free| missing_space(report.bytes, report.samples, free)) {
+        context.problems.report(Problem::problem(ProblemKind::Other, Subject::path(&layout.output), why))?;
+    }
     report.take_findings(context);
     Ok(report)
 }
@@ -71,9 +82,21 @@ fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardRepo
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let before = traffic();
     let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
+    note_cut_names(context, plan, &run)?;
     let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
     report.take_findings(context);
     Ok(report)
+}
+
+/// Notes names of files that the rule of keys may cut too early.
+fn note_cut_names(context: &TaskContext, plan: &ShardPlan, run: &PlannedRun) -> Outcome<()> {
+    let has_files = run.inputs.iter().any(|input| input.kind == InputKind::Files);
+    let (Some(input), true) = (plan.inputs.first(), has_files && plan.key_rule == KeyRule::FirstDot) else {
+        return Ok(());
+    };
+    let note = cut_names(input, &run.parts.facts());
+    let note = note.map(|note| note.with_hint("--key-rule last-dot divides names at their last dot"));
+    note.map_or(Ok(()), |note| context.problems.report(note))
 }
 
 /// Writes the shards of a plan and prepares them. Nothing is visible before the end.
@@ -224,7 +247,8 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
     let run = plan_shards(context, layout, &scratch, Purpose::Writing)?;
     warn_of_number(context, &run)?;
-    run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
+    // What is found is reported by the preparation.
+    publish::check_preparation(&layout.plan, &run)?;
     let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
     let inputs = OpenInputs::new(&run.files);
     let forecast = Forecast::new(cost::copying(report.bytes), cost::rows(report.samples + report.parts));
@@ -320,13 +344,14 @@ fn warn_of_number(context: &TaskContext, run: &PlannedRun) -> Outcome<()> {
 }
 
 fn check_space(layout: &OutputLayout, missing: u64, samples: u64) -> Outcome<()> {
-    let needed = missing.saturating_add(samples.saturating_mul(SAMPLE_BYTES));
-    let free = space::free_bytes(&layout.output)?;
-    if needed <= free {
-        return Ok(());
-    }
-    let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
+    let Some(why) = missing_space(missing, samples, space::free_bytes(&layout.output)?) else { return Ok(()) };
     Err(Failure::environment(WHAT, why)
         .on(Subject::path(&layout.output))
         .with_hint("free some space, or name another folder"))
+}
+
+/// Returns why the free space is not enough for these bytes of archives and the tables of their samples; `None` if it is.
+fn missing_space(archive_bytes: u64, samples: u64, free: u64) -> Option<String> {
+    let needed = archive_bytes.saturating_add(samples.saturating_mul(SAMPLE_BYTES));
+    (needed > free).then(|| format!("{} are needed, and {} are free", bytes(needed), bytes(free)))
 }

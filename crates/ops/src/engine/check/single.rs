@@ -67,7 +67,7 @@ pub fn single_shard_info(
     let plan = PreparePlan::new("");
     let repeated = || same_keys(&plan, &facts).map(|problem| problem.with_hint(repeats_hint(shards.len())));
     let keys = unusable_samples(&plan, &facts).or_else(repeated);
-    for problem in keys.into_iter().chain(cut_names(&facts)) {
+    for problem in keys.into_iter().chain(cut_names(&facts.root, &facts.parts)) {
         let severity = problem.severity.min(Severity::Problem);
         handles.problems.report(Problem { severity, ..problem })?;
     }

@@ -14,10 +14,11 @@ use super::splits;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{self, shell_quote};
 use gristmill_core::{
-    DatasetFacts, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, SampleMapping, Scope,
-    ShardState, SplitPlan, Subject, Tgz,
+    DatasetFacts, MediaFilter, PartFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, SampleMapping,
+    Scope, ShardState, SplitPlan, Subject, Tgz,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 /// Names that one message lists.
 const MAX_NAMES: usize = 3;
@@ -53,7 +54,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     let taken = || facts.shards.iter().zip(&excluded).filter(|(_, excluded)| !**excluded).map(|(shard, _)| shard);
     problems.extend(many_shards(taken().count()));
     if taken().all(|shard| matches!(shard.state, ShardState::Scanned | ShardState::Failed)) {
-        problems.extend(cut_names(facts));
+        problems.extend(cut_names(&facts.root, &facts.parts));
     }
     media(plan, &mut problems);
     if plan.scope == Scope::WithoutSampleTables {
@@ -181,11 +182,10 @@ fn unpacked(name: &str) -> &str {
 
 /// Returns a problem when part names look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots
 /// most of which only one sample has.
-pub fn cut_names(facts: &DatasetFacts) -> Option<Problem> {
+pub fn cut_names(root: &Path, parts: &BTreeMap<String, PartFacts>) -> Option<Problem> {
     let has_blank = |name: &&String| name.contains(char::is_whitespace);
-    let with_blanks: Vec<&String> = facts.parts.keys().filter(has_blank).collect();
-    let with_dots: Vec<(&String, u64)> = facts
-        .parts
+    let with_blanks: Vec<&String> = parts.keys().filter(has_blank).collect();
+    let with_dots: Vec<(&String, u64)> = parts
         .iter()
         .filter(|(name, _)| unpacked(name).contains('.'))
         .map(|(name, part)| (name, part.samples))
@@ -209,7 +209,7 @@ pub fn cut_names(facts: &DatasetFacts) -> Option<Problem> {
          meant so",
         listed.join(", ")
     );
-    let problem = Problem::note(ProblemKind::CutName, Subject::path(&facts.root), message);
+    let problem = Problem::note(ProblemKind::CutName, Subject::path(root), message);
     Some(problem.with_hint("pack again with file names that have no dot before the suffix"))
 }
 

@@ -95,7 +95,7 @@ fn find_files(root: &Path, paths: &[&Path]) -> Outcome<Vec<FoundMedium>> {
         }
         false => {
             let mut folder = OpenFolder::default();
-            paths.iter().map(|path| found(folder.info(path))).collect()
+            paths.iter().map(|path| found(folder.readable_info(path))).collect()
         }
     };
     let medium = |(info, path): (io::Result<Option<FileInfo>>, PathBuf)| match info {
