@@ -50,6 +50,8 @@ pub(super) struct Chooser<'a> {
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
     pub(super) left_out: LeftOut,
+    /// Chosen samples that `split.yaml` of the input excludes.
+    pub(super) kept_excluded: u64,
     /// Counts the parts of all samples, under their new names, where someone looks at them.
     pub(super) tally: Option<PartTally>,
     chosen: u64,
@@ -74,6 +76,7 @@ impl<'a> Chooser<'a> {
             keep_keys: read(&plan.choice.keep_keys)?,
             drop_keys: read(&plan.choice.drop_keys)?,
             left_out: LeftOut::default(),
+            kept_excluded: 0,
             tally: None,
             chosen: 0,
         })
@@ -123,6 +126,7 @@ impl<'a> Chooser<'a> {
             return Ok(None);
         }
         self.chosen += 1;
+        self.kept_excluded += u64::from(std::mem::take(&mut listed.sample.is_excluded));
         Ok(Some(listed))
     }
 

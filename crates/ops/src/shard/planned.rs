@@ -65,6 +65,8 @@ pub(super) struct PlannedRun {
     /// Of a preview: the parts of all samples.
     pub(super) parts: PartTally,
     pub(super) left_out: LeftOut,
+    /// Chosen samples that `split.yaml` of the input excludes.
+    pub(super) kept_excluded: u64,
     /// What listing has read of files in stores.
     _kept: Vec<ReadCache>,
 }
@@ -149,12 +151,13 @@ fn plan_with(
     let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
     check_metadataset(layout, &sets)?;
     let left_out = LeftOut { excluded, ..chooser.left_out };
+    let kept_excluded = chooser.kept_excluded;
     if sets.is_empty() {
         return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
     let parts = chooser.tally.unwrap_or_default();
-    Ok(PlannedRun { sets, lines, files, inputs, parts, left_out, _kept: kept })
+    Ok(PlannedRun { sets, lines, files, inputs, parts, left_out, kept_excluded, _kept: kept })
 }
 
 /// The samples of all inputs.
