@@ -156,6 +156,5 @@ fn damage(failure: Failure) -> Outcome<Problem> {
     if failure.class != ExitClass::Data {
         return Err(failure);
     }
-    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
-    Ok(Problem { hint: failure.hint, ..problem })
+    Ok(Problem::of_failure(ProblemKind::BadFile, failure))
 }
