@@ -12,7 +12,7 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use parquet::basic::{CompressionCodec, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -128,6 +128,22 @@ impl ParquetFile {
             kept.pop_front();
         }
         Ok(dictionary)
+    }
+
+    /// Returns the names of the columns at the top level of which no part is encrypted, and those of the others.
+    pub fn readable_columns(&self) -> (Vec<String>, Vec<String>) {
+        let hidden: HashSet<usize> = self.0.scan.encrypted.iter().map(|(_, leaf)| *leaf).collect();
+        let columns = self.0.metadata.file_metadata().schema_descr().columns().iter().enumerate();
+        let tops = columns.filter_map(|(leaf, column)| Some((leaf, column.path().parts().first()?.clone())));
+        let (mut readable, mut encrypted): (Vec<String>, Vec<String>) = Default::default();
+        for (leaf, top) in tops {
+            let list = if hidden.contains(&leaf) { &mut encrypted } else { &mut readable };
+            if list.last() != Some(&top) {
+                list.push(top);
+            }
+        }
+        readable.retain(|name| !encrypted.contains(name));
+        (readable, encrypted)
     }
 
     pub(crate) fn metadata(&self) -> &Arc<ParquetMetaData> {
@@ -315,7 +331,8 @@ fn is_html(head: &[u8]) -> bool {
 }
 
 /// Way out of encryption.
-const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
+/// What to do about something encrypted.
+pub const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
 
 /// Returns the failure for something encrypted.
 pub(crate) fn encrypted(path: &Path, why: &str) -> Failure {

@@ -122,9 +122,9 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
-    /// Returns the problems of files of tokens: those that are damaged, or do not say what they hold.
+    /// Returns the problems of files of documents and rows: those that are damaged, are not read as a whole, or do not say what they hold.
     pub fn file_problems(&self) -> Vec<Problem> {
-        let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_documents());
+        let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_numbered());
         let problem = |name: &str, why: &str, is_shown: bool| {
             let end = if is_shown { "" } else { "; its documents are not shown" };
             Problem::problem(ProblemKind::Unreadable, Subject::shard(name), format!("{why}{end}"))
