@@ -9,7 +9,7 @@ use crate::tui::UiEnv;
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
 use gristmill_data::preview::cells::Depth;
 use gristmill_storage::memory::usual_memory;
-use gristmill_storage::xdg;
+use gristmill_storage::{scratch, xdg};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -30,8 +30,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// Returns a context; starts nothing.
+    /// Returns a context; starts nothing. Work that is given no folder for scratch uses that of the flag.
     pub fn new(globals: Globals, printer: Printer) -> Self {
+        globals.scratch.iter().cloned().for_each(scratch::name_folder);
         Self { globals, printer, signals: Signals::default(), has_screen: AtomicBool::new(false) }
     }
 

@@ -1,6 +1,7 @@
 //! Kills at moments spread over the time that a run takes.
 
 use crate::cli_support::Sandbox;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,20 @@ pub fn rounds() -> u32 {
     std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// Pseudo-random moments that are the same in every run.
+/// Returns the seed of what a test draws: `GRISTMILL_SEED`, or another one in each run. A test that fails shows it.
+pub fn seed() -> u64 {
+    let given = std::env::var("GRISTMILL_SEED").ok().map(|text| text.parse().expect("GRISTMILL_SEED is a number"));
+    let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    println!("seed {seed} (GRISTMILL_SEED repeats it)");
+    seed
+}
+
+/// Pseudo-random moments.
 pub struct KillTimes(u64);
 
 impl Default for KillTimes {
     fn default() -> Self {
-        Self(0x2545_f491_4f6c_dd1d)
+        Self(seed())
     }
 }
 

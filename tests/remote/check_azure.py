@@ -115,7 +115,7 @@ def signatures(check):
 
 def faults(check):
     for fault in check.draw.sample(FAULTS, DRAWN_FAULTS):
-        proxy = check.server.with_proxy(seed=7, **fault)
+        proxy = check.server.with_proxy(seed=check.draw.randrange(1 << 30), **fault)
         prefix = check.prefix()
         check.run(*check.commands(f"az://data/{prefix}")["set"])
         check.compare(prefix, "set")

@@ -230,7 +230,7 @@ class Check:
         for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
             self.number += 1
             prefix, down = f"copy{self.number}", self.folder / f"down{self.number}"
-            proxy = self.server.with_proxy(seed=7, **fault)
+            proxy = self.server.with_proxy(seed=self.draw.randrange(1 << 30), **fault)
             self.run("cp", self.files, f"s3://data/{prefix}/up")
             self.run("cp", f"s3://data/{prefix}/up", f"s3://data/{prefix}/again")
             self.run("cp", f"s3://data/{prefix}/again", down)
@@ -361,7 +361,7 @@ class Check:
 
     def check_faults(self):
         for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
-            proxy = self.server.with_proxy(seed=7, **fault)
+            proxy = self.server.with_proxy(seed=self.draw.randrange(1 << 30), **fault)
             prefix = self.prefix()
             for name, words in self.commands(f"s3://data/{prefix}").items():
                 self.run(*words)
@@ -436,7 +436,7 @@ class Check:
 def main(binary, golden):
     seed = int(os.environ.get("GRISTMILL_SEED") or random.randrange(1 << 30))
     print(f"seed {seed} (GRISTMILL_SEED repeats it)", flush=True)
-    check_google(binary, golden)
+    check_google(binary, golden, seed)
     check_on_azurite(binary, golden, seed)
     check_without_conditions(binary, golden, seed)
     for kind in ("seaweed", "moto"):
@@ -457,9 +457,9 @@ def take(name, steps):
         print(f"{name}: {step.__name__} {time.time() - begin:.1f} s", flush=True)
 
 
-def check_google(binary, golden):
+def check_google(binary, golden, seed):
     with tempfile.TemporaryDirectory() as folder, gcs.Server() as server:
-        check = Check(binary, golden, server, folder, 0)
+        check = Check(binary, golden, server, folder, seed)
         take("google", [check.make_local, check.check_google, check.check_kept])
 
 

@@ -394,6 +394,21 @@ impl Problem {
     pub fn refusal(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Refusal, ..Self::note(kind, subject, message) }
     }
+    /// Creates a problem from a failure that does not end the work; its hint is kept.
+    pub fn of_failure(kind: ProblemKind, failure: super::Failure) -> Self {
+        Self { hint: failure.hint, ..Self::problem(kind, failure.subject, failure.why) }
+    }
+    /// Replaces the subject.
+    #[must_use]
+    pub fn on(self, subject: Subject) -> Self {
+        Self { subject, ..self }
+    }
+    /// Puts what follows from it before the message.
+    #[must_use]
+    pub fn with_effect(mut self, effect: &str) -> Self {
+        self.message = format!("{effect}: {}", self.message);
+        self
+    }
     /// Adds the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -433,6 +448,18 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Failure;
+
+    #[test]
+    fn a_failure_that_becomes_a_problem_keeps_its_hint() {
+        let failure = Failure::data("reading", "it is damaged").on(Subject::path("a")).with_hint("copy it again");
+        let problem = Problem::of_failure(ProblemKind::BadFile, failure).with_effect("it is left out");
+        assert_eq!(problem.to_string(), "a: it is left out: it is damaged");
+        assert_eq!((problem.severity, problem.hint.as_deref()), (Severity::Problem, Some("copy it again")));
+        let failure = Failure::data("reading", "it is damaged").on(Subject::path("a"));
+        let problem = Problem::of_failure(ProblemKind::BadFile, failure).on(Subject::shard("b"));
+        assert_eq!((problem.to_string(), problem.hint), ("b: it is damaged".to_owned(), None));
+    }
 
     #[test]
     fn notes_about_the_answers_are_shown_and_notes_about_the_data_are_not() {

@@ -122,17 +122,17 @@ impl ChunkReader {
                 }
                 PageKind::Dictionary { values, encoding } => {
                     self.check_dictionary(*encoding)?;
-                    let dictionary = match is_large(self.context.codec, &header) {
+                    self.dictionary = Some(match is_large(self.context.codec, u64::from(header.unpacked)) {
                         true => {
                             window.count(body.end - body.start);
-                            read_large(file, &self.context, (self.at, &header), &body, *values)?
+                            let place = (self.at, &header);
+                            file.kept_dictionary(self.at, || read_large(file, &self.context, place, &body, *values))?
                         }
                         false => {
                             window.fill(file, body.start, body.end - body.start, HEADER_AHEAD, self.end)?;
-                            self.read_dictionary(&header, *values, window.get(&body))?
+                            Arc::new(self.read_dictionary(&header, *values, window.get(&body))?)
                         }
-                    };
-                    self.dictionary = Some(Arc::new(dictionary));
+                    });
                     self.at = body.end;
                     window.restart(self.at);
                     continue;

@@ -56,6 +56,14 @@ impl TextColumn {
         self.content == Content::Null
     }
 
+    /// Returns a leaf of byte strings that occur once in a row, whatever they mean.
+    pub(crate) fn of_leaf(file: &ParquetFile, leaf: usize) -> Option<Self> {
+        let column = file.metadata().file_metadata().schema_descr().columns().get(leaf)?;
+        let is_fit = column.physical_type() == Physical::BYTE_ARRAY && column.max_rep_level() == 0;
+        let max_definition = u32::try_from(column.max_def_level()).ok().filter(|_| is_fit)?;
+        Some(Self { path: column.path().string(), leaf, max_definition, content: Content::Binary })
+    }
+
     /// Returns the number of the leaf in the schema.
     pub(crate) fn leaf(&self) -> usize {
         self.leaf

@@ -3,7 +3,7 @@
 use crate::block::{PageBody, RawPage, TextBlock};
 use crate::codec::{is_packed, verify, Unpacker};
 use crate::dictionary::{Dictionary, DictionaryContent};
-use crate::values::{read_page, PageParts, Span, SpanList, DICTIONARY, JOINED, MAX_TEXT_BYTES, NULL};
+use crate::values::{read_page, PageError, PageParts, Span, SpanList, DICTIONARY, JOINED, MAX_TEXT_BYTES, NULL};
 use gristmill_core::Outcome;
 
 /// The value of a row.
@@ -63,8 +63,12 @@ impl TextDecoder {
             let (levels, content) = parts_of(block, raw, buffer);
             let parts = PageParts { page: &raw.page, levels, content, source: index as u32 };
             let dictionary = block.dictionary.as_deref();
-            read_page(parts, block.context.max_definition, dictionary, &raw.rows, &mut self.list)
-                .map_err(|why| block.damage(raw, &why))?;
+            read_page(parts, block.context.max_definition, dictionary, &raw.rows, &mut self.list).map_err(|error| {
+                match error {
+                    PageError::Damage(why) => block.damage(raw, &why),
+                    PageError::File(failure) => failure,
+                }
+            })?;
             pages.push(content);
         }
         Ok(TextRows {

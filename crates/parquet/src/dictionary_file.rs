@@ -1,5 +1,6 @@
 //! The texts of a dictionary that is too large for memory: they stay in a file, and a row that refers to one reads it.
 
+use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use gristmill_storage::scratch::Scratch;
 use std::sync::Arc;
@@ -21,10 +22,34 @@ impl DictionaryFile {
     }
 
     /// Appends the entry at a position to `target`.
-    pub(crate) fn read(&self, at: u32, size: u32, target: &mut Vec<u8>) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// The file cannot be read, which is no damage of the data: all entries were there when it was written.
+    pub(crate) fn read(&self, at: u32, size: u32, target: &mut Vec<u8>) -> Outcome<()> {
         let begin = target.len();
         target.resize(begin + size as usize, 0);
         let read = self.file.read_exact_at(target.get_mut(begin..).unwrap_or_default(), self.start + u64::from(at));
-        read.map_err(|error| format!("an entry of its dictionary cannot be read ({error})"))
+        read.map_err(|error| Failure::io("reading an entry of a dictionary", self.file.path(), &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::ExitClass;
+    use gristmill_storage::read::open_read;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_no_damage_of_the_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dictionary");
+        std::fs::write(&path, b"onetwo").unwrap();
+        let dictionary = DictionaryFile::new(Arc::new(open_read(&path).unwrap()), 3, None);
+        let mut text = b"> ".to_vec();
+        dictionary.read(0, 3, &mut text).unwrap();
+        assert_eq!(text, b"> two");
+        let failure = dictionary.read(2, 3, &mut text).unwrap_err();
+        assert_eq!(failure.class, ExitClass::Environment, "{failure}");
+        assert!(failure.to_string().contains("reading an entry of a dictionary failed on"), "{failure}");
     }
 }

@@ -1,5 +1,6 @@
 //! An open Parquet file: its footer, checked.
 
+use crate::dictionary::Dictionary;
 use crate::footer::{scan_footer, FooterScan};
 use crate::json_schema::{parse_for_json, JsonSchema};
 use crate::page_header::{PageHeader, PageKind};
@@ -11,9 +12,10 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use parquet::basic::{CompressionCodec, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Maximum size of the metadata in bytes.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
@@ -26,6 +28,8 @@ const TAIL_BYTES: u64 = 8;
 /// Number of bytes at the beginning that show what a file is instead.
 const HEAD_BYTES: usize = 64;
 
+/// Maximum number of large dictionaries that are kept, whose entries are in files.
+const MAX_KEPT_DICTIONARIES: usize = 2;
 /// Number of bytes that are read to find the header of a dictionary, which has no statistics.
 const DICTIONARY_HEADER_BYTES: usize = 256;
 
@@ -43,6 +47,8 @@ struct FileParts {
     /// Where the metadata starts; pages end before it.
     metadata_start: u64,
     json: OnceLock<JsonSchema>,
+    /// Large dictionaries with their positions, the last one at the end.
+    dictionaries: Mutex<VecDeque<(u64, Arc<Dictionary>)>>,
 }
 
 /// Where the pages of a column are in a row group.
@@ -71,7 +77,8 @@ impl ParquetFile {
             None => return Err(damaged("its footer cannot be read".to_owned())),
         };
         let row_ends = count_rows(&metadata).map_err(|why| damaged(why.to_owned()))?;
-        Ok(Self(Arc::new(FileParts { file, metadata, scan, row_ends, metadata_start, json: OnceLock::new() })))
+        let (json, dictionaries) = (OnceLock::new(), Mutex::default());
+        Ok(Self(Arc::new(FileParts { file, metadata, scan, row_ends, metadata_start, json, dictionaries })))
     }
 
     /// Returns the number of rows.
@@ -102,6 +109,41 @@ impl ParquetFile {
     /// Returns the open file.
     pub fn file(&self) -> &Arc<ReadFile> {
         &self.0.file
+    }
+
+    /// Returns the large dictionary at a position, which `read` reads if it is not one of the last ones.
+    pub(crate) fn kept_dictionary(
+        &self,
+        at: u64,
+        read: impl FnOnce() -> Outcome<Dictionary>,
+    ) -> Outcome<Arc<Dictionary>> {
+        // Meanwhile, others wait: most want the same one.
+        let mut kept = self.0.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, dictionary)) = kept.iter().find(|(known, _)| *known == at) {
+            return Ok(Arc::clone(dictionary));
+        }
+        let dictionary = Arc::new(read()?);
+        kept.push_back((at, Arc::clone(&dictionary)));
+        if kept.len() > MAX_KEPT_DICTIONARIES {
+            kept.pop_front();
+        }
+        Ok(dictionary)
+    }
+
+    /// Returns the names of the columns at the top level of which no part is encrypted, and those of the others.
+    pub fn readable_columns(&self) -> (Vec<String>, Vec<String>) {
+        let hidden: HashSet<usize> = self.0.scan.encrypted.iter().map(|(_, leaf)| *leaf).collect();
+        let columns = self.0.metadata.file_metadata().schema_descr().columns().iter().enumerate();
+        let tops = columns.filter_map(|(leaf, column)| Some((leaf, column.path().parts().first()?.clone())));
+        let (mut readable, mut encrypted): (Vec<String>, Vec<String>) = Default::default();
+        for (leaf, top) in tops {
+            let list = if hidden.contains(&leaf) { &mut encrypted } else { &mut readable };
+            if list.last() != Some(&top) {
+                list.push(top);
+            }
+        }
+        readable.retain(|name| !encrypted.contains(name));
+        (readable, encrypted)
     }
 
     pub(crate) fn metadata(&self) -> &Arc<ParquetMetaData> {
@@ -289,7 +331,8 @@ fn is_html(head: &[u8]) -> bool {
 }
 
 /// Way out of encryption.
-const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
+/// What to do about something encrypted.
+pub const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
 
 /// Returns the failure for something encrypted.
 pub(crate) fn encrypted(path: &Path, why: &str) -> Failure {

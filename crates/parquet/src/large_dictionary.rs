@@ -1,6 +1,7 @@
 //! Reads a dictionary that is too large for memory.
 
 use crate::block::BlockContext;
+use crate::columns::TextColumn;
 use crate::dictionary::{bad_count, Dictionary, DictionaryContent, DictionaryEntry};
 use crate::dictionary_file::DictionaryFile;
 use crate::file::ParquetFile;
@@ -23,9 +24,17 @@ const MAX_ENTRIES: u32 = 1 << 24;
 const CHECKED_ENTRIES: usize = 1 << 16;
 
 /// Whether a dictionary is not kept in memory.
-pub(crate) fn is_large(codec: CompressionCodec, header: &PageHeader) -> bool {
+pub(crate) fn is_large(codec: CompressionCodec, unpacked: u64) -> bool {
     use CompressionCodec as C;
-    header.unpacked > MAX_WHOLE_BYTES && matches!(codec, C::UNCOMPRESSED | C::SNAPPY | C::GZIP | C::BROTLI | C::ZSTD)
+    unpacked > u64::from(MAX_WHOLE_BYTES)
+        && matches!(codec, C::UNCOMPRESSED | C::SNAPPY | C::GZIP | C::BROTLI | C::ZSTD)
+}
+
+impl ParquetFile {
+    /// Returns a leaf column whose dictionary in a row group is not kept in memory; `None` for other columns.
+    pub(crate) fn large_column(&self, row_group: usize, leaf: usize, codec: CompressionCodec) -> Option<TextColumn> {
+        TextColumn::of_leaf(self, leaf).filter(|_| is_large(codec, self.dictionary_bytes(row_group, leaf)))
+    }
 }
 
 /// Reads the `count` entries of the dictionary whose header is at `offset`, and whose body is at `body`, and puts them into a scratch file if
@@ -92,5 +101,5 @@ pub(crate) fn read_large(
 }
 
 fn with_way_out(failure: Failure) -> Failure {
-    failure.with_hint("a large dictionary needs space in the temporary folder: set TMPDIR to one that has it")
+    failure.with_hint("a large dictionary needs scratch space: name a folder that has it with --scratch, or by TMPDIR")
 }

@@ -44,7 +44,7 @@ pub use check::PageCounts;
 pub use columns::{ColumnProblem, TextColumn};
 pub use decoder::{TextDecoder, TextRows, Value};
 pub use describe::ColumnSummary;
-pub use file::ParquetFile;
+pub use file::{ParquetFile, ENCRYPTED_HINT};
 pub use json::AppendedRows;
 pub use rewrite::{EditRow, Rewriter};
 pub use values::MAX_TEXT_BYTES;

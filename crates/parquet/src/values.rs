@@ -5,6 +5,7 @@ use crate::delta::{BadDeltas, DeltaReader};
 use crate::dictionary::{Dictionary, DictionaryContent};
 use crate::page_header::{DataPage, LevelLayout, ValueEncoding};
 use crate::runs::{BadRuns, RunReader};
+use gristmill_core::Failure;
 use std::ops::Range;
 
 /// Maximum size of a text in bytes.
@@ -54,7 +55,7 @@ pub(crate) fn read_page(
     dictionary: Option<&Dictionary>,
     rows: &Range<u32>,
     list: &mut SpanList,
-) -> Result<(), String> {
+) -> Result<(), PageError> {
     let (levels, begin) = split_levels(parts, max_definition)?;
     let mut values = Values::open(parts, begin, dictionary)?;
     let (mut skip, mut left) = (rows.start as usize, rows.end as usize);
@@ -77,7 +78,7 @@ pub(crate) fn read_page(
         } else if level < max_definition {
             list.spans.extend(std::iter::repeat_n(Span { source: NULL, at: level, size: 0 }, taken));
         } else {
-            return Err("a definition level is too large".to_owned());
+            return Err("a definition level is too large".into());
         }
     }
     Ok(())
@@ -157,7 +158,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn read(&mut self, count: usize, source: u32, list: &mut SpanList) -> Result<(), String> {
+    fn read(&mut self, count: usize, source: u32, list: &mut SpanList) -> Result<(), PageError> {
         let spans = &mut list.spans;
         match self {
             Self::Plain { content, at } => {
@@ -178,12 +179,12 @@ impl<'a> Values<'a> {
                         // Longer texts are not used.
                         Some(file) if u64::from(entry.size) <= MAX_TEXT_BYTES => {
                             let at = join(&list.joined, entry.size as usize)?;
-                            file.read(entry.at, entry.size, &mut list.joined)?;
+                            file.read(entry.at, entry.size, &mut list.joined).map_err(PageError::File)?;
                             spans.push(Span { source: JOINED, at, size: entry.size });
                         }
                         _ => spans.push(Span { source: DICTIONARY, at: entry.at, size: entry.size }),
                     }
-                    Ok::<(), String>(())
+                    Ok::<(), PageError>(())
                 })?;
             }
             Self::Dictionary { numbers: None, .. } if count > 0 => return Err(BadRuns.into()),
@@ -263,6 +264,32 @@ fn next_joined(
 
 fn short_values() -> String {
     "its values end early".to_owned()
+}
+
+/// Why the values of a page cannot be read.
+pub(crate) enum PageError {
+    /// The page is damaged; how.
+    Damage(String),
+    /// The file with its dictionary cannot be read.
+    File(Failure),
+}
+
+impl From<String> for PageError {
+    fn from(why: String) -> Self {
+        Self::Damage(why)
+    }
+}
+
+impl From<&str> for PageError {
+    fn from(why: &str) -> Self {
+        Self::Damage(why.to_owned())
+    }
+}
+
+impl From<BadRuns> for PageError {
+    fn from(why: BadRuns) -> Self {
+        Self::Damage(why.into())
+    }
 }
 
 impl From<BadRuns> for String {

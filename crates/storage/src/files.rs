@@ -318,13 +318,8 @@ pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<Fo
 /// Reports that keys which cannot be a path are left out.
 pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[InvalidKey]) {
     for key in keys {
-        let failure = invalid_key(url, key);
-        let message = format!("{}, so it is left out", failure.why);
-        let problem = Problem::problem(ProblemKind::Unreadable, failure.subject, message);
-        notices::add(match failure.hint {
-            Some(hint) => problem.with_hint(hint),
-            None => problem,
-        });
+        let problem = Problem::of_failure(ProblemKind::Unreadable, invalid_key(url, key));
+        notices::add(Problem { message: format!("{}, so it is left out", problem.message), ..problem });
     }
 }
 

@@ -6,7 +6,11 @@ use super::{space, xdg};
 use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
+
+/// The folder that the user has named for this process.
+static NAMED_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 const PREFIX: &str = "gristmill-";
 /// The file in a scratch folder that identifies its owner.
@@ -20,6 +24,11 @@ const MAX_KEPT_BYTES: u64 = 8 << 30;
 /// Divisor of the free space that may be used.
 const SHARE: u64 = 10;
 
+/// Names the folder for scratch space of this process, where none is given for a piece of work. Only the first call counts.
+pub fn name_folder(folder: PathBuf) {
+    NAMED_FOLDER.get_or_init(|| folder);
+}
+
 /// A private folder that is removed on drop.
 #[derive(Debug)]
 pub struct Scratch {
@@ -28,10 +37,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a folder in `wanted`, or else in the first of these that is writable: `$TMPDIR`, the cache folder, `/tmp`, `/var/tmp`. Also
-    /// removes folders left by processes of this host that have died.
+    /// Creates a folder in `wanted` or the [named folder](name_folder), or else in the first of these that is writable: `$TMPDIR`, the cache
+    /// folder, `/tmp`, `/var/tmp`. Also removes folders left by processes of this host that have died.
     pub fn create(wanted: Option<&Path>) -> Outcome<Self> {
-        match wanted {
+        match wanted.or(NAMED_FOLDER.get().map(PathBuf::as_path)) {
             Some(folder) => Self::create_in(folder),
             None => Self::create_by_default(std::env::var_os("TMPDIR").map(PathBuf::from), &xdg::cache_dir()),
         }
@@ -199,5 +208,13 @@ mod tests {
     fn the_cap_is_a_tenth_of_the_free_space_and_at_most_eight_gibibytes() {
         assert_eq!(cap(1000), 100);
         assert_eq!(cap(u64::MAX), 8 << 30);
+    }
+
+    #[test]
+    fn a_folder_that_is_named_for_the_process_is_used_where_none_is_given() {
+        let (named, given) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        name_folder(named.path().to_owned());
+        assert!(Scratch::create(None).unwrap().path().starts_with(named.path()));
+        assert!(Scratch::create(Some(given.path())).unwrap().path().starts_with(given.path()));
     }
 }

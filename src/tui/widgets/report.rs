@@ -37,8 +37,7 @@ pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &
 
 fn refusal_of(failure: &Failure) -> Problem {
     let kind = failure.kind.unwrap_or(ProblemKind::Other);
-    let problem = Problem::refusal(kind, failure.subject.clone(), &failure.why);
-    Problem { hint: failure.hint.clone(), ..problem }
+    Problem { severity: Severity::Refusal, ..Problem::of_failure(kind, failure.clone()) }
 }
 
 #[cfg(test)]

@@ -186,7 +186,6 @@ fn faults_that_no_further_try_helps_are_reported() {
     for (flags, command, text) in [
         (&["--server-error", "0"][..], "facts", "the server answers 503"),
         (&["--gated", "hf_token"], "facts", "restricted"),
-        (&["--ignore-range"], "cp", "does not answer ranges"),
         (&["--etag-changes"], "cp", "it changed while it was read"),
         (&["--wrong-bytes", "0"], "cp", "does not have the checksum that the hub lists"),
     ] {
@@ -197,6 +196,16 @@ fn faults_that_no_further_try_helps_are_reported() {
         let ran = read(&test, &server, words).ends(code);
         assert!(ran.err.contains(text) && !test.sandbox.has("copy"), "{flags:?}: {}", ran.err);
     }
+}
+
+#[test]
+fn files_of_a_server_without_ranges_are_downloaded_before_they_are_read() {
+    let test = hub_test();
+    let server = test.serve(&["--ignore-range"]);
+    read(&test, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
+    let ran = read(&test, &server, &["cp", "hf://datasets/o/w/shard_0.tar", "copy"]).ends(0);
+    ran.complains("the server does not answer ranges");
+    assert_eq!(test.sandbox.read("copy"), std::fs::read(test.root().join("o/w/shard_0.tar")).unwrap());
 }
 
 #[test]

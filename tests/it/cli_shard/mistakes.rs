@@ -111,6 +111,11 @@ fn what_is_excluded_or_hidden_is_counted() {
     sandbox.say("shard in --output out --dry-run").ends(0).says(line);
     let report = sandbox.say("shard in --output out --json").ends(0).json("ok");
     assert_eq!(report["left_out"]["excluded"], 3);
+    let kept = "Of the chosen samples, 3 are excluded by split.yaml: --keep-excluded writes them, without it";
+    sandbox.say("shard in --output kept --keep-excluded --dry-run").ends(0).says(kept);
+    sandbox.write("keys", "0.tar/b\n0.tar/c\n");
+    let report = sandbox.say("shard in --output kept --keep-excluded --keep-keys keys --json").ends(0).json("ok");
+    assert_eq!((&report["samples"], &report["kept_excluded"]), (&2.into(), &1.into()));
     sandbox.say("splits exclude in 0.tar").ends(0);
     let all = sandbox.say("shard in --output none").ends(1);
     all.complains("split.yaml excludes 5").complains("--keep-excluded");

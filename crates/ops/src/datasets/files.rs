@@ -116,8 +116,7 @@ impl DatasetReader for DedupIndex {
             match Shard::open(&shard_folder(&dataset.path, shard)) {
                 Ok(shard) => (items, bytes) = (items + shard.documents(), bytes + shard.tokenized().len()),
                 Err(failure) if failure.class == ExitClass::Data => {
-                    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
-                    problems.push(Problem { hint: failure.hint, ..problem });
+                    problems.push(Problem::of_failure(ProblemKind::BadFile, failure));
                 }
                 Err(failure) => return Err(failure),
             }

@@ -101,7 +101,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         Ok(None) => return Ok(None),
         // What was indexed is unknown, but excludes and splits are manual work worth keeping.
         Err(failure) if failure.class == ExitClass::Data => {
-            let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+            let problem = Problem::of_failure(ProblemKind::BadFile, failure);
             findings.push(problem.with_hint("--force-overwrite makes it again; excludes stay"));
             Info::default()
         }
@@ -132,7 +132,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
             Subject::path(root.join(layout::NV_META).join(layout::SPLIT_YAML)),
             "the data set is prepared but has no split.yaml",
         )),
-        Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
+        Err(failure) => findings.push(Problem::of_failure(ProblemKind::BadFile, failure)),
     }
     prepared.user_excludes = recorded.as_ref().map(|recorded| recorded.user_excludes.clone()).unwrap_or_default();
     compare(root, shards, recorded.as_ref(), &mut prepared)?;

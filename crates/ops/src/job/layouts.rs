@@ -2,7 +2,7 @@
 
 use super::pool::run_units;
 use gristmill_core::text::count_verb;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
 
 /// Checks the beginning of each file. Returns a note for each empty file, and a problem for each without the text field. Fails at the first
@@ -52,8 +52,8 @@ pub(crate) fn preview(
     const MAX_FILES: usize = 64;
     match check(files.get(..MAX_FILES).unwrap_or(files), fields, (what, threads), cancel) {
         Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
-            let refusal = Problem::refusal(ProblemKind::BadJson, failure.subject, failure.why);
-            Ok(vec![Problem { hint: failure.hint, ..refusal }])
+            let problem = Problem::of_failure(ProblemKind::BadJson, failure);
+            Ok(vec![Problem { severity: Severity::Refusal, ..problem }])
         }
         other => other,
     }

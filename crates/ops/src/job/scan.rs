@@ -276,9 +276,7 @@ impl ScanShared {
 
     /// Records a shard that cannot be read as a finding for the screens; a run refuses to continue without it.
     fn note_unreadable(&self, failure: &Failure) -> Outcome<()> {
-        let mut problem = Problem::problem(ProblemKind::Unreadable, failure.subject.clone(), failure.why.clone());
-        problem.hint = failure.hint.clone();
-        self.problems.report(problem)
+        self.problems.report(Problem::of_failure(ProblemKind::Unreadable, failure.clone()))
     }
 
     fn finish(&self, result: Outcome<()>) {

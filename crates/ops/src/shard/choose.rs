@@ -61,6 +61,8 @@ pub(super) struct Chooser<'a> {
     pub(super) written: Option<PartTally>,
     /// Flags with the names of parts that no sample had so far.
     unmatched: Vec<(&'static str, &'a str)>,
+    /// Chosen samples that `split.yaml` of the input excludes.
+    pub(super) kept_excluded: u64,
     chosen: u64,
 }
 
@@ -101,6 +103,7 @@ impl<'a> Chooser<'a> {
             listed: PartTally::default(),
             written: has_field_map.then(PartTally::default),
             unmatched: renamed.chain(kept).chain(dropped).collect(),
+            kept_excluded: 0,
             chosen: 0,
         })
     }
@@ -152,6 +155,7 @@ impl<'a> Chooser<'a> {
             tally.add(names_of(&listed.sample.parts));
         }
         self.chosen += 1;
+        self.kept_excluded += u64::from(std::mem::take(&mut listed.sample.is_excluded));
         Ok(Some(listed))
     }
 

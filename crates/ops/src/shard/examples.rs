@@ -291,7 +291,7 @@ mod tests {
     use gristmill_core::FileStamp;
 
     fn listed(key: &str, parts: Vec<Part>) -> ListedSample {
-        let sample = Sample { key: key.into(), split: None, shard: String::new(), parts };
+        let sample = Sample { key: key.into(), split: None, shard: String::new(), parts, is_excluded: false };
         ListedSample { input: 0, sample }
     }
 

@@ -67,6 +67,8 @@ pub(super) struct PlannedRun {
     /// The parts of the samples that are written, if a field map names some of them.
     pub(super) written_parts: Option<PartTally>,
     pub(super) left_out: LeftOut,
+    /// Chosen samples that `split.yaml` of the input excludes.
+    pub(super) kept_excluded: u64,
     /// What listing has read of files in stores.
     _kept: Vec<ReadCache>,
 }
@@ -150,13 +152,15 @@ fn plan_with(
     let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
     check_metadataset(layout, &sets)?;
     let left_out = LeftOut { excluded, ..chooser.left_out };
+    let kept_excluded = chooser.kept_excluded;
     if sets.is_empty() {
         return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
     // Of several sets, each has some of the parts only.
     let written_parts = chooser.written.filter(|_| layout.sets.len() == 1);
-    Ok(PlannedRun { sets, lines, files, inputs, parts: chooser.listed, written_parts, left_out, _kept: kept })
+    let parts = chooser.listed;
+    Ok(PlannedRun { sets, lines, files, inputs, parts, written_parts, left_out, kept_excluded, _kept: kept })
 }
 
 /// The samples of all inputs.

@@ -30,7 +30,7 @@ impl ListedSample {
         push_int(out, u64::from(self.input));
         push_bytes(out, sample.shard.as_bytes());
         push_bytes(out, &sample.key);
-        push_int(out, u64::from(sample.split.is_some()));
+        push_int(out, u64::from(sample.split.is_some()) | u64::from(sample.is_excluded) << 1);
         if let Some(split) = &sample.split {
             push_bytes(out, split.as_bytes());
         }
@@ -111,10 +111,12 @@ impl<'a> Decoder<'a> {
         let input = u32::try_from(self.int()?).ok()?;
         let shard = self.text()?;
         let key = self.bytes()?.to_vec();
-        let split = if self.int()? == 1 { Some(self.text()?) } else { None };
+        let flags = self.int()?;
+        let split = if flags & 1 == 1 { Some(self.text()?) } else { None };
+        let is_excluded = flags & 2 == 2;
         let count = self.int()?;
         let parts = (0..count).map(|_| self.part()).collect::<Option<Vec<Part>>>()?;
-        Some(ListedSample { input, sample: Sample { key, split, shard, parts } })
+        Some(ListedSample { input, sample: Sample { key, split, shard, parts, is_excluded } })
     }
 
     fn part(&mut self) -> Option<Part> {
@@ -333,7 +335,8 @@ mod tests {
             part(b"npy", Origin::Sparse { file: SourceFile(8), offset: number << 9 }),
         ];
         let split = (number % 2 == 1).then(|| "val".to_owned());
-        let sample = Sample { key: number.to_string().into_bytes(), split, shard: "a/0.tar".into(), parts };
+        let (key, is_excluded) = (number.to_string().into_bytes(), number % 4 > 1);
+        let sample = Sample { key, split, shard: "a/0.tar".into(), parts, is_excluded };
         ListedSample { input: 3, sample }
     }
 

@@ -7,7 +7,7 @@ use super::stores::{StoreEstimate, StoredContent};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::text::{agree, bytes, count, display_safe, grouped};
 use gristmill_core::{Problem, ProblemKind, Severity};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::traffic::Traffic;
@@ -124,6 +124,9 @@ pub struct ShardReport {
     pub lines: Option<u64>,
     /// Samples that the plan leaves out.
     pub left_out: LeftOut,
+    /// Chosen samples that `split.yaml` of the input excludes.
+    #[serde(default)]
+    pub kept_excluded: u64,
     /// Every shard.
     pub files: Vec<WrittenShard>,
     /// Shards that a stopped run had finished.
@@ -158,7 +161,8 @@ impl ShardReport {
     /// Returns the amounts of a run, without findings.
     pub(super) fn of(run: &PlannedRun, output: &Path) -> Self {
         let lines = run.lines.as_ref().map(|lines| lines.samples);
-        let mut report = Self { output: output.to_owned(), left_out: run.left_out, lines, ..Self::default() };
+        let (left_out, kept_excluded) = (run.left_out, run.kept_excluded);
+        let mut report = Self { output: output.to_owned(), left_out, kept_excluded, lines, ..Self::default() };
         for set in &run.sets {
             let written = WrittenSet::of(set);
             report.shards += written.shards;
@@ -200,7 +204,13 @@ impl ShardReport {
     fn left_out_lines(&self) -> Vec<ReportLine> {
         let reasons = self.left_out.reasons().into_iter().filter(|(number, _, _)| *number > 0);
         let line = |number, why| ReportLine::plain(format!("Left out: {} {why}.", count(number, "sample")));
-        reasons.map(|(number, why, _)| line(number, why)).collect()
+        let left_out = reasons.map(|(number, why, _)| line(number, why));
+        let kept = (self.kept_excluded > 0).then(|| {
+            let (number, are) = (grouped(self.kept_excluded), agree(self.kept_excluded, "is", "are"));
+            let way = "--keep-excluded writes them, without it they are left out";
+            ReportLine::plain(format!("Of the chosen samples, {number} {are} excluded by split.yaml: {way}."))
+        });
+        left_out.chain(kept).collect()
     }
 
     fn preview_lines(&self) -> Vec<ReportLine> {

@@ -88,6 +88,8 @@ pub struct Sample {
     pub shard: String,
     /// Its parts, in the order of the input. Of each name there is one.
     pub parts: Vec<Part>,
+    /// Whether `split.yaml` of the input excludes it. It counts once, and is nothing that is written.
+    pub is_excluded: bool,
 }
 
 /// Where the row of a sample is.

@@ -34,7 +34,7 @@ pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<Format
             Ok(info) => info,
             Err(failure) if failure.class == ExitClass::Data => {
                 state = "unreadable";
-                problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
+                problems.push(Problem::of_failure(ProblemKind::BadFile, failure).on(Subject::path(&path)));
                 DatasetInfo::default()
             }
             Err(failure) => return Err(failure),

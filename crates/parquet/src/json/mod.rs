@@ -1,5 +1,7 @@
 //! Rows as JSON objects, with all columns or some. Columns are decoded by the crate `parquet`, in small batches.
 
+mod failure;
+mod large_texts;
 mod pages;
 #[cfg(test)]
 mod tests;
@@ -110,8 +112,9 @@ impl ParquetFile {
     ) -> Outcome<AppendedRows> {
         let schema = self.json_schema()?;
         let batch_rows = self.batch_rows(row_group, leaves);
-        let failure = pages::FirstFailure::default();
-        let group = JsonRowGroup { file: self, metadata: &schema.metadata, row_group, failure: failure.clone() };
+        let failure = failure::FirstFailure::default();
+        let (metadata, first) = (&schema.metadata, rows.start);
+        let group = JsonRowGroup { file: self, metadata, row_group, first, failure: failure.clone() };
         // The decoders of the crate panic on some pages that are damaged.
         let result = catch_panic(|| append_batches(schema, &group, leaves, rows, (batch_rows, end), out));
         let why = match result {

@@ -1,5 +1,7 @@
 //! Pages for the decoders of the crate `parquet`. Sizes are checked before, because those decoders reserve memory as pages state it.
 
+use super::failure::{keep, FirstFailure};
+use super::large_texts::LargeTexts;
 use crate::bits::u32_at;
 use crate::check::PageCounts;
 use crate::codec::{is_packed, verify, Unpacker};
@@ -10,26 +12,25 @@ use crate::page_header::{DataPage, LevelLayout, PageHeader, PageKind, ValueEncod
 use crate::place::ChunkLocation;
 use crate::window::Window;
 use bytes::Bytes;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::Outcome;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::{CompressionCodec, Encoding};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Maximum size after decompression of a page that is checked as a whole.
 const MAX_CHECKED_BYTES: u32 = 256 << 20;
-
-/// The first failure of any column.
-pub(crate) type FirstFailure = Arc<Mutex<Option<Failure>>>;
 
 /// One row group, as the decoders ask for it.
 pub(crate) struct JsonRowGroup<'a> {
     pub(crate) file: &'a ParquetFile,
     pub(crate) metadata: &'a ParquetMetaData,
     pub(crate) row_group: usize,
+    /// The first of its rows that is wanted.
+    pub(crate) first: u64,
     pub(crate) failure: FirstFailure,
 }
 
@@ -43,6 +44,11 @@ impl RowGroups for JsonRowGroup<'_> {
         let place = self.file.chunk_location(self.row_group, leaf);
         let chunk = self.file.chunk(self.row_group, leaf, &place);
         let chunk = chunk.map_err(|failure| keep(&self.failure, failure))?;
+        if let Some(column) = self.file.large_column(self.row_group, leaf, chunk.codec) {
+            let texts = LargeTexts::open(self.file, column, self.row_group, self.first, Arc::clone(&self.failure));
+            let texts = texts.map_err(|failure| keep(&self.failure, failure))?;
+            return Ok(Box::new(SingleChunk(Some(Box::new(texts)))));
+        }
         let schema = self.metadata.file_metadata().schema_descr();
         let levels = schema.columns().get(leaf).map(|column| (column.max_rep_level() > 0, column.max_def_level() > 0));
         let (has_repetition, has_definition) = levels.unwrap_or_default();
@@ -237,15 +243,6 @@ impl PageReader for ChunkPages {
         }
         Ok(())
     }
-}
-
-/// Keeps the first failure, and returns an error for the decoders.
-fn keep(first: &FirstFailure, failure: Failure) -> ParquetError {
-    let error = ParquetError::General(failure.why.clone());
-    if let Ok(mut first) = first.lock() {
-        first.get_or_insert(failure);
-    }
-    error
 }
 
 fn data_page(page: &DataPage, buf: Bytes, levels: Levels) -> Result<Page, &'static str> {

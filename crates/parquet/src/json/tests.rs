@@ -4,7 +4,7 @@ use crate::tests::{batch, data, open, open_bytes, write};
 use crate::ParquetFile;
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use gristmill_core::ExitClass;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -202,4 +202,33 @@ fn a_long_entry_of_a_dictionary_that_is_repeated_does_not_fill_the_memory() {
         rows += appended.rows;
     }
     assert_eq!(file.json_rows(None, 7..9, 0, &mut out).unwrap().rows, 1, "at least one");
+}
+
+#[test]
+fn texts_of_a_large_dictionary_are_those_of_the_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |number: usize| format!("{number} {}", "ä".repeat((1 << 19) + number));
+    // Each text once, then some again; every third row is null.
+    let values: Vec<Option<String>> =
+        (0..54).map(|row| (row % 3 > 0).then(|| text(row))).chain([Some(text(7)), None, Some(text(1))]).collect();
+    let count = values.len() as u64;
+    let texts: ArrayRef = Arc::new(StringArray::from(values.clone()));
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..values.len() as i64));
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .set_dictionary_page_size_limit(256 << 20)
+            .set_data_page_row_count_limit(10)
+            .set_write_batch_size(10);
+        let columns = vec![("id", Arc::clone(&ids)), ("text", Arc::clone(&texts))];
+        let file = open_bytes(folder.path(), &write(&[batch(columns)], properties.build())).unwrap();
+        assert!(file.dictionary_bytes(0, 1) > 32 << 20, "{compression:?}");
+        for first in [0, 1, 10, 35, count - 1] {
+            let found = rows_of(&file, None, first..count);
+            assert_eq!(found.len() as u64, count - first);
+            for (row, (found, expected)) in (first..).zip(found.iter().zip(&values[first as usize..])) {
+                assert!(*found == json!({"id": row, "text": expected}), "{compression:?} {row}");
+            }
+        }
+    }
 }

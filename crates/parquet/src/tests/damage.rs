@@ -229,6 +229,7 @@ fn other_columns_are_described() {
 #[test]
 fn an_encrypted_column_is_refused_when_it_is_read() {
     let file = open(&data("encrypted_column.parquet")).unwrap();
+    assert_eq!(file.readable_columns(), (vec!["open".to_owned()], vec!["text".to_owned()]));
     assert_eq!(read_from(&file, &file.column("open").unwrap(), 0, 1000).2, None);
     let column = file.column("text").unwrap();
     let failure = read_from(&file, &column, 0, 1000).2.unwrap();

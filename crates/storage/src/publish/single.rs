@@ -9,7 +9,7 @@ use crate::read::open_any;
 use crate::run_folder::RunFolder;
 use crate::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::path::{Path, PathBuf};
 
 /// Permission bits of a file that there was not.
@@ -58,12 +58,9 @@ pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) 
     match RemoteUrl::parse(path).map(put) {
         Some(Ok(is_put)) => {
             if is_put {
-                let why = format!("it cannot be removed, and is marked as released: {}", failure.why);
-                let note = Problem::note(ProblemKind::Other, Subject::path(path), why);
-                notices::add(match failure.hint {
-                    Some(hint) => note.with_hint(hint),
-                    None => note,
-                });
+                let problem = Problem::of_failure(ProblemKind::Other, failure).on(Subject::path(path));
+                let problem = problem.with_effect("it cannot be removed, and is marked as released");
+                notices::add(Problem { severity: Severity::Note, ..problem });
             }
             Ok(())
         }

@@ -554,9 +554,8 @@ impl Walk<'_> {
             // The output would lack the documents of a whole file of the data set.
             Err(failure) if is_table_name(&name) => return Err(failure),
             Err(failure) => {
-                let message = format!("it is left out: {}", failure.why);
-                let problem = Problem::problem(ProblemKind::Unreadable, subject, message);
-                self.listing.problems.push(Problem { hint: failure.hint, ..problem });
+                let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(subject);
+                self.listing.problems.push(problem.with_effect("it is left out"));
             }
         }
         Ok(())

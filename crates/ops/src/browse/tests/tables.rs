@@ -48,6 +48,18 @@ fn rows_of_all_files_are_samples_in_the_order_of_names() {
 }
 
 #[test]
+fn columns_that_are_not_encrypted_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../parquet/tests/data/encrypted_column.parquet");
+    put(&dir.path().join("a.parquet"), &std::fs::read(file).unwrap());
+    let catalog = scanned(dir.path());
+    let group = catalog.groups().groups[0].clone();
+    assert_eq!(group.failure.as_deref(), Some("the column `text` is encrypted, and not read"));
+    let row: serde_json::Value = serde_json::from_str(&text(catalog.as_ref(), SampleAt::default())).unwrap();
+    assert_eq!(row.as_object().unwrap().keys().collect::<Vec<_>>(), ["open"]);
+}
+
+#[test]
 fn a_damaged_row_group_does_not_hide_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let mut bytes = std::fs::read(golden("p02_codecs_and_encodings").join("6-zstd.parquet")).unwrap();

@@ -3,7 +3,7 @@
 use super::{CheckCounts, DatasetInfo, MAX_LISTED};
 use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
-use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use gristmill_storage::files;
 use gristmill_storage::waiting::map_at_once;
@@ -95,8 +95,8 @@ fn add_splits(path: &Path, facts: &mut SetFacts, problems: &mut Vec<Problem>, ha
         Ok(None) => {}
         // A choice among subsets is not needed to describe files.
         Err(failure) if failure.class == ExitClass::Usage => {
-            let note = Problem::note(ProblemKind::Other, failure.subject, failure.why);
-            problems.push(Problem { hint: failure.hint, ..note });
+            let problem = Problem::of_failure(ProblemKind::Other, failure);
+            problems.push(Problem { severity: Severity::Note, ..problem });
         }
         Err(failure) => problems.push(unreadable(failure)?),
     }
@@ -204,8 +204,7 @@ fn unreadable(failure: Failure) -> Outcome<Problem> {
         return Err(failure);
     }
     let kind = if failure.class == ExitClass::Data { ProblemKind::BadFile } else { ProblemKind::Unreadable };
-    let problem = Problem::problem(kind, failure.subject, failure.why);
-    Ok(Problem { hint: failure.hint, ..problem })
+    Ok(Problem::of_failure(kind, failure))
 }
 
 /// What is checked at a time: a file, or one of its parts.

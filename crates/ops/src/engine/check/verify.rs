@@ -93,10 +93,9 @@ fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<(
     handles.progress.add(1, 0);
     let missing = failure.class == gristmill_core::ExitClass::Environment;
     let kind = if missing { ProblemKind::Unreadable } else { ProblemKind::BadFile };
-    let mut problem = Problem::problem(kind, Subject::shard(shard), format!("it cannot be checked: {}", failure.why));
-    if failure.subject.shard.is_none() && !failure.subject.is_empty() {
-        problem.message = format!("it cannot be checked: {} ({})", failure.why, failure.subject);
+    let mut problem = Problem::of_failure(kind, failure).with_effect("it cannot be checked");
+    if problem.subject.shard.is_none() && !problem.subject.is_empty() {
+        problem.message = format!("{} ({})", problem.message, problem.subject);
     }
-    problem.hint = failure.hint;
-    handles.problems.report(problem)
+    handles.problems.report(problem.on(Subject::shard(shard)))
 }

@@ -65,7 +65,7 @@ fn report(failure: Failure, handles: Handles<'_>) -> Outcome<()> {
         return Err(failure);
     }
     let kind = if failure.is_missing() { ProblemKind::MissingFile } else { ProblemKind::BadFile };
-    handles.problems.report(Problem::problem(kind, failure.subject, failure.why))
+    handles.problems.report(Problem::of_failure(kind, failure))
 }
 
 /// Reports the first findings of a kind, and counts the others.

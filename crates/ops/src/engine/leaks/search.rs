@@ -272,9 +272,8 @@ impl LeakSearch {
         match self.take_shard(unit.id, buffer, handles) {
             Err(failure) if !failure.is_cancelled() && !buffer.is_broken => {
                 handles.progress.add(1, 0);
-                let message = format!("it was not compared: {}", failure.why);
-                let problem = Problem::problem(ProblemKind::Unreadable, Subject::shard(name), message);
-                handles.problems.report(Problem { hint: failure.hint, ..problem })?;
+                let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(Subject::shard(name));
+                handles.problems.report(problem.with_effect("it was not compared"))?;
                 Ok(ShardTotals::default())
             }
             taken => taken,

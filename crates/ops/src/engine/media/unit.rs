@@ -69,9 +69,8 @@ fn shard_entries(
     let file = match open_read(&shard.path) {
         Ok(file) => file,
         Err(failure) => {
-            let message = format!("its media cannot be described: {}", failure.why);
-            let problem = Problem::problem(ProblemKind::Unreadable, subject(), message);
-            return Ok(Some(Problem { hint: failure.hint, ..problem }));
+            let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(subject());
+            return Ok(Some(problem.with_effect("its media cannot be described")));
         }
     };
     if file.stamp().ok() != Some(spool.scan.stamp) {
@@ -171,8 +170,7 @@ impl ProbeUnit<'_> {
 
     fn unreadable(&mut self, subject: Subject, failure: &Failure) -> Outcome<()> {
         self.rows.count_entry();
-        let problem =
-            Problem::problem(ProblemKind::Unreadable, subject, format!("no row is written for it: {}", failure.why));
-        self.handles.problems.report(Problem { hint: failure.hint.clone(), ..problem })
+        let problem = Problem::of_failure(ProblemKind::Unreadable, failure.clone()).on(subject);
+        self.handles.problems.report(problem.with_effect("no row is written for it"))
     }
 }

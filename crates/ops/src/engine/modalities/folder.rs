@@ -71,7 +71,7 @@ pub fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
 }
 
 fn unreadable(path: &Path, failure: Failure) -> Problem {
-    Problem::problem(ProblemKind::BadFile, Subject::path(path), failure.why)
+    Problem::of_failure(ProblemKind::BadFile, failure).on(Subject::path(path))
 }
 
 /// Checks one file of a folder. `vocabulary` is only used if tokens are read.

@@ -72,7 +72,7 @@ pub fn folder_facts(
         match inspect_file(folder, name) {
             Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
                 let size = token_size.unwrap_or(TokenSize::Two);
-                let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+                let problem = Problem::of_failure(ProblemKind::BadFile, failure);
                 Ok((super::listing::undescribed(folder, name, size)?, Some(problem)))
             }
             file => Ok((file?, None)),
@@ -178,7 +178,7 @@ fn facts_of(file: TokenFile, sequence_length: Option<u64>) -> (FileFacts, Option
             let problem = || Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message());
             (Some(count), (end != file.tokens).then(problem))
         }
-        Some(Err(failure)) => (None, Some(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why))),
+        Some(Err(failure)) => (None, Some(Problem::of_failure(ProblemKind::BadFile, failure).on(Subject::path(&path)))),
     };
     let windows = sequence_length.map(|length| count(file.tokens, length));
     let unused =

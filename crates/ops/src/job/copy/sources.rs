@@ -169,12 +169,8 @@ impl Search<'_> {
             None if path == root => return Err(error.failure("listing", root)),
             None => error.failure("reading", root),
         };
-        let problem =
-            Problem::problem(ProblemKind::Unreadable, failure.subject, format!("{}, so it is not copied", failure.why));
-        self.report(match failure.hint {
-            Some(hint) => problem.with_hint(hint),
-            None => problem,
-        })
+        let problem = Problem::of_failure(ProblemKind::Unreadable, failure);
+        self.report(Problem { message: format!("{}, so it is not copied", problem.message), ..problem })
     }
 
     fn report(&self, problem: Problem) -> Outcome<()> {

@@ -198,11 +198,10 @@ fn copy_item(
         Err(CopyFailure::AllFiles(failure)) => context.cancel.check().and(Err(failure)),
         Err(CopyFailure::ThisFile(failure)) => {
             let kind = failure.kind.unwrap_or(ProblemKind::Unreadable);
-            let problem = Problem::problem(kind, failure.subject, format!("{}, so it is not copied", failure.why));
-            context.problems.report(match failure.hint {
-                Some(hint) => problem.with_hint(again(plan, &hint)),
-                None => problem,
-            })?;
+            let problem = Problem::of_failure(kind, failure);
+            let hint = problem.hint.as_ref().map(|hint| again(plan, hint));
+            let message = format!("{}, so it is not copied", problem.message);
+            context.problems.report(Problem { message, hint, ..problem })?;
             Ok(None)
         }
     }

@@ -221,9 +221,8 @@ impl CheckedPlan {
             None => false,
             Some(Ok(decision)) => decision == Decision::Nothing,
             Some(Err(failure)) if failure.class == ExitClass::Data => {
-                let mut problem = Problem::refusal(ProblemKind::AlreadyPrepared, failure.subject, failure.why);
-                problem.hint = failure.hint;
-                problems.push(problem);
+                let problem = Problem::of_failure(ProblemKind::AlreadyPrepared, failure);
+                problems.push(Problem { severity: Severity::Refusal, ..problem });
                 false
             }
             Some(Err(failure)) => return Err(failure),

@@ -161,8 +161,8 @@ fn skip_unreadable(shard: &Shard, failure: Failure, handles: &Handles<'_>) -> Ou
     if failure.class == ExitClass::Interrupted || !is_about_shard {
         return Err(failure);
     }
-    let message = format!("its media cannot be described: {}", failure.why);
-    handles.problems.report(Problem::problem(ProblemKind::Unreadable, Subject::shard(&shard.name), message))?;
+    let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(Subject::shard(&shard.name));
+    handles.problems.report(problem.with_effect("its media cannot be described"))?;
     handles.progress.add(1, 0);
     Ok(MediaRows::default())
 }

@@ -66,8 +66,8 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         }
         Err(failure) => {
             if !preview.problems.iter().any(|p| p.severity == Severity::Refusal) {
-                let subject = failure.subject.clone();
-                preview.problems.push(Problem::refusal(ProblemKind::BadPattern, subject, failure.why));
+                let problem = Problem::of_failure(ProblemKind::BadPattern, failure);
+                preview.problems.push(Problem { severity: Severity::Refusal, ..problem });
             }
             return preview;
         }
@@ -122,15 +122,7 @@ pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     let why =
         space::may_write(&folder).err().filter(|why| matches!(why.kind(), PermissionDenied | ReadOnlyFilesystem))?;
     let failure = Failure::io("preparing", &folder, &why);
-    let problem = Problem::problem(
-        ProblemKind::Other,
-        Subject::path(&folder),
-        format!("nothing can be written here: {}", failure.why),
-    );
-    Some(match failure.hint {
-        Some(hint) => problem.with_hint(hint),
-        None => problem,
-    })
+    Some(Problem::of_failure(ProblemKind::Other, failure).with_effect("nothing can be written here"))
 }
 
 /// Returns a problem if the new files are larger than the free space: everything is written completely before anything is replaced.

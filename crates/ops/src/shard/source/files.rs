@@ -219,7 +219,7 @@ impl Groups<'_> {
         self.finish(sink)?;
         let split = relative.split(|byte| *byte == b'/').next().filter(|_| self.has_splits);
         let split = split.map(|name| String::from_utf8_lossy(name).into_owned());
-        self.sample = Some(Sample { key, split, shard: String::new(), parts: vec![part] });
+        self.sample = Some(Sample { key, split, shard: String::new(), parts: vec![part], is_excluded: false });
         Ok(())
     }
 

@@ -13,7 +13,9 @@ pub(super) struct PreparedInput {
     splits: HashMap<String, Vec<String>>,
     /// `SHARD` and `SHARD/KEY`.
     excludes: HashSet<String>,
-    /// Samples of each excluded shard.
+    /// Whether excluded samples are written, too.
+    keeps_excluded: bool,
+    /// Samples of each excluded shard that is left out.
     excluded_samples: HashMap<String, u64>,
     /// Whether more than one of the chosen splits has samples.
     is_divided: bool,
@@ -37,10 +39,8 @@ impl PreparedInput {
             let failure = Failure::data(WHAT, format!("split.yaml: {}", bad.error)).of_kind(ProblemKind::BadBraces);
             return Err(failure.on(Subject::path(root)).with_hint("repair split.yaml, or write all with --one-split"));
         }
-        let excludes = match choice.keep_excluded {
-            true => HashSet::new(),
-            false => file.expanded_excludes().0.into_iter().collect(),
-        };
+        let excludes: HashSet<String> = file.expanded_excludes().0.into_iter().collect();
+        let is_left_out = |shard: &String| !choice.keep_excluded && excludes.contains(shard);
         if let Some(unknown) = choice.splits.iter().find(|name| !lists.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
             let failure = Failure::usage(WHAT, format!("it has no split '{unknown}'")).on(Subject::path(root));
@@ -48,9 +48,9 @@ impl PreparedInput {
         }
         let counts: HashMap<&str, u64> =
             info.shard_counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
-        let excluded_samples = info.shard_counts.iter().filter(|(name, _)| excludes.contains(name)).cloned().collect();
+        let excluded_samples = info.shard_counts.iter().filter(|(name, _)| is_left_out(name)).cloned().collect();
         let is_chosen = |name: &String| choice.splits.is_empty() || choice.splits.contains(name);
-        let has_samples = |shard: &String| counts.get(shard.as_str()) > Some(&0) && !excludes.contains(shard);
+        let has_samples = |shard: &String| counts.get(shard.as_str()) > Some(&0) && !is_left_out(shard);
         let divided = lists.iter().filter(|(name, shards)| is_chosen(name) && shards.iter().any(has_samples)).count();
         if divided > 1 && plan.inputs.len() > 1 && !choice.one_split && choice.splits.is_empty() {
             let failure = Failure::usage(WHAT, "it has several splits, and it is one of several inputs");
@@ -66,12 +66,13 @@ impl PreparedInput {
                 }
             }
         }
-        Ok(Self { splits, excludes, excluded_samples, is_divided: divided > 1, is_prepared: true })
+        let (keeps_excluded, is_divided) = (choice.keep_excluded, divided > 1);
+        Ok(Self { splits, excludes, keeps_excluded, excluded_samples, is_divided, is_prepared: true })
     }
 
     /// Returns the split of a shard: `None` if the shard is left out, `Some(None)` if there is only one.
     pub(super) fn split_of(&self, shard: &str, plan: &ShardPlan) -> Outcome<Option<Option<String>>> {
-        if self.excludes.contains(shard) {
+        if !self.keeps_excluded && self.excludes.contains(shard) {
             return Ok(None);
         }
         if !self.is_prepared || plan.choice.one_split && plan.choice.splits.is_empty() {
@@ -103,9 +104,10 @@ impl PreparedInput {
         samples.copied().unwrap_or_default()
     }
 
-    /// Whether a sample is excluded.
+    /// Whether a sample is excluded, by itself or with its shard.
     pub(super) fn is_excluded(&self, shard: &str, key: &[u8]) -> bool {
         let item = || std::str::from_utf8(key).ok().map(|key| format!("{shard}/{key}"));
-        !self.excludes.is_empty() && item().is_some_and(|item| self.excludes.contains(&item))
+        let is_listed = || item().is_some_and(|item| self.excludes.contains(&item));
+        !self.excludes.is_empty() && (self.excludes.contains(shard) || is_listed())
     }
 }

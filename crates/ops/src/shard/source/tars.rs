@@ -153,7 +153,8 @@ fn pass_on(
         if scanned.damaged.contains(&sample.key) {
             continue;
         }
-        if prepared.is_excluded(&shard.name, &sample.key) {
+        sample.is_excluded = prepared.is_excluded(&shard.name, &sample.key);
+        if sample.is_excluded && !context.plan.choice.keep_excluded {
             excluded += 1;
             continue;
         }
@@ -261,7 +262,7 @@ impl ShardSink {
         let is_last: Vec<bool> = parts.iter().rev().map(|part| seen.insert(part.name.as_slice())).collect();
         let mut is_last = is_last.into_iter().rev();
         parts.retain(|_| is_last.next().unwrap_or(true));
-        let sample = Sample { key, split: None, shard: String::new(), parts };
+        let sample = Sample { key, split: None, shard: String::new(), parts, is_excluded: false };
         self.record.clear();
         ListedSample { input: 0, sample }.encode(&mut self.record);
         self.writer.push(&self.record)

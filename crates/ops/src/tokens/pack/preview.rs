@@ -63,9 +63,8 @@ pub(super) fn preview_of(
         Ok(Decision::Nothing) => true,
         Ok(Decision::Run) => false,
         Err(failure) if failure.class == ExitClass::Data => {
-            let mut problem = Problem::refusal(ProblemKind::AlreadyPrepared, failure.subject, failure.why);
-            problem.hint = failure.hint;
-            problems.push(problem);
+            let problem = Problem::of_failure(ProblemKind::AlreadyPrepared, failure);
+            problems.push(Problem { severity: Severity::Refusal, ..problem });
             false
         }
         Err(failure) => return Err(failure),

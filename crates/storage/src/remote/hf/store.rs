@@ -1,23 +1,26 @@
 //! `hf://datasets/OWNER/NAME[@REVISION]/PATH`: data sets of the hub, read by ranges.
 //!
-//! A process reads one commit of each revision. Files that the cache has are read there; nothing is added to it but lists of files.
+//! A process reads one commit of each revision. Files that the cache has are read there. Nothing is added to it but lists of files, and files
+//! of a server that does not answer ranges.
 
 use super::digest::{Digest, Hasher};
 use super::download::WRONG_CHECKSUM_HINT;
-use super::hub::{Hub, NoRevision, Revision};
+use super::hub::{Hub, NoRevision, Revision, Transfer};
 use super::settings::HubSettings;
 use super::url::RepositoryUrl;
 use super::RepositoryFile;
 use crate::files::FileInfo;
 use crate::fs::RealFs;
 use crate::location::RemoteUrl;
+use crate::notices;
 use crate::read::{open_any, ReadFile};
 use crate::remote::blocks::{BlockReader, FirstRequest};
 use crate::remote::http;
 use crate::remote::network::Network;
 use crate::remote::web::{begin, reader, Refusal, WebClient};
 use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::text::bytes;
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Progress, Subject};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -167,6 +170,20 @@ impl HfStore {
     }
 }
 
+impl HfStore {
+    /// Opens a file of a server that does not answer ranges: all of it is downloaded into the cache first.
+    fn open_whole(&self, entry: &Entry, file: &RepositoryFile) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let (commit, cancel) = (&entry.revision.commit, Cancel::of_thread());
+        let transfer = Transfer { progress: &Progress::default(), cancel: &cancel };
+        let fetched = self.hub.fetch(&entry.url, commit, std::slice::from_ref(file), transfer);
+        let path = fetched.map_err(Failure::into_io)?.join(&file.path);
+        let message = format!("the server does not answer ranges: all {} were downloaded", bytes(file.size));
+        let subject = Subject::path(entry.url.of_file(&file.path));
+        notices::add(Problem::note(ProblemKind::Other, subject, message));
+        Ok((entry.info(file), Box::new(open_any(&path).map_err(Failure::into_io)?)))
+    }
+}
+
 impl Store for HfStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         let Some(entry) = self.entry(url)? else { return Ok(None) };
@@ -210,8 +227,10 @@ impl Store for HfStore {
             return Ok((info, Box::new(open_any(&path).map_err(Failure::into_io)?)));
         }
         let web_file = Arc::new(self.hub.web_file(&entry.url, commit, file).map_err(Failure::into_io)?);
-        let answer = begin(&self.client, &web_file, 0..self.first.bytes())?
-            .map_err(|refusal| (web_file.explain)(&refusal).into_io())?;
+        let answer = match begin(&self.client, &web_file, 0..self.first.bytes())? {
+            Err(Refusal::NoRanges) => return self.open_whole(&entry, file),
+            answer => answer.map_err(|refusal| (web_file.explain)(&refusal).into_io())?,
+        };
         if answer.total != info.len() {
             return Err((web_file.explain)(&Refusal::OtherVersion).into_io());
         }

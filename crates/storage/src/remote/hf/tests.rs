@@ -171,9 +171,6 @@ fn what_is_not_the_file_of_the_list_is_refused() {
     world.data.fault("/b/large", Fault::Answer(206, "Content-Range: bytes 0-0/9\r\n".into(), "x".into()));
     refuse("other bytes", unreadable);
     world.redirect(&checksums().0);
-    world.data.fault("/b/large", Fault::Whole);
-    refuse("does not answer ranges", unreadable);
-    world.redirect(&checksums().0);
     world.data.fault("/b/large", Fault::Answer(404, String::new(), String::new()));
     refuse("redirects answers 404", unreadable);
     let code = |code: &str| format!("X-Error-Code: {code}\r\n");
@@ -191,6 +188,18 @@ fn what_is_not_the_file_of_the_list_is_refused() {
     refuse("does not accept the token", None);
     world.hub.fault("/b/datasets", Fault::Answer(404, code("RepoNotFound"), String::new()));
     refuse("no such data set", None);
+}
+
+#[test]
+fn a_file_of_a_server_without_ranges_is_downloaded_once() {
+    let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
+    // Once for the range, and once for the download.
+    (0..2).for_each(|_| world.redirect(&checksums().0));
+    world.data.fault("/b/large", Fault::Whole);
+    assert_eq!(read(&world.store(), path).unwrap(), world.bytes);
+    let requests = world.data.requests().len();
+    assert_eq!(read(&world.store(), path).unwrap(), world.bytes);
+    assert_eq!(world.data.requests().len(), requests, "it is in the cache");
 }
 
 #[test]

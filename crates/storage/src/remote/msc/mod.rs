@@ -22,7 +22,7 @@ use super::network::Network;
 use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
@@ -119,15 +119,9 @@ pub fn mapped_path(path: &str) -> Outcome<Option<String>> {
 
 /// Returns the note about a file of profiles that cannot be read.
 fn unmapped(failure: &Failure) -> Problem {
-    let message = format!(
-        "the profiles of multi-storage-client cannot be read, so no path is mapped to a store: {}",
-        failure.why
-    );
-    let note = Problem::note(ProblemKind::Other, failure.subject.clone(), message);
-    match &failure.hint {
-        Some(hint) => note.with_hint(hint.clone()),
-        None => note,
-    }
+    let effect = "the profiles of multi-storage-client cannot be read, so no path is mapped to a store";
+    let problem = Problem::of_failure(ProblemKind::Other, failure.clone()).with_effect(effect);
+    Problem { severity: Severity::Note, ..problem }
 }
 
 /// Returns an address of the same object in a profile, if one has it.

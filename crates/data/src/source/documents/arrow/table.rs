@@ -158,8 +158,7 @@ fn report(file: &ArrowFile, row: u64, bad: u64, problems: &mut Vec<Problem>) {
 }
 
 fn damage(failure: Failure) -> Problem {
-    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
-    Problem { hint: failure.hint, ..problem }
+    Problem::of_failure(ProblemKind::BadFile, failure)
 }
 
 fn write_type(data_type: &DataType, out: &mut String) {

@@ -2,8 +2,9 @@
 
 use super::super::columns::{NOT_UTF8, TOO_LONG};
 use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
+use gristmill_core::text::{agree, display_safe};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
-use gristmill_parquet::{ColumnSummary, ParquetFile, TextBlocks, TextDecoder, Value};
+use gristmill_parquet::{ColumnSummary, ParquetFile, TextBlocks, TextDecoder, Value, ENCRYPTED_HINT};
 use gristmill_storage::read::open_read;
 use std::ops::Range;
 use std::path::Path;
@@ -65,8 +66,21 @@ impl Table for ParquetFile {
         }
     }
 
+    fn loss(&self) -> Option<Problem> {
+        let (readable, encrypted) = self.readable_columns();
+        let names = encrypted.iter().map(|name| format!("`{}`", display_safe(name))).collect::<Vec<_>>();
+        let (columns, are) = (agree(names.len() as u64, "column", "columns"), agree(names.len() as u64, "is", "are"));
+        let message = format!("the {columns} {} {are} encrypted, and not read", names.join(", "));
+        let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(self.file().path()), message);
+        // Without any other column, reading it fails.
+        let is_shown_in_part = !encrypted.is_empty() && !readable.is_empty();
+        is_shown_in_part.then(|| problem.with_hint(ENCRYPTED_HINT))
+    }
+
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
-        self.json_rows(None, rows, most_bytes, out).map(|appended| appended.rows)
+        let (readable, encrypted) = self.readable_columns();
+        let columns = (!encrypted.is_empty() && !readable.is_empty()).then_some(readable);
+        self.json_rows(columns.as_deref(), rows, most_bytes, out).map(|appended| appended.rows)
     }
 
     fn check_units(&self) -> Vec<TableUnit> {
@@ -156,6 +170,5 @@ fn damage(failure: Failure) -> Outcome<Problem> {
     if failure.class != ExitClass::Data {
         return Err(failure);
     }
-    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
-    Ok(Problem { hint: failure.hint, ..problem })
+    Ok(Problem::of_failure(ProblemKind::BadFile, failure))
 }

@@ -206,11 +206,5 @@ pub(super) fn bad_file(failure: Failure) -> Problem {
     } else {
         ProblemKind::BadFile
     };
-    Problem {
-        subject: failure.subject,
-        kind,
-        severity: gristmill_core::Severity::Problem,
-        message: failure.why,
-        hint: failure.hint,
-    }
+    Problem::of_failure(kind, failure)
 }

@@ -283,7 +283,7 @@ impl<'a> Rows<'a> {
             if !is_left_out && !split.as_ref().is_some_and(is_of_other) {
                 let RowPlace { item, number } = place;
                 self.sink.set_row(SourceRow { file: Arc::clone(&self.name), item, number });
-                self.sink.add_sample(Sample { key, split, shard: String::new(), parts })?;
+                self.sink.add_sample(Sample { key, split, shard: String::new(), parts, is_excluded: false })?;
             }
         }
         Ok(())
