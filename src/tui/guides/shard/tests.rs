@@ -2,7 +2,7 @@ use super::columns::{image_columns, Mark, RowColumn};
 use super::guide::{ShardGuide, COLUMNS};
 use super::inputs::{plan_of, ADD, INPUTS};
 use crate::tui::form::testing::FormTest;
-use crate::tui::form::{FormScreen, Guide as _};
+use crate::tui::form::{Field, FormScreen, Guide as _};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Screen as _, UiEnv};
 use crate::tui::widgets::TextField;
@@ -227,6 +227,26 @@ fn inputs_are_a_list() {
     test.act_in_guide(&[Action::DropRow]);
     assert!(inputs(&test).is_empty() && !test.form.fields().contains(&INPUTS));
     assert_eq!(test.blocker("source").unwrap(), "an input is needed");
+}
+
+#[test]
+fn an_input_is_refused_as_on_the_command_line() {
+    let mut test = form(None);
+    test.form.inputs.insert(ADD, TextField::new("file:///data"));
+    test.form.focus_on(ADD);
+    test.act_in_guide(&[Action::Next]);
+    let (shown, line) = (test.shown((100, 28, false)), "there are no addresses of file://");
+    assert!(shown.contains(line) && test.form.value(ADD) == "file:///data", "{shown}");
+    assert_eq!(plan_of(&test.form).inputs, [PathBuf::from("/data/pictures")]);
+    test.form.inputs.insert(ADD, TextField::new("more"));
+    test.form.apply_typed(ADD);
+    assert!(!test.shown((100, 28, false)).contains(line), "the text is another one");
+    test.type_into("output", "nfs://x/set");
+    assert!(test.blocker("source").unwrap().contains("output: there are no addresses of nfs://"));
+    test.type_into("output", "~/set");
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap();
+    assert_eq!(plan_of(&test.form).output, Some(home.join("set")));
+    assert_eq!(test.form.value(Field::Option("output")), "~/set", "the text stays as it was typed");
 }
 
 #[test]
