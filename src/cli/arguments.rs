@@ -93,18 +93,14 @@ impl GivenPlan {
         for (row, given) in
             self.answers.iter().filter(|(row, _)| row.kind.is_stored() || row.kind == ValueKind::Content)
         {
-            let path_of = paths::of_reach(row.info.reach);
             let answer = match given {
                 GivenAnswer::Path(path) if row.kind == ValueKind::Content => {
                     plan.read_file(row.info.name, path, "")?;
                     continue;
                 }
                 GivenAnswer::Answer(answer) => answer.clone(),
-                GivenAnswer::Path(path) => Answer::Text(path_of(path)?),
-                GivenAnswer::Paths(all) => {
-                    let all = all.iter().map(|given| paths::with_ranges(given)).collect::<Outcome<Vec<_>>>()?;
-                    Answer::List(all.iter().flatten().map(|given| path_of(given)).collect::<Outcome<_>>()?)
-                }
+                GivenAnswer::Path(path) => paths::answer_of_paths(row, std::slice::from_ref(path))?,
+                GivenAnswer::Paths(all) => paths::answer_of_paths(row, all)?,
             };
             let refuse = |why| {
                 let failure = Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));

@@ -49,7 +49,12 @@ pub struct BrowseArgs {
 
 /// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
+    let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
     if let Some(store) = bucket_list(&args.path).filter(|_| is_bucket_list(&args.path)) {
+        if let Some(flag) = view.first_flag() {
+            let failure = Failure::usage("browsing", "it is a list of buckets, which have no tokens");
+            return Err(failure.on(Subject::field(flag)).with_hint("name a data set in one of them").into());
+        }
         if args.sample.is_some() || args.number.is_some() {
             let failure = Failure::usage("browsing", "it is a list of buckets, which have no samples");
             return Err(failure.on(Subject::path(&args.path)).with_hint("name a data set in one of them").into());
@@ -65,13 +70,10 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
         (None, Some(number)) => BrowseStart::Number(number),
         (None, None) => BrowseStart::First,
     };
-    let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
     let opens_screen = context.has_full_screen();
     // The screen reports what cannot be read in a store, and does not wait for it.
     let is_checked = !(opens_screen && is_remote(&path));
-    if view != TokenView::default() {
-        only_tokens(&path, &view, is_checked)?;
-    }
+    check_view(&path, &view, is_checked)?;
     if is_checked {
         check_readable(&path)?;
     }
@@ -109,15 +111,14 @@ fn check_readable(path: &Path) -> Outcome<()> {
     first.map_or(Ok(()), Err)
 }
 
-/// Refuses the flags of packed tokens for other data if that is checked, and invalid values of them.
-fn only_tokens(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
-    let flag = if view.tokenizer.is_some() { "--tokenizer" } else { "--sequence-length" };
-    let refuse = |why: &str| Err(Failure::usage("looking at the tokens", why).on(Subject::field(flag)));
+/// Refuses invalid values of the flags of packed tokens, and the flags for other data if that is checked.
+fn check_view(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
     if view.sequence_length == Some(0) {
-        return refuse("a window has at least one token");
+        let refusal = Failure::usage("looking at the tokens", "a window has at least one token");
+        return Err(refusal.on(Subject::field("--sequence-length")));
     }
-    if is_checked && !kind_of(path)?.is_tokens() {
-        return refuse("these are no packed tokens");
+    if is_checked {
+        view.check_kind(kind_of(path)?)?;
     }
     // The browser shows errors of a tokenizer in its place; here nothing has been drawn yet.
     view.tokenizer.as_deref().map(Tokenizer::load).transpose().map(drop)

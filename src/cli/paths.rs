@@ -1,159 +1,13 @@
-//! Checks of arguments: paths that are not local, sizes with a unit.
+//! Checks of arguments: paths, sizes with a unit, and small text files.
 
-use gristmill_core::options::PathReach;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
-use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
-use gristmill_storage::store::{read_only, schemes_text};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// What to do where addresses are not supported.
-const COPY_HINT: &str = "copy or mount the data, and give the local folder";
-
-/// Maximum number of addresses that ranges mean.
-const MAX_RANGE: usize = 100_000;
-
-/// Returns a path as stored in a plan: on this machine, and UTF-8.
-pub fn local(path: &Path) -> Outcome<String> {
-    let text = utf8(path)?;
-    match text.split_once("://") {
-        Some((scheme, _)) if is_remote(path) || is_scheme(scheme) && !files::exists(path) => {
-            let refuse = |why: String, hint: &str| {
-                Err(Failure::usage("opening the data set", why)
-                    .on(Subject::path(without_secrets(text)))
-                    .with_hint(hint.to_owned()))
-            };
-            match is_remote(path) || is_hub_url(text) {
-                true => refuse(format!("{scheme}:// is not supported yet by this command"), COPY_HINT),
-                false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
-            }
-        }
-        _ => refuse_meant_address(path, text).map(|()| text.to_owned()),
-    }
-}
-
-/// Refuses what is meant as an address, such as `s3:/bucket/key`, unless there is such a file.
-fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
-    if text.starts_with("arn:") && !files::exists(path) {
-        let failure = Failure::usage("reading the address", "access points are not supported");
-        return Err(failure.on(Subject::path(text)).with_hint("give the address of the bucket"));
-    }
-    let address = text.replacen(":/", "://", 1);
-    if text.contains("://") || !is_remote(Path::new(&address)) || files::exists(path) {
-        return Ok(());
-    }
-    Err(Failure::usage("reading the address", "one slash is missing").on(Subject::path(text)).with_hint(address))
-}
-
-/// Returns a path like [`local`], or the address of what is in a store, as stored in a plan.
-pub fn local_or_readable(path: &Path) -> Outcome<String> {
-    match RemoteUrl::parse(path) {
-        Some(url) => (url.scheme.check_address)(utf8(path)?),
-        None => mapped(local(path)?),
-    }
-}
-
-/// Returns the address that a profile of multi-storage-client maps a path of this machine to, else the path.
-#[cfg(feature = "remote")]
-fn mapped(path: String) -> Outcome<String> {
-    Ok(gristmill_storage::remote::mapped_path(&path)?.unwrap_or(path))
-}
-
-/// Returns the path: this build knows no profiles.
-#[cfg(not(feature = "remote"))]
-fn mapped(path: String) -> Outcome<String> {
-    Ok(path)
-}
-
-/// Returns a path like [`local_or_readable`], if it can be written.
-pub fn local_or_writable(path: &Path) -> Outcome<String> {
-    let text = local_or_readable(path)?;
-    match RemoteUrl::parse(Path::new(&text)).filter(|url| !url.scheme.is_writable) {
-        None => Ok(text),
-        Some(url) => Err(read_only(&url)),
-    }
-}
-
-/// Returns a path like [`local_or_readable`], or the address of a data set of the hub, as stored in a plan.
-pub fn local_or_address(path: &Path) -> Outcome<String> {
-    match path.to_str().filter(|text| is_hub_url(text)) {
-        Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
-        None => local_or_readable(path),
-    }
-}
-
-/// Returns the function that checks a path of an option.
-pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
-    match reach {
-        PathReach::Local => local,
-        PathReach::Store => local_or_writable,
-        PathReach::ReadStore => local_or_readable,
-        PathReach::StoreOrHub => local_or_address,
-    }
-}
-
-/// Returns the addresses that an address with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
-/// themselves.
-pub fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let has_ranges = |text: &&str| ["https://", "http://", "hf://"].iter().any(|scheme| text.starts_with(scheme));
-    let Some(text) = path.to_str().filter(has_ranges) else { return Ok(vec![path.to_owned()]) };
-    let (address, query) = text.split_at(text.find('?').unwrap_or(text.len()));
-    let mut addresses = vec![String::new()];
-    let mut rest = address;
-    while let Some((before, range, after)) = next_range(rest) {
-        if addresses.len().saturating_mul(range.len()) > MAX_RANGE {
-            let why = format!("its ranges are more than {MAX_RANGE} addresses");
-            return Err(Failure::usage("reading the address", why).on(Subject::path(without_secrets(text))));
-        }
-        let each =
-            |address: &String| range.iter().map(|number| format!("{address}{before}{number}")).collect::<Vec<_>>();
-        addresses = addresses.iter().flat_map(each).collect();
-        rest = after;
-    }
-    Ok(addresses.into_iter().map(|address| PathBuf::from(format!("{address}{rest}{query}"))).collect())
-}
-
-/// Returns what is before the first range of a text, its numbers with as many digits as the shell writes, and what is after it.
-fn next_range(text: &str) -> Option<(&str, Vec<String>, &str)> {
-    for (at, _) in text.match_indices('{') {
-        let (before, inner) = (text.get(..at)?, text.get(at + 1..)?);
-        let (inner, after) = inner.split_once('}')?;
-        let Some((first, last)) = inner.split_once("..") else { continue };
-        let is_padded = [first, last].iter().any(|number| number.len() > 1 && number.starts_with('0'));
-        let width = if is_padded { first.len().max(last.len()) } else { 0 };
-        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
-        // One more than the limit is enough to refuse it.
-        let numbers = (first..=last).take(MAX_RANGE + 1).map(|number| format!("{number:0width$}"));
-        return Some((before, numbers.collect::<Vec<_>>(), after)).filter(|(_, numbers, _)| !numbers.is_empty());
-    }
-    None
-}
-
-fn utf8(path: &Path) -> Outcome<&str> {
-    let Some(text) = path.to_str() else {
-        let hint = match files::is_file(path) {
-            true => "rename it",
-            false => "change into the folder and give `.` as the path",
-        };
-        return Err(Failure::usage("reading the path", "it is not valid UTF-8, and a plan could not name it")
-            .on(Subject::path(path))
-            .with_hint(hint));
-    };
-    match text.is_empty() {
-        true => Err(Failure::usage("reading the path", "it is empty").with_hint("`.` is the current folder")),
-        false => Ok(text),
-    }
-}
-
-/// Returns the schemes that are known, for a hint.
-fn known_schemes() -> String {
-    match schemes_text(false).as_str() {
-        "" => "this build has no feature `remote`, which reads addresses".to_owned(),
-        stores => format!("the addresses that are read begin with {stores}"),
-    }
-}
+pub use gristmill_ops::operations::paths::{
+    answer_of_paths, checked_answer, local, local_or_readable, local_or_writable,
+};
 
 /// Creates a folder and its missing parents.
 pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
@@ -166,23 +20,6 @@ pub fn read_text(path: &Path, what: &str, limit: u64) -> Outcome<String> {
         return Err(Failure::io(what, path, &std::io::ErrorKind::NotFound.into()));
     };
     String::from_utf8(bytes).map_err(|_| Failure::usage(what, "it is not a text file in UTF-8").on(Subject::path(path)))
-}
-
-fn is_scheme(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-}
-
-/// Returns an address without its query, which may be a signature, and without a password: they are never shown.
-fn without_secrets(text: &str) -> String {
-    let text = text.split('?').next().unwrap_or(text);
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let host = rest.split('/').next().unwrap_or_default();
-    match host.rsplit_once('@') {
-        Some((login, host)) if login.contains(':') => {
-            format!("{scheme}://{host}{}", rest.get(login.len() + 1 + host.len()..).unwrap_or_default())
-        }
-        _ => text.to_owned(),
-    }
 }
 
 /// Like `parse_size`; `0` is a size, too.
@@ -202,57 +39,5 @@ mod tests {
     fn nothing_is_a_size_where_it_may_be() {
         assert_eq!(size_or_zero(" 0 "), Ok(0));
         assert_eq!(size_or_zero("64M"), Ok(64 << 20));
-    }
-
-    #[test]
-    fn ranges_of_addresses_are_those_of_the_shell() {
-        let expand = |text: &str| {
-            let paths = with_ranges(Path::new(text)).unwrap();
-            paths.into_iter().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(
-            expand("https://h/a-{08..10}.tar"),
-            ["https://h/a-08.tar", "https://h/a-09.tar", "https://h/a-10.tar"]
-        );
-        assert_eq!(
-            expand("https://h/{x}/{1..2}{3..3}?q={1..2}"),
-            ["https://h/{x}/13?q={1..2}", "https://h/{x}/23?q={1..2}"]
-        );
-        assert_eq!(expand("http://h/{9..10}"), ["http://h/9", "http://h/10"]);
-        for text in
-            ["https://h/{2..1}", "https://h/{a..b}", "https://h/{1..", "https://h/{}", "a/{1..2}", "s3://b/{1..2}"]
-        {
-            assert_eq!(expand(text), [text]);
-        }
-        let many = with_ranges(Path::new("https://h/{0..4294967295}?secret")).unwrap_err();
-        assert!(many.why.contains("more than 100000") && !format!("{many:?}").contains("secret"));
-        assert!(with_ranges(Path::new("https://h/{0..999}{0..999}")).is_err());
-    }
-
-    #[test]
-    fn what_is_only_read_may_be_where_nothing_can_be_written() {
-        let address = Path::new("https://example.com/a.jsonl");
-        assert_eq!(of_reach(PathReach::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
-        assert!(of_reach(PathReach::Store)(address).unwrap_err().why.contains("cannot be written"));
-    }
-
-    #[test]
-    fn remote_paths_are_refused_without_their_query() {
-        let failure = local(Path::new("nfs://bucket/x?signature=abc")).unwrap_err();
-        assert_eq!(failure.class.code(), 2);
-        assert!(!failure.to_string().contains("abc"));
-        assert!(failure.why.contains("there are no addresses of nfs://"), "{failure}");
-        assert!(failure.hint.unwrap().ends_with("hf://"));
-        assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
-        #[cfg(feature = "remote")]
-        assert_eq!(local(Path::new("s3:/b/x")).unwrap_err().hint.unwrap(), "s3://b/x");
-        assert!(local(Path::new("arn:aws:s3:eu-west-1:1:accesspoint/x")).unwrap_err().why.contains("access points"));
-        assert_eq!(local(Path::new("x3:/b/x")).unwrap(), "x3:/b/x");
-        assert!(local(Path::new("")).is_err());
-        let address = "hf://datasets/o/n@v1/data";
-        assert_eq!(local_or_address(Path::new(address)).unwrap(), address);
-        assert_eq!(local_or_address(Path::new("hf://datasets/o/n/../x")).unwrap_err().class.code(), 2);
-        assert!(local_or_address(Path::new("nfs://b/x")).unwrap_err().why.contains("no addresses"));
-        assert!(local(Path::new(address)).is_err());
     }
 }

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::exit::CommandResult;
 use super::{operation, paths};
-use gristmill_core::options::{Answer, ValueKind};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::options::Answer;
+use gristmill_core::{Failure, Subject};
 use gristmill_ops::operations::read_plan;
 use gristmill_storage::files;
 use std::path::Path;
@@ -28,15 +28,8 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
     let mut plan = read_plan(&text).map_err(in_file)?;
     let options = plan.operation().options();
     for row in &options {
-        let check = |path: String| paths::of_reach(row.info.reach)(Path::new(&path)).map_err(in_file);
         let given = plan.get(row.info.name);
-        let answer = match given.clone() {
-            Answer::Text(path) if row.kind == ValueKind::Path => Answer::Text(check(path)?),
-            Answer::List(paths) if row.kind == ValueKind::Paths => {
-                Answer::List(paths.into_iter().map(check).collect::<Outcome<_>>()?)
-            }
-            _ => continue,
-        };
+        let answer = paths::checked_answer(row, &given).map_err(in_file)?;
         if answer != given {
             plan.set(row.info.name, &answer).map_err(|why| Failure::usage("reading the plan", why))?;
         }

@@ -6,6 +6,7 @@ use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, RunOptions};
 use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::paths::checked_answer;
 use gristmill_ops::operations::{Advice, AnyPlan, QuestionNeed};
 
 /// The answer that removes a typed one.
@@ -299,7 +300,8 @@ fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan)
 
 /// Stores an answer; returns `false` if it is not valid, after printing why.
 fn set(ask: &Ask, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
-    let stored = plan.set(row.info.name, answer);
+    let checked = checked_answer(row, answer).map_err(|failure| failure.to_string());
+    let stored = checked.and_then(|answer| plan.set(row.info.name, &answer));
     if let Err(why) = &stored {
         ask.print(format!("Not possible: {why}"));
     }

@@ -6,13 +6,11 @@
 
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
-use super::question::{DialogChoice, Question};
 use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
 use super::screens::{JobsPanel, Picker};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, MouseAreas, Toast};
-use gristmill_core::text::count;
 use gristmill_storage::traffic::{silent_host, traffic};
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -23,6 +21,7 @@ use std::time::Instant;
 mod draw;
 mod end_notices;
 mod meter;
+mod quit;
 mod save;
 
 use end_notices::EndNotices;
@@ -92,6 +91,8 @@ pub struct App {
     interrupted_once: bool,
     changed: bool,
     exit: Option<u8>,
+    /// The number of screens at the bottom that the command opened.
+    commanded: usize,
     requests: Vec<Request>,
     frame_count: u64,
     /// Whether something ran at the last tick: the screens still have to see its end.
@@ -104,9 +105,6 @@ pub struct App {
 
 /// Time without an answer after which the title names the host.
 const SILENT_TIME: std::time::Duration = std::time::Duration::from_secs(1);
-/// How long jobs may take to stop before they are started again without the UI.
-const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
-
 /// Returns the theme in force: without colours every other setting is ignored.
 fn theme_of(env: &UiEnv) -> Theme {
     match (&env.theme, env.colour) {
@@ -139,6 +137,7 @@ impl App {
             interrupted_once: false,
             changed: true,
             exit: None,
+            commanded: 1,
             requests: Vec::new(),
             frame_count: 0,
             owes_tick: false,
@@ -385,33 +384,6 @@ impl App {
         self.notify(Toast::new(Level::Warn, text));
     }
 
-    fn ask_to_quit(&mut self) {
-        let running = self.env.jobs.running();
-        // Two screens about the same thing return the same sentence.
-        let mut lines: Vec<String> = Vec::new();
-        for sentence in self.stack.iter().filter_map(|screen| screen.unwritten()) {
-            if !lines.contains(&sentence) {
-                lines.push(sentence);
-            }
-        }
-        if running == 0 && lines.is_empty() {
-            self.exit = Some(0);
-            return;
-        }
-        if running > 0 {
-            lines.push(format!("{} still running.", count(running as u64, "job")));
-            lines
-                .push("What is stopped goes on there when it is started again; nothing half-written stays.".to_owned());
-        }
-        let mut answers = vec![DialogChoice::new("Stay", Vec::new())];
-        if running > 0 && self.env.jobs.can_leave_all() {
-            answers.push(DialogChoice::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
-        }
-        let quit = if running > 0 { "Quit and stop" } else { "Quit" };
-        answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
-        self.push(Box::new(Question::new("Quit", lines, answers)));
-    }
-
     fn run(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             self.changed = true;
@@ -445,15 +417,8 @@ impl App {
                 Effect::Do(action) => self.act(action),
                 Effect::Copy(text) => self.requests.push(Request::Copy(text)),
                 Effect::LeaveJobsAndQuit => self.leave_jobs_and_quit(),
-                Effect::Quit => self.exit = Some(0),
+                Effect::Quit => self.exit(),
             }
-        }
-    }
-
-    fn leave_jobs_and_quit(&mut self) {
-        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_TIMEOUT) {
-            Ok(()) => self.exit = Some(0),
-            Err(failure) => self.notify(Toast::failure(&failure)),
         }
     }
 
@@ -462,6 +427,7 @@ impl App {
             screen.closing();
         }
         self.pressed.clear();
+        self.commanded = self.commanded.min(self.stack.len());
     }
 
     /// Pops the top screen; going back from the last one asks to leave.

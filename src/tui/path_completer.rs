@@ -3,6 +3,7 @@
 use super::screen::UiEnv;
 use super::widgets::TextField;
 use super::work::LatestWorker;
+use gristmill_ops::operations::paths::path_below_home;
 use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,8 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
     if start.is_empty() {
         return None;
     }
-    let home = folder.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = path_below_home(folder, home.as_deref());
     let folder = match is_remote(Path::new(folder)) {
         true => PathBuf::from(folder),
         false => home.unwrap_or_else(|| Path::new(".").join(base).join(folder)),

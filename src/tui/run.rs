@@ -45,8 +45,8 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many terminals truncate copied text near this many bytes.
 const CLIPBOARD_LIMIT: usize = 50_000;
 
-/// Runs the terminal UI until the user leaves or a signal arrives. Returns the exit code of the program: 0 after `q`, 130 after Ctrl-C
-/// twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is restored in every case.
+/// Runs the terminal UI until the user leaves or a signal arrives. Returns the exit code of the program: 0 after `q`, or that of the
+/// failure of the screen that the command opened, 130 after Ctrl-C twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is restored in every case.
 pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
@@ -102,7 +102,7 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
         }
         FirstScreen::Browse(path, at, view) => {
             let mut app = above_home(&path, env);
-            app.push(super::screens::browse::open_tokens(path, at, view, env.clone()));
+            app.push_of_command(super::screens::browse::open_tokens(path, at, view, env.clone()));
             app
         }
         FirstScreen::Form(plan) => {

@@ -10,7 +10,7 @@ use super::keymap::{Action, Context, Keymap};
 use super::theme::{ColourMode, Theme};
 use super::widgets::Toast;
 use super::work::Wake;
-use gristmill_core::RunOptions;
+use gristmill_core::{Failure, RunOptions};
 use gristmill_storage::remote::address_of;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
@@ -175,7 +175,7 @@ pub enum Effect {
 
 impl Effect {
     /// Returns a notice of a failure.
-    pub fn failure(failure: &gristmill_core::Failure) -> Self {
+    pub fn failure(failure: &Failure) -> Self {
         Self::Toast(Toast::failure(failure))
     }
 }
@@ -252,6 +252,11 @@ pub trait Screen {
 
     /// Returns what would be lost if the UI ended now, as one sentence for the confirmation. It also mentions what is kept.
     fn unwritten(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns why the screen could not show what it was opened for.
+    fn failure(&self) -> Option<&Failure> {
         None
     }
 

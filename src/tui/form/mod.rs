@@ -46,6 +46,11 @@ pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::new(plan, env))
 }
 
+/// Opens the form of a plan whose answers the data propose: those of a draft replace them. Nothing is read on this thread.
+pub fn open_proposed(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
+    Box::new(FormScreen::proposed(plan, env))
+}
+
 /// Opens the form of a mixture of the prepared data sets below a folder, with one of them chosen. Nothing is read on this thread.
 pub fn open_mix(folder: PathBuf, first: Option<PathBuf>, env: UiEnv) -> Box<dyn Screen> {
     let guide = Box::new(MixGuide::start(folder, first, &env));

@@ -17,6 +17,7 @@ use crate::tui::widgets::{Gesture, Level, TextField, Toast};
 use gristmill_core::options::Answer;
 use gristmill_core::Problem;
 use gristmill_ops::operations::{interrupted_run, AnyPlan};
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
@@ -48,20 +49,28 @@ impl FormScreen {
     }
 
     /// Opens the form with the given answers and guide.
-    pub fn with_guide(plan: Box<dyn AnyPlan>, mut guide: Box<dyn Guide>, env: UiEnv) -> Self {
+    pub fn with_guide(plan: Box<dyn AnyPlan>, guide: Box<dyn Guide>, env: UiEnv) -> Self {
+        let restores_draft = !has_answers(&*plan);
+        Self::with_draft(plan, guide, restores_draft, env)
+    }
+
+    /// Opens the form with answers that the data propose: a draft for the same inputs is restored instead.
+    pub fn proposed(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
+        let guide = guide_of(&*plan, &env);
+        Self::with_draft(plan, guide, true, env)
+    }
+
+    fn with_draft(plan: Box<dyn AnyPlan>, mut guide: Box<dyn Guide>, restores_draft: bool, env: UiEnv) -> Self {
         let operation = plan.operation();
         let sources: Vec<PathBuf> = plan.inputs().into_iter().map(PathBuf::from).chain(guide.sources()).collect();
         let kind = format!("{}-", operation.file_name());
         let draft = DraftFile::new(&kind, &sources, &env);
-        let found = if has_answers(&*plan) { None } else { draft.load(operation.name()) };
+        let found = restores_draft.then(|| draft.load(operation.name())).flatten();
         let mut form = Form::new(plan.boxed_clone());
         guide.begin(&mut form);
         let given = form.plan().boxed_clone();
         if let Some(Draft { plan: mut saved, step, age, unchosen }) = found {
-            // An output given now replaces that of the draft.
-            if plan.get("output") != Answer::Unset && saved.set("output", &plan.get("output")).is_err() {
-                tracing::warn!("the output of the draft could not be replaced");
-            }
+            replace_by_given(&mut *saved, &*plan);
             form = Form::new(saved);
             guide.begin(&mut form);
             guide.restore_unchosen(&unchosen);
@@ -326,6 +335,20 @@ fn has_answers(plan: &dyn AnyPlan) -> bool {
     let options = plan.operation().options();
     let mut others = options.iter().filter(|row| !row.info.is_positional && row.info.name != "output");
     others.any(|row| plan.get(row.info.name) != Answer::Unset)
+}
+
+/// Replaces the inputs and the output of a draft by those that are given now. Paths of a draft are absolute: the same inputs stay as they are.
+fn replace_by_given(draft: &mut dyn AnyPlan, given: &dyn AnyPlan) {
+    let absolute = |path: String| files::absolute(&path).unwrap_or_else(|_| path.into());
+    let inputs = |plan: &dyn AnyPlan| plan.inputs().into_iter().map(absolute).collect::<Vec<PathBuf>>();
+    let rows = given.operation().options();
+    let input = rows.iter().find(|row| row.info.is_positional).filter(|_| inputs(draft) != inputs(given));
+    for option in input.map(|row| row.info.name).into_iter().chain(["output"]) {
+        let answer = given.get(option);
+        if answer != Answer::Unset && draft.set(option, &answer).is_err() {
+            tracing::warn!(option, "an answer of the draft could not be replaced");
+        }
+    }
 }
 
 fn warning(why: String) -> Vec<Effect> {

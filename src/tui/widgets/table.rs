@@ -77,6 +77,7 @@ pub fn draw_table(
     let mut cells: HashMap<usize, Vec<Cell>> =
         state.clone().window(usize::from(area.height)).map(|at| (at, row(at))).collect();
     make_room(columns, &mut widths, &cells);
+    widen_names(columns, &mut widths, &cells);
     if has_heading {
         let cells = columns.iter().map(|c| Cell::new(c.title, ui.theme.muted)).collect();
         let mut line = line_of(cells, columns, &widths, ui);
@@ -118,6 +119,27 @@ fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec
         }
         if let Some(width) = widths.get_mut(at) {
             *width += missing - left;
+        }
+    }
+}
+
+/// Gives a name that would be cut the space that other columns do not use in the visible rows.
+fn widen_names(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
+    let needed = |at: usize| {
+        let title = columns.get(at).map_or(0, |column| width(column.title));
+        rows.values().filter_map(|cells| cells.get(at)).map(|cell| width(&cell.text)).fold(title, usize::max)
+    };
+    for (name, _) in columns.iter().enumerate().filter(|(_, column)| column.align == Align::Name) {
+        for (other, _) in columns.iter().enumerate().filter(|(_, column)| column.align != Align::Name) {
+            let missing = widths.get(name).map_or(0, |width| needed(name).saturating_sub(*width));
+            let unused = widths.get(other).map_or(0, |width| width.saturating_sub(needed(other)));
+            let given = missing.min(unused);
+            if let Some(width) = widths.get_mut(name) {
+                *width += given;
+            }
+            if let Some(width) = widths.get_mut(other) {
+                *width -= given;
+            }
         }
     }
 }

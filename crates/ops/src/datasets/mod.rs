@@ -227,8 +227,9 @@ impl Dataset {
     /// Opens the data set for browsing, with packed tokens shown according to `view`. Reads only small files.
     ///
     /// # Errors
-    /// It cannot be read, or its kind cannot be browsed.
+    /// It cannot be read, its kind cannot be browsed, or `view` has options of packed tokens, and these are none.
     pub fn catalog(&self, view: &TokenView) -> Outcome<OpenedCatalog> {
+        view.check_kind(self.kind)?;
         reader(self.kind).catalog(self, view)
     }
 

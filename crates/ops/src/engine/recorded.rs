@@ -1,14 +1,15 @@
 //! The part of a finished run's report that the next run reads: the plan it carried out and the state of its inputs.
 
 use gristmill_core::shard::index_name;
-use gristmill_core::text::bytes;
+use gristmill_core::text::{bytes, shell_quote};
 use gristmill_core::{FileStamp, Outcome, Shard};
 use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_storage::listing::stamps_below;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of a report that is read, in bytes: enough for a million shards.
 pub const MAX_REPORT_BYTES: u64 = 1 << 28;
@@ -51,6 +52,43 @@ pub fn describe_resized((root, name): (&Path, &str), then: FileStamp, now: u64) 
     };
     let is_other = then.bytes != now && !end().is_ok_and(fits);
     is_other.then(|| format!("its size was {} when it was indexed and is {} now", bytes(then.bytes), bytes(now)))
+}
+
+/// The states in which the shards of a prepared set were indexed.
+#[derive(Debug, Default)]
+pub struct IndexedShards {
+    root: PathBuf,
+    stamps: HashMap<String, FileStamp>,
+}
+
+impl IndexedShards {
+    /// Reads the report of the last run, unless it is larger than `limit` bytes. Without one, no shard is known to have changed.
+    pub fn read(root: &Path, limit: u64) -> Self {
+        let report = read_whole(&RunFolder::for_webdataset(root).report(), limit).ok().flatten();
+        let recorded: Recorded = report.and_then(|report| serde_json::from_slice(&report).ok()).unwrap_or_default();
+        let stamps = recorded.inputs.into_iter().map(|input| (input.name, input.stamp)).collect();
+        Self { root: root.to_owned(), stamps }
+    }
+
+    /// Describes how a shard that has `now` bytes differs from the one that was indexed, and what to do; `None` if it does not.
+    pub fn describe_change(&self, name: &str, now: u64) -> Option<String> {
+        let how = describe_resized((&self.root, name), *self.stamps.get(name)?, now)?;
+        Some(format!("{how}: {} indexes it again", update_command(&self.root)))
+    }
+
+    /// Returns the first shard by name that differs from the one that was indexed, and how. Asks for the states of all.
+    pub fn first_change(&self) -> Option<(&str, String)> {
+        let mut names: Vec<&str> = self.stamps.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let paths: Vec<PathBuf> = names.iter().map(|name| self.root.join(name)).collect();
+        let mut states = names.into_iter().zip(stamps_below(&self.root, &paths));
+        states.find_map(|(name, now)| Some((name, self.describe_change(name, now.ok()?.bytes)?)))
+    }
+}
+
+/// Returns the command that indexes shards again that have changed.
+pub(crate) fn update_command(root: &Path) -> String {
+    format!("gristmill prepare {} --update", shell_quote(&root.to_string_lossy()))
 }
 
 impl Recorded {

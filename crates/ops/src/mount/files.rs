@@ -21,6 +21,8 @@ struct PartsFile {
     file: SamplesFile,
     /// Its state when the data set was opened, or when it could first be examined.
     stamp: OnceLock<FileStamp>,
+    /// How it differed then from the file whose samples are listed.
+    change: OnceLock<Option<String>>,
     /// The state of its index at that time.
     index_stamp: OnceLock<FileStamp>,
 }
@@ -48,6 +50,7 @@ fn stamp_of(first: &OnceLock<FileStamp>, path: &Path) -> Option<FileStamp> {
 
 /// The file of each group; `None` where each part is a file of its own.
 pub(super) struct PartsFiles {
+    catalog: Arc<dyn Catalog>,
     files: Vec<Option<PartsFile>>,
     /// Open files by group.
     opened: OpenFiles,
@@ -118,13 +121,15 @@ impl OpenFiles {
 
 impl PartsFiles {
     /// Finds the files of a catalog; opens none.
-    pub(super) fn of(catalog: &dyn Catalog, groups: &Groups) -> Self {
+    pub(super) fn of(catalog: Arc<dyn Catalog>, groups: &Groups) -> Self {
         let files = (0u32..).zip(&groups.groups).map(|(group, _)| {
             // A shard whose name leads out of the data set has no file.
             let file = catalog.file_of(group).ok().flatten()?;
-            Some(PartsFile { file, stamp: OnceLock::new(), index_stamp: OnceLock::new() })
+            let (stamp, change, index_stamp) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+            Some(PartsFile { file, stamp, change, index_stamp })
         });
-        Self { files: files.collect(), opened: OpenFiles::new(MAX_OPEN_FILES) }
+        let files = files.collect();
+        Self { catalog, files, opened: OpenFiles::new(MAX_OPEN_FILES) }
     }
 
     fn file(&self, group: u32) -> Option<&PartsFile> {
@@ -145,8 +150,19 @@ impl PartsFiles {
     /// Examines all files, so that later changes are noticed.
     pub(super) fn examine(&self) {
         for (group, file) in (0u32..).zip(&self.files) {
-            self.stamp(group);
+            if let Err(failure) = self.check_listed(group) {
+                tracing::warn!("its parts cannot be read: {failure}");
+            }
             file.as_ref().and_then(PartsFile::index_stamp);
+        }
+    }
+
+    /// Refuses the file of a group that was replaced since its samples were listed: their places in it are others.
+    fn check_listed(&self, group: u32) -> Outcome<()> {
+        let Some((file, stamp)) = self.file(group).zip(self.stamp(group)) else { return Ok(()) };
+        match file.change.get_or_init(|| self.catalog.change_of(group, stamp)) {
+            None => Ok(()),
+            Some(how) => Err(Failure::data(WHAT, how.as_str()).on(Subject::path(&file.file.path))),
         }
     }
 
@@ -162,6 +178,7 @@ impl PartsFiles {
     ) -> Outcome<Vec<u8>> {
         let Some(file) = self.file(group) else { return decode() };
         let path = &file.file.path;
+        self.check_listed(group)?;
         if !file.file.is_plain {
             let bytes = decode();
             // Afterwards: a change during the read is noticed, too.

@@ -112,7 +112,7 @@ impl Samples {
             let why = format!("it has more than {MAX_NUMBER} samples");
             return Err(Failure::data(super::WHAT, why).on(Subject::path(catalog.root())));
         }
-        let files = PartsFiles::of(catalog.as_ref(), &groups);
+        let files = PartsFiles::of(Arc::clone(&catalog), &groups);
         let kind = catalog.kind();
         let keys = if kind.holds_loose_files() {
             Keys::Paths(sorted_keys(catalog.as_ref(), &groups, cancel)?)

@@ -21,6 +21,10 @@ fn write_shard(path: &Path, names: &[String]) {
 /// Prepares a data set of one shard with empty entries of these names.
 fn prepared(root: &Path, names: &[String]) {
     write_shard(&root.join("0.tar"), names);
+    prepare(root);
+}
+
+fn prepare(root: &Path) {
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
     plan.loading = SampleMapping::Crude { cooker: false };
@@ -157,4 +161,33 @@ fn samples_of_many_parts_are_fetched_alone() {
     }
     assert!(set.samples.kept(3).is_some());
     assert!(set.samples.kept(4).is_none());
+}
+
+#[test]
+fn a_shard_that_was_replaced_before_it_is_mounted_is_an_error_and_others_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = |of: &str| (0..3).map(|number| format!("{of}{number}.txt")).collect::<Vec<_>>();
+    let put = |name: &str, of: &str, content: &[u8]| {
+        let mut builder = tar::Builder::new(Vec::new());
+        for name in names(of) {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, content).unwrap();
+        }
+        std::fs::write(dir.path().join(name), builder.into_inner().unwrap()).unwrap();
+    };
+    put("1.tar", "b", b"kept");
+    put("0.tar", "a", b"old");
+    prepare(dir.path());
+    put("0.tar", "a", &[b'x'; 9000]);
+    let set = mounted(dir.path(), Layout::Flat);
+    let read = |name: &str| {
+        let entry = set.find(1, name).unwrap();
+        set.read(entry.inode, 0, 100)
+    };
+    assert_eq!(read("b1.txt").ok().unwrap(), b"kept");
+    let Err(Refusal::Failed(failure)) = read("a1.txt") else { panic!("its places are those of another shard") };
+    assert!(failure.why.contains("its size was") && failure.why.contains("--update indexes it again"), "{failure}");
+    assert!(failure.to_string().contains("0.tar"), "{failure}");
 }

@@ -20,6 +20,7 @@ mod modalities_instruction;
 mod nanosets_merge;
 mod nanosets_shuffle;
 pub mod pack;
+pub mod paths;
 pub mod prepare;
 mod prepare_media;
 mod shard;

@@ -4,8 +4,10 @@ use super::*;
 use crate::tui::keymap::Context;
 use crate::tui::recent::remember_now;
 use crate::tui::screen::Ui;
+use crate::tui::screens::browse::{self, BrowseStart};
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{DedupPlan, PackPlan};
+use gristmill_ops::engine::browse::TokenView;
 use gristmill_ops::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
 use gristmill_ops::operations::{erase, Dedup};
 use gristmill_storage::lock::DatasetLock;
@@ -22,6 +24,27 @@ fn q_leaves_at_once_when_nothing_runs() {
     let mut test = open_test();
     test.keys("q");
     assert_eq!(test.app.exit_code(), Some(0));
+}
+
+#[test]
+fn what_the_command_could_not_open_decides_the_exit_code() {
+    let open = || {
+        let mut test = open_test();
+        let view = TokenView { sequence_length: Some(8), ..TokenView::default() };
+        let path = test.folder.path().join("data/corpus.jsonl");
+        let env = test.app.env.clone();
+        test.app.push_of_command(browse::open_tokens(path, BrowseStart::First, view, env));
+        test.settle();
+        test.assert_shows("these are no packed");
+        test
+    };
+    let mut test = open();
+    test.keys("q");
+    assert_eq!(test.app.exit_code(), Some(2));
+    let mut test = open();
+    test.keys("esc").assert_hides("these are no packed");
+    test.keys("q");
+    assert_eq!(test.app.exit_code(), Some(0), "the failure was left");
 }
 
 #[test]

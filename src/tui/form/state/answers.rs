@@ -4,6 +4,7 @@ use super::super::field::{Field, FieldKind};
 use super::Form;
 use crate::tui::widgets::TextField;
 use gristmill_core::options::{Answer, OptionRow, ValueKind};
+use gristmill_ops::operations::paths::checked_answer;
 use std::collections::BTreeSet;
 
 impl Form {
@@ -36,12 +37,23 @@ impl Form {
         let field = Field::Option(option);
         self.mistakes.remove(&field);
         let before = self.applying();
-        if let Err(why) = self.plan.set(option, answer) {
+        let accepted = self.accepted(option, answer).and_then(|answer| self.plan.set(option, &answer));
+        if let Err(why) = accepted {
             self.mistakes.insert(field, format!("{}: {why}", self.table.label(field)));
             return;
         }
         self.apply_again(&before);
         self.update_inputs(Some(field));
+    }
+
+    /// Returns an answer with its paths as the command line accepts them, or why it refuses one.
+    pub fn accepted(&self, option: &str, answer: &Answer) -> Result<Answer, String> {
+        let rows = self.plan.operation().options();
+        let Some(row) = rows.iter().find(|row| row.info.name == option) else { return Ok(answer.clone()) };
+        checked_answer(row, answer).map_err(|failure| match failure.hint {
+            Some(hint) => format!("{}: {hint}", failure.why),
+            None => failure.why,
+        })
     }
 
     fn applying(&self) -> BTreeSet<&'static str> {
@@ -54,7 +66,11 @@ impl Form {
         for row in self.table.rows().to_vec() {
             let text = self.value(Field::Option(row.info.name));
             let is_back = !before.contains(row.info.name) && self.plan.applies(row.info.name);
-            if is_back && !text.is_empty() && self.plan.set(row.info.name, &row.answer(&text)).is_err() {
+            if !is_back || text.is_empty() {
+                continue;
+            }
+            let answer = self.accepted(row.info.name, &row.answer(&text));
+            if answer.and_then(|answer| self.plan.set(row.info.name, &answer)).is_err() {
                 self.inputs.remove(&Field::Option(row.info.name));
             }
         }
@@ -80,8 +96,8 @@ impl Form {
 
     fn is_same_answer(&self, row: &OptionRow, text: &str) -> bool {
         let typed = self.value(Field::Option(row.info.name));
-        self.typed_answer(row.info.name, &typed) == self.typed_answer(row.info.name, text)
-            || matches!(row.kind, ValueKind::Number(..))
+        let accepted = |text: &str| self.accepted(row.info.name, &self.typed_answer(row.info.name, text));
+        accepted(&typed) == accepted(text) || matches!(row.kind, ValueKind::Number(..))
     }
 
     fn typed_answer(&self, option: &str, text: &str) -> Answer {
@@ -90,9 +106,13 @@ impl Form {
 
     /// Applies the typed text of a field to the plan.
     pub fn apply_typed(&mut self, field: Field) {
-        if let Field::Option(option) = field {
-            let answer = self.typed_answer(option, &self.value(field));
-            self.answer(option, &answer);
+        match field {
+            Field::Option(option) => {
+                let answer = self.typed_answer(option, &self.value(field));
+                self.answer(option, &answer);
+            }
+            // What was wrong with a path is so no longer.
+            _ => _ = self.mistakes.remove(&field),
         }
     }
 

@@ -231,8 +231,13 @@ impl MixtureGuide {
     fn add_typed(&mut self, form: &mut Form) -> bool {
         let typed = form.value(ADD);
         form.mistakes.remove(&ADD);
-        if !typed.is_empty() {
-            self.adder.ask(absolute(&self.folder.join(typed)));
+        match form.accepted("folder", &Answer::List(vec![typed.clone()])) {
+            _ if typed.is_empty() => {}
+            Ok(answer) => {
+                let path = if let Answer::List(paths) = answer { paths.into_iter().next() } else { None };
+                self.adder.ask(absolute(&self.folder.join(path.unwrap_or(typed))));
+            }
+            Err(why) => _ = form.mistakes.insert(ADD, why),
         }
         !form.value(ADD).is_empty()
     }

@@ -49,14 +49,22 @@ pub(super) fn blocker(form: &Form) -> Option<String> {
     }
 }
 
-/// Adds the input whose path is typed. Returns whether one is.
+/// Adds the input whose path is typed, unless it is refused. Returns whether one is.
 pub(super) fn add_typed(form: &mut Form, list: &mut ListState) -> bool {
     let typed = form.value(ADD);
     if typed.is_empty() {
         return false;
     }
+    let added = match form.accepted(OPTION, &Answer::List(vec![typed])) {
+        Ok(Answer::List(added)) => added,
+        Ok(_) => Vec::new(),
+        Err(why) => {
+            form.mistakes.insert(ADD, why);
+            return true;
+        }
+    };
     let mut inputs = inputs_of(form);
-    inputs.push(typed);
+    inputs.extend(added);
     form.inputs.remove(&ADD);
     list.set_len(inputs.len());
     list.select(inputs.len());

@@ -2,12 +2,13 @@ use super::columns::{image_columns, Mark, RowColumn};
 use super::guide::{ShardGuide, COLUMNS};
 use super::inputs::{plan_of, ADD, INPUTS};
 use crate::tui::form::testing::FormTest;
-use crate::tui::form::Guide as _;
+use crate::tui::form::{Field, FormScreen, Guide as _};
 use crate::tui::keymap::Action;
-use crate::tui::screen::UiEnv;
+use crate::tui::screen::{Screen as _, UiEnv};
 use crate::tui::widgets::TextField;
+use gristmill_core::options::Answer;
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::{Failure, Outcome, RunOptions, ShardPlan};
+use gristmill_core::{Failure, Outcome, RunOptions, SampleMapping, ShardPlan};
 use gristmill_data::preview::Drawable;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, WriteShards};
@@ -226,6 +227,66 @@ fn inputs_are_a_list() {
     test.act_in_guide(&[Action::DropRow]);
     assert!(inputs(&test).is_empty() && !test.form.fields().contains(&INPUTS));
     assert_eq!(test.blocker("source").unwrap(), "an input is needed");
+}
+
+#[test]
+fn an_input_is_refused_as_on_the_command_line() {
+    let mut test = form(None);
+    test.form.inputs.insert(ADD, TextField::new("file:///data"));
+    test.form.focus_on(ADD);
+    test.act_in_guide(&[Action::Next]);
+    let (shown, line) = (test.shown((100, 28, false)), "there are no addresses of file://");
+    assert!(shown.contains(line) && test.form.value(ADD) == "file:///data", "{shown}");
+    assert_eq!(plan_of(&test.form).inputs, [PathBuf::from("/data/pictures")]);
+    test.form.inputs.insert(ADD, TextField::new("more"));
+    test.form.apply_typed(ADD);
+    assert!(!test.shown((100, 28, false)).contains(line), "the text is another one");
+    test.type_into("output", "nfs://x/set");
+    assert!(test.blocker("source").unwrap().contains("output: there are no addresses of nfs://"));
+    test.type_into("output", "~/set");
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap();
+    assert_eq!(plan_of(&test.form).output, Some(home.join("set")));
+    assert_eq!(test.form.value(Field::Option("output")), "~/set", "the text stays as it was typed");
+}
+
+#[test]
+fn given_inputs_replace_those_of_a_draft() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |inputs: &[&str]| {
+        let plan = ShardPlan { inputs: inputs.iter().map(PathBuf::from).collect(), ..ShardPlan::default() };
+        FormScreen::new(erase::<WriteShards>(plan), UiEnv::new(RunOptions::default(), folder.path().to_owned()))
+    };
+    let mut screen = open(&["/data/a", "/data/b"]);
+    screen.with_guide_of::<ShardGuide>(|_, form| {
+        form.answer("input", &Answer::List(vec!["/data/c".to_owned()]));
+        form.answer("limit", &Answer::Text("7".to_owned()));
+        form.go_to("choose");
+    });
+    screen.closing();
+    let screen = open(&["/data/a", "/data/b"]);
+    assert!(screen.form().draft.is_some());
+    assert_eq!(plan_of(screen.form()).inputs, [PathBuf::from("/data/a"), "/data/b".into()]);
+    assert_eq!(screen.form().plan().get("limit"), Answer::Text("7".to_owned()), "the other answers are kept");
+}
+
+#[test]
+fn a_draft_replaces_answers_that_the_data_propose() {
+    let folder = tempfile::tempdir().unwrap();
+    let env = || UiEnv::new(RunOptions::default(), folder.path().to_owned());
+    let proposed = || {
+        let mut plan = ShardPlan { inputs: vec!["/data/a".into()], ..ShardPlan::default() };
+        plan.preparation.loading = SampleMapping::NoDatasetYaml;
+        erase::<WriteShards>(plan)
+    };
+    let mut screen = FormScreen::proposed(proposed(), env());
+    screen.with_guide_of::<ShardGuide>(|_, form| {
+        form.answer("limit", &Answer::Text("7".to_owned()));
+        form.go_to("choose");
+    });
+    screen.closing();
+    let limit = |screen: &FormScreen| screen.form().plan().get("limit");
+    assert_eq!(limit(&FormScreen::proposed(proposed(), env())), Answer::Text("7".to_owned()));
+    assert_eq!(limit(&FormScreen::new(proposed(), env())), Answer::Unset, "given answers are no proposals");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! Where the browser starts: at the sample of a key or at the subject of a problem, once the scan has reached it.
+//! Where the browser starts, also after it has opened the data set again: at the sample of a key or at the subject of a problem, once the scan
+//! has reached it.
 
 use super::screen::{BrowseScreen, OpenStage};
-use super::workers::{FindRequest, Workers};
+use super::workers::{FindRequest, OpenRequest, Workers};
 use super::BrowseStart;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
-use gristmill_ops::engine::browse::SubjectLocation;
+use gristmill_ops::engine::browse::{SubjectLocation, TokenView};
 
 impl BrowseStart {
     /// Asks the workers for the location.
@@ -43,6 +44,23 @@ impl BrowseStart {
 }
 
 impl BrowseScreen {
+    /// Opens and reads the data set again.
+    pub(super) fn reload(&mut self) {
+        self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
+        self.stage = OpenStage::Opening;
+        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
+    }
+
+    /// Shows packed tokens with another view, at the same place.
+    pub(super) fn set_view(&mut self, view: TokenView) {
+        let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
+        self.view_of_tokens = view;
+        self.find_again = self.state.find.take().map(|find| find.text);
+        self.start = BrowseStart::First;
+        self.stage = OpenStage::Opening;
+        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
+    }
+
     /// Goes to the start location once a worker has found it.
     pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
         let OpenStage::Open(catalog, workers) = &mut self.stage else { return };

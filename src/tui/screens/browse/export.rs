@@ -12,6 +12,7 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog};
 use gristmill_ops::job::export::{copy_of, export, export_all, ExportedFiles, PartCopy};
+use gristmill_ops::operations::paths::path_below_home;
 use gristmill_storage::files;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -248,10 +249,7 @@ fn editor_on(copy: &PartCopy) -> TerminalProgram {
 /// Returns the folder for a typed path, in which `~` is the home folder.
 pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
     let typed = typed.trim();
-    let path = match (typed.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(typed),
-    };
+    let path = path_below_home(typed, home).unwrap_or_else(|| PathBuf::from(typed));
     (!typed.is_empty()).then(|| files::absolute(&path).unwrap_or(path))
 }
 

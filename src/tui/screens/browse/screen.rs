@@ -80,7 +80,7 @@ pub struct BrowseScreen {
     /// The sequence length that was last chosen.
     pub(super) last_length: u64,
     /// The search to repeat after the token view has changed.
-    find_again: Option<String>,
+    pub(super) find_again: Option<String>,
     pub(super) stage: OpenStage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
@@ -120,7 +120,7 @@ pub struct BrowseScreen {
     /// The key that writes, as it is shown.
     pub(super) write_key: String,
     pub(super) start: BrowseStart,
-    opener: Opener,
+    pub(super) opener: Opener,
     /// Where things were last drawn, for the mouse.
     pub(super) places: MouseAreas<ScreenArea>,
     /// The shown part, and the position in it.
@@ -251,23 +251,6 @@ impl BrowseScreen {
             workers.stop_filter();
         }
         self.state.list_only(Listing::All);
-    }
-
-    /// Opens and reads the data set again.
-    pub(super) fn reload(&mut self) {
-        self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
-        self.stage = OpenStage::Opening;
-        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
-    }
-
-    /// Shows packed tokens with another view, at the same place.
-    pub(super) fn set_view(&mut self, view: TokenView) {
-        let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
-        self.view_of_tokens = view;
-        self.find_again = self.state.find.take().map(|find| find.text);
-        self.start = BrowseStart::First;
-        self.stage = OpenStage::Opening;
-        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
     /// Whether the data set is packed tokens.
@@ -495,6 +478,13 @@ impl Screen for BrowseScreen {
                     || self.mounter.is_busy()
             }
             OpenStage::Failed(_) => false,
+        }
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        match &self.stage {
+            OpenStage::Failed(failure) => Some(failure),
+            OpenStage::Opening | OpenStage::Open(..) => None,
         }
     }
 

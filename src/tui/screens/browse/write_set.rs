@@ -203,6 +203,16 @@ impl BrowseScreen {
         vec![Effect::Push(form::open(erase::<WriteShards>(plan), self.env.clone()))]
     }
 
+    /// Opens the form with the sample type and field map of the set. Where nothing else is answered, those of a draft replace them.
+    fn open_loaded_shards(&self, mut plan: ShardPlan, loading: SampleMapping) -> Vec<Effect> {
+        let is_proposed = plan == form::shards_of(&self.path);
+        plan.preparation.loading = loading;
+        if !is_proposed {
+            return self.open_shards(plan);
+        }
+        vec![Effect::Push(form::open_proposed(erase::<WriteShards>(plan), self.env.clone()))]
+    }
+
     /// Opens the form once all answers are there.
     pub(super) fn gather_key_list(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(answers) = self.lister.worker.take() else { return false };
@@ -211,10 +221,10 @@ impl BrowseScreen {
                 // What is listed is written, excluded or not.
                 plan.choice.keep_excluded |= keys.is_some();
                 plan.choice.keep_keys = keys;
-                if let Some(loading) = loading {
-                    plan.preparation.loading = loading;
-                }
-                effects.extend(self.open_shards(plan));
+                effects.extend(match loading {
+                    Some(loading) => self.open_loaded_shards(plan, loading),
+                    None => self.open_shards(plan),
+                });
             }
             (Err(failure), _) => effects.push(Effect::failure(&failure)),
             (Ok(_), None) => {}

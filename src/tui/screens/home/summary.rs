@@ -9,13 +9,14 @@ use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile
 use gristmill_data::source::kind::{packed_formats, token_folder_kind};
 use gristmill_ops::engine::check::mixture_index::mixture_facts;
 use gristmill_ops::engine::dedup::removed;
+use gristmill_ops::engine::recorded::IndexedShards;
 use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
-/// Maximum size in bytes of a file that is read to check whether it is a metadataset.
+/// Maximum size in bytes of a file that is read to check whether it is a metadataset, and of a report that lists shards.
 const MAX_YAML: u64 = 1 << 20;
 /// Maximum number of members of a metadataset whose existence is checked.
 const MAX_MEMBERS: usize = 200;
@@ -166,7 +167,11 @@ fn prepared(root: &Path) -> PreparationState {
             return broken(&failure);
         }
     }
-    PreparationState::Prepared
+    let indexed = IndexedShards::read(root, MAX_YAML);
+    match indexed.first_change() {
+        Some((name, how)) => PreparationState::Stale(format!("{name}: {how}")),
+        None => PreparationState::Prepared,
+    }
 }
 
 /// Returns the facts about a YAML file: a metadataset, one with mistakes, or an unrelated file.
@@ -293,6 +298,18 @@ mod tests {
         let PreparationState::Broken(why) = inspect(dir.path()).state else { panic!("a split is no list") };
         assert!(why.contains("split.yaml") && why.contains("must be a list"), "{why}");
         put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
+        std::fs::create_dir(in_meta("gristmill")).unwrap();
+        put(&dir.path().join("a.tar"), &[0; 2048]);
+        put(
+            &in_meta("gristmill/report.json"),
+            br#"{"plan_hash": "", "inputs": [{"name": "a.tar", "samples": 1,
+                "stamp": {"bytes": 1024, "modified_ns": 1, "inode": 1}}]}"#,
+        );
+        let PreparationState::Stale(how) = inspect(dir.path()).state else { panic!("the shard was replaced") };
+        assert!(how.starts_with("a.tar: its size was 1.0 KiB when it was indexed and is 2.0 KiB now"), "{how}");
+        assert!(how.contains("--update indexes it again"), "{how}");
+        put(&dir.path().join("a.tar"), &[0; 1024]);
+        assert_eq!(inspect(dir.path()).state, PreparationState::Prepared);
         put(&in_meta(".info.json"), b"{");
         assert_eq!(word().1, "has mistakes");
     }

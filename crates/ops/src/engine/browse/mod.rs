@@ -35,12 +35,12 @@ pub(crate) use key_list::{find_list, keep_for_run};
 pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;
-pub(crate) use prepared::{shard_named, update_command};
+pub(crate) use prepared::shard_named;
 pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};
 
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::source::contents;
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
@@ -223,6 +223,12 @@ pub trait Catalog: Send + Sync {
     /// Returns the file that the samples of a group are in; `None` where each is a file of its own.
     fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
         Ok(self.shard(group)?.map(|shard| SamplesFile { path: shard.path, is_plain: !shard.is_tgz, index: None }))
+    }
+
+    /// Describes how the file of a group, which is in state `now`, differs from the one whose samples are listed; `None` if that is not known.
+    fn change_of(&self, group: u32, now: FileStamp) -> Option<String> {
+        let _ = (group, now);
+        None
     }
 
     /// Visits all samples of a group in order until `take` returns false.

@@ -6,8 +6,7 @@ use super::{
     headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, OpenedCatalog, SampleAt,
     VisitFields, VisitedSample,
 };
-use crate::engine::recorded::{describe_resized, Recorded};
-use gristmill_core::text::shell_quote;
+use crate::engine::recorded::{update_command, IndexedShards, MAX_REPORT_BYTES};
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::key_pages::{KeyLocation, KeyPages};
@@ -21,7 +20,6 @@ use gristmill_storage::listing::stamps_below;
 use gristmill_storage::local_copy::has_local_copy;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
-use gristmill_storage::run_folder::RunFolder;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -61,6 +59,7 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
         database_stamp,
         tables_at: AtomicU8::new(is_there as u8),
         pool: Mutex::new(Vec::new()),
+        indexed: OnceLock::new(),
         pages: OnceLock::new(),
         stop: stop.clone(),
     });
@@ -98,6 +97,8 @@ struct PreparedCatalog {
     /// A [`TableLocation`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
+    /// The states in which shards were indexed, once they are asked for.
+    indexed: OnceLock<IndexedShards>,
     /// The tables while they are in a store; `None` if only SQLite can read them.
     pages: OnceLock<Option<KeyPages>>,
     stop: Cancel,
@@ -112,8 +113,7 @@ impl Drop for PreparedCatalog {
 /// Determines the size of every shard, and which of them cannot be read or have changed.
 fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
-    let recorded = Recorded::read(&RunFolder::for_webdataset(root)).ok().flatten().unwrap_or_default();
-    let indexed = recorded.stamps();
+    let indexed = IndexedShards::read(root, MAX_REPORT_BYTES);
     let mut groups = current().groups.clone();
     let at_once = if is_remote(root) { groups.len() } else { 1 };
     for groups in groups.chunks_mut(at_once.max(1)) {
@@ -127,12 +127,8 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
             match shard.and_then(|shard| stamps.next().unwrap_or(Ok(shard.stamp))) {
                 Ok(stamp) => {
                     group.bytes = stamp.bytes;
-                    let resized = indexed
-                        .get(&*group.name)
-                        .and_then(|then| describe_resized((root, &group.name), *then, stamp.bytes));
                     let slow = || group.name.ends_with(".tgz").then(|| super::SLOW.to_owned());
-                    let changed = resized.map(|how| format!("{how}: {} indexes it again", update_command(root)));
-                    group.failure = changed.or_else(slow).map(Arc::from);
+                    group.failure = indexed.describe_change(&group.name, stamp.bytes).or_else(slow).map(Arc::from);
                 }
                 Err(failure) => group.failure = Some(Arc::from(failure.why)),
             }
@@ -140,11 +136,6 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     }
     let next = Groups::new(current().version + 1, groups, true);
     *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-}
-
-/// Returns the command that indexes shards again that have changed.
-pub(crate) fn update_command(root: &Path) -> String {
-    format!("gristmill prepare {} --update", shell_quote(&root.to_string_lossy()))
 }
 
 /// Returns a shard by its relative name, which may come from a file: a name that leads out of the data set is refused.
@@ -412,6 +403,11 @@ impl Catalog for PreparedCatalog {
 
     fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
         self.shard_of(group).map(Some)
+    }
+
+    fn change_of(&self, group: u32, now: FileStamp) -> Option<String> {
+        let indexed = self.indexed.get_or_init(|| IndexedShards::read(&self.root, MAX_REPORT_BYTES));
+        indexed.describe_change(&self.groups().group(group)?.name, now.bytes)
     }
 
     fn visit(

@@ -53,6 +53,28 @@ pub struct TokenView {
     pub sequence_length: Option<u64>,
 }
 
+impl TokenView {
+    /// Refuses options for a kind of data that has no tokens.
+    ///
+    /// # Errors
+    /// An option is given, and there are no packed tokens.
+    pub fn check_kind(&self, kind: DatasetKind) -> Outcome<()> {
+        match self.first_flag() {
+            Some(flag) if !kind.is_tokens() => {
+                let refusal = Failure::usage("looking at the tokens", "these are no packed tokens");
+                Err(refusal.on(Subject::field(flag)).with_hint("leave it out"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the first flag that is given.
+    pub fn first_flag(&self) -> Option<&'static str> {
+        let tokenizer = self.tokenizer.as_ref().map(|_| "--tokenizer");
+        tokenizer.or(self.sequence_length.map(|_| "--sequence-length"))
+    }
+}
+
 /// Lists the files of one layout of tokens.
 pub trait TokenBrowser: Sync {
     /// Returns the files in the order of their reader. What is wrong with one file is part of its description.

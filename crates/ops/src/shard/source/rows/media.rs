@@ -1,7 +1,8 @@
 //! Where the media of rows are: files below a folder, or parts of a prepared data set.
 
 use super::sample::{Draft, DraftPart};
-use crate::engine::browse::{shard_named, update_command};
+use crate::engine::browse::shard_named;
+use crate::engine::recorded::update_command;
 use crate::shard::sample::{Origin, Part, SampleSink, SourceContext, SourceFile};
 use crate::shard::source::keys::divide;
 use gristmill_core::shard_plan::{KeyRule, Missing};

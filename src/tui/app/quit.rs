@@ -1,0 +1,58 @@
+//! How the UI ends: the question before it, jobs that go on without it, and the exit code.
+
+use super::App;
+use crate::tui::question::{DialogChoice, Question};
+use crate::tui::screen::{Effect, Screen};
+use crate::tui::widgets::Toast;
+use gristmill_core::text::count;
+
+/// How long jobs may take to stop before they are started again without the UI.
+const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+impl App {
+    /// Puts the screen of the command on top: if it fails, and is still there at the end, its failure is that of the command.
+    pub fn push_of_command(&mut self, screen: Box<dyn Screen>) {
+        self.push(screen);
+        self.commanded = self.stack.len();
+    }
+
+    /// Ends the UI, with the exit code of the command.
+    pub(super) fn exit(&mut self) {
+        let failed = self.stack.iter().take(self.commanded).find_map(|screen| screen.failure());
+        self.exit = Some(failed.map_or(0, |failure| failure.class.code()));
+    }
+
+    pub(super) fn ask_to_quit(&mut self) {
+        let running = self.env.jobs.running();
+        // Two screens about the same thing return the same sentence.
+        let mut lines: Vec<String> = Vec::new();
+        for sentence in self.stack.iter().filter_map(|screen| screen.unwritten()) {
+            if !lines.contains(&sentence) {
+                lines.push(sentence);
+            }
+        }
+        if running == 0 && lines.is_empty() {
+            self.exit();
+            return;
+        }
+        if running > 0 {
+            lines.push(format!("{} still running.", count(running as u64, "job")));
+            lines
+                .push("What is stopped goes on there when it is started again; nothing half-written stays.".to_owned());
+        }
+        let mut answers = vec![DialogChoice::new("Stay", Vec::new())];
+        if running > 0 && self.env.jobs.can_leave_all() {
+            answers.push(DialogChoice::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
+        }
+        let quit = if running > 0 { "Quit and stop" } else { "Quit" };
+        answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
+        self.push(Box::new(Question::new("Quit", lines, answers)));
+    }
+
+    pub(super) fn leave_jobs_and_quit(&mut self) {
+        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_TIMEOUT) {
+            Ok(()) => self.exit(),
+            Err(failure) => self.notify(Toast::failure(&failure)),
+        }
+    }
+}
