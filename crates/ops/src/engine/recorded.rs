@@ -4,6 +4,7 @@ use gristmill_core::shard::index_name;
 use gristmill_core::text::bytes;
 use gristmill_core::{FileStamp, Outcome, Shard};
 use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_storage::cache::read_whole_cached;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
@@ -58,8 +59,16 @@ impl Recorded {
     ///
     /// A report that cannot be parsed is ignored: it only saves work.
     pub fn read(own: &RunFolder) -> Outcome<Option<Self>> {
-        let bytes = read_whole(&own.report(), MAX_REPORT_BYTES)?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+        Ok(Self::parse(read_whole(&own.report(), MAX_REPORT_BYTES)?))
+    }
+
+    /// Does the same by what is kept of a store, as is enough for looking at the data set.
+    pub fn read_cached(own: &RunFolder) -> Outcome<Option<Self>> {
+        Ok(Self::parse(read_whole_cached(&own.report(), MAX_REPORT_BYTES)?))
+    }
+
+    fn parse(bytes: Option<Vec<u8>>) -> Option<Self> {
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())
     }
 
     /// Returns a report with these states of its shards in place of its own; `None` if none differs, or it cannot be parsed.
