@@ -84,6 +84,12 @@ impl ListedFolder {
         self
     }
 
+    /// States that more follows what was added.
+    pub(in crate::remote) fn cut_off(mut self) -> Self {
+        self.end = Some(self.entries.last().map_or_else(String::new, |last| sorted(last).into_owned()));
+        self
+    }
+
     /// Returns the entries so far.
     pub(in crate::remote) fn entries(&self) -> &[StoreEntry] {
         &self.entries
