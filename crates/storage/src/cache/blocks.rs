@@ -65,8 +65,11 @@ pub fn read_whole_cached(path: &Path, most: u64) -> Outcome<Option<Vec<u8>>> {
     };
     let Some(object) = object else { return read_whole(path, most) };
     let mut bytes = vec![0; usize::try_from(object.info.len()).unwrap_or(usize::MAX)];
-    object.read_blocks(&mut bytes, 0).map_err(|error| Failure::io("reading", path, &error))?;
-    Ok(Some(bytes))
+    match object.read_blocks(&mut bytes, 0) {
+        Ok(()) => Ok(Some(bytes)),
+        // It may have been replaced a moment ago.
+        Err(_) => read_whole(path, most),
+    }
 }
 
 /// Returns the object of a path; `None` if none of its blocks are to be kept.

@@ -444,7 +444,7 @@ impl S3Store {
     pub(super) fn remove_object_version(&self, key: &str, stamp: FileStamp) -> io::Result<bool> {
         let (condition, known) = (Condition::IfStamp(stamp), self.known.version(key));
         let etag = match known.filter(|version| version.info().stamp == stamp) {
-            Some(version) => Some(version.etag),
+            Some(version) => Some(plain_etag(&version.etag).to_owned()),
             None => self.check(key, condition).map(|(holds, etag)| etag.filter(|_| holds))?,
         };
         let Some(etag) = etag.filter(|etag| !etag.is_empty()) else { return Ok(false) };
@@ -453,12 +453,11 @@ impl S3Store {
         match self.ask(Call { condition, etag: Some(etag), ..call })? {
             Ok(_) => Ok(true),
             Err(refusal) if refusal.is_missing_object() => Ok(false),
-            // Some stores refuse the condition in any case.
-            Err(refusal) if refusal.status == 412 || refusal.has_no_conditions() => match self.check(key, condition)? {
+            // Some stores refuse the condition in any case; if that was not why, the request without it is refused, too.
+            Err(_) => match self.check(key, condition)? {
                 (true, _) => self.remove_object(key).map(|()| true),
                 (false, _) => Ok(false),
             },
-            Err(refusal) => Err(self.explain(&refusal, Action::Remove, key)),
         }
     }
 

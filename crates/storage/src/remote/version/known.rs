@@ -267,12 +267,13 @@ impl KnownObjects {
         let listings = self.listings();
         let listing = listings.get(prefix)?;
         let end = listing.end.clone().filter(|end| !end.is_empty())?;
+        let is_same = listing.is_recursive && is_recursive;
         // Without folders, that of all objects begins in the same way, and every store has the same order.
         let is_deep = |entry: &StoreEntry| {
             entry.info.is_dir() || entry.key.get(prefix.len()..).is_none_or(|below| below.contains('/'))
         };
         if listing.has_markers
-            || listing.entries.iter().any(is_deep)
+            || !is_same && listing.entries.iter().any(is_deep)
             || writes::has_any_since(listing.writes, |written| written.starts_with(prefix))
         {
             return None;
