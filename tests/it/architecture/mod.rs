@@ -32,15 +32,15 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
-    ("browse", 27),
+    ("browse", 32),
     ("cli", 8_278),
     ("core", 3_604),
     ("datasets", 851),
     ("dedup", 2_743),
-    ("engine", 27_707),
-    ("formats", 7_020),
+    ("engine", 27_718),
+    ("formats", 7_049),
     ("fuse", 1_189),
-    ("job", 13_825),
+    ("job", 13_826),
     ("media", 13_558),
     ("mount", 1_595),
     ("operations", 5_519),
@@ -50,10 +50,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_554),
     ("shard", 6_004),
     ("source", 12_777),
-    ("storage", 16_159),
+    ("storage", 16_367),
     ("tokenizer", 6_658),
     ("tokens", 12_216),
-    ("tui", 32_774),
+    ("tui", 32_785),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
