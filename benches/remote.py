@@ -11,7 +11,7 @@ Rows:
   copy            16 files of 16 MB with `cp` into the store and back, next to `s5cmd cp`
   mount           what `shard` wrote, mounted: time to the first name with and without what is kept of the store, requests of `find`; of a shard
                   with one part of --large bytes, what `head -c 100` reads, and reading it next to `gristmill cp`. Needs root and /dev/fuse
-  browse          5,000 shards that are not prepared: `cp --dry-run` next to `s5cmd ls`, the first sample on the screen with and without what is kept
+  browse          5,000 shards: `cp --dry-run` next to `s5cmd ls`; not prepared and prepared, the first sample on the screen with and without what is kept
                   of the store, and the time from a key to the next frame, in the store and on the disk
 
 PYTHON is the Python of an environment with megatron-energon and multi-storage-client[boto3]: its `energon prepare` with one worker is the baseline
@@ -188,10 +188,14 @@ class Bench:
         ours = self.median(lambda run: ([self.arguments.gristmill, "cp", "--dry-run", f"{address}/", f"{self.folder}/nowhere{run}/"],))
         self.row("list of 5,000 keys", ours, self.median(lambda run: ([self.s5cmd, "ls", f"{address}/*"],)))
         shutil.rmtree(self.folder / "xdg_cache_home", ignore_errors=True)
-        for state in ("without", "with"):
-            screens = [Screen(self, address, kept=state == "with") for _ in range(self.arguments.runs)]
-            print(f"browse, {state} what is kept of the store: first sample {statistics.median(one.seconds for one in screens):.2f} s", flush=True)
-            print(f"  key to frame {statistics.median(sum((one.frames for one in screens), [])) * 1000:.1f} ms", flush=True)
+        for kind in ("not prepared", "prepared"):
+            if kind == "prepared":
+                subprocess.run([self.arguments.gristmill, "prepare", local, "--split-ratio", "8,1,1", "--sample-type", "CrudeWebdataset", "--yes", "--quiet"], check=True)
+                self.timed([self.s5cmd, "cp", f"{local}/", f"s3://{BUCKET}/many/"], **direct)
+            for state in ("without", "with"):
+                screens = [Screen(self, address, kept=state == "with") for _ in range(self.arguments.runs)]
+                print(f"browse, {kind}, {state} what is kept of the store: first sample {statistics.median(one.seconds for one in screens):.2f} s", flush=True)
+                print(f"  key to frame {statistics.median(sum((one.frames for one in screens), [])) * 1000:.1f} ms", flush=True)
         on_disk = [Screen(self, local, kept=True) for _ in range(self.arguments.runs)]
         print(f"  on the disk: first sample {statistics.median(one.seconds for one in on_disk):.2f} s", flush=True)
         print(f"  key to frame {statistics.median(sum((one.frames for one in on_disk), [])) * 1000:.1f} ms", flush=True)

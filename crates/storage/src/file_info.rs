@@ -166,6 +166,11 @@ impl FileInfo {
         self.len() == 0
     }
 
+    /// Returns the second of the last modification, since 1970: stores have no parts of seconds.
+    pub fn modified_second(&self) -> i64 {
+        self.stamp.modified_ns.div_euclid(SECOND_NS)
+    }
+
     /// Returns the time of the last modification.
     pub fn modified(&self) -> SystemTime {
         let distance = Duration::from_nanos(self.stamp.modified_ns.unsigned_abs());

@@ -278,7 +278,7 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
         }
         Location::Remote(url) => {
             let mut invalid = Vec::new();
-            let entries = remote_entries(&url, false, &mut invalid)?;
+            let entries = remote_entries(&url, (false, usize::MAX), &mut invalid)?;
             notice_invalid_keys(&url, &invalid);
             Ok(Box::new(entries.into_iter().map(Ok)))
         }
@@ -338,13 +338,13 @@ pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &InvalidKey) -> Failure {
     failure.with_hint("copy it to another key with the tools of the store")
 }
 
-/// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.
+/// Lists what is below a prefix, on the next level or all, up to a number of entries. Keys that cannot be a path are added to `invalid`.
 ///
 /// # Errors
 /// There is nothing, or an object in its place.
 pub(crate) fn remote_entries(
     url: &RemoteUrl<'_>,
-    recursive: bool,
+    (recursive, most): (bool, usize),
     invalid: &mut Vec<InvalidKey>,
 ) -> io::Result<Vec<FolderEntry>> {
     pause();
@@ -361,7 +361,7 @@ pub(crate) fn remote_entries(
             }
             false => invalid.push(InvalidKey { key: entry.key, is_prefix: entry.info.is_dir() }),
         }
-        Ok(true)
+        Ok(entries.len() < most)
     })?;
     if entries.is_empty() && invalid.is_empty() && !url.key.is_empty() {
         return match store.info(url)? {

@@ -26,7 +26,7 @@ impl Listing {
     /// Lists a folder, which may be missing.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let Location::Remote(url) = Location::of(folder) else { return Ok(Self { objects: None }) };
-        let entries = match remote_entries(&url, true, &mut Vec::new()) {
+        let entries = match remote_entries(&url, (true, usize::MAX), &mut Vec::new()) {
             // An object may have the name of the folder.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Vec::new(),
             entries => entries?,

@@ -27,9 +27,13 @@ pub fn local_copy(path: &Path) -> Outcome<Cow<'_, Path>> {
     }
 }
 
-/// Whether [`local_copy`] has nothing to copy for a version of an object, or it is a local file.
-pub fn has_local_copy(path: &Path, stamp: FileStamp) -> bool {
-    !is_remote(path) || is_whole(&folder_of(path).join(name_of(path, stamp)), stamp)
+/// Returns the local file that [`local_copy`] has for a version of an object, or the path itself if it is a local file.
+pub fn copy_of_version(path: &Path, stamp: FileStamp) -> Option<Cow<'_, Path>> {
+    if !is_remote(path) {
+        return Some(Cow::Borrowed(path));
+    }
+    let copy = folder_of(path).join(name_of(path, stamp));
+    is_whole(&copy, stamp).then_some(Cow::Owned(copy))
 }
 
 fn name_of(path: &Path, stamp: FileStamp) -> String {

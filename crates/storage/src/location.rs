@@ -54,7 +54,8 @@ impl<'a> RemoteUrl<'a> {
 
     /// Returns the address of another key of the bucket, as a path.
     pub fn with_key(&self, key: &str) -> PathBuf {
-        PathBuf::from(format!("{}://{}/{key}", self.scheme.name, self.bucket))
+        // Without spare capacity: listings may keep millions of them.
+        PathBuf::from([self.scheme.name, "://", self.bucket, "/", key].concat())
     }
 
     /// Returns the beginning of the keys below this one: empty, or with a slash at its end.

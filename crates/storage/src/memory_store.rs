@@ -5,13 +5,13 @@ use super::location::{check_object_address, RemoteUrl};
 use super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
-use gristmill_core::{Failure, ProblemKind, Subject};
+use gristmill_core::{Failure, FileStamp, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The row of the store.
 pub(super) const SCHEME: Scheme = Scheme {
@@ -30,11 +30,12 @@ pub(super) const SCHEME: Scheme = Scheme {
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
 
-/// An object: its content, and its number among all that were ever put.
+/// An object: its content, its number among all that were ever put, and when it was put, in nanoseconds since 1970.
 #[derive(Clone)]
 struct Object {
     bytes: Arc<[u8]>,
     version: i64,
+    at: i64,
 }
 
 /// Objects by bucket and key.
@@ -97,7 +98,7 @@ impl Drop for MemoryUpload {
 
 impl Object {
     fn info(&self) -> FileInfo {
-        FileInfo::of_object(self.bytes.len() as u64, self.version, &self.version.to_string())
+        FileInfo::of_object(self.bytes.len() as u64, self.at, &self.version.to_string())
     }
 }
 
@@ -120,7 +121,8 @@ pub fn ignore_conditions(bucket: &str, replacement: &[u8]) {
 /// Inserts an object; returns whether the condition held.
 fn insert(name: (String, String), bytes: &[u8], condition: Condition) -> bool {
     static VERSION: AtomicI64 = AtomicI64::new(1);
-    let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed) };
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |at| i64::try_from(at.as_nanos()).unwrap_or(0));
+    let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed), at };
     let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
     let holds = match condition {
         Condition::Always => true,
@@ -265,6 +267,19 @@ impl Store for MemoryStore {
         let name = (self.bucket.clone(), url.key.to_owned());
         OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         Ok(())
+    }
+
+    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
+        if self.bucket.starts_with(WITHOUT_REMOVAL) {
+            return self.remove(url).map(|()| true);
+        }
+        let name = (self.bucket.clone(), url.key.to_owned());
+        let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = objects.get(&name).is_some_and(|there| there.info().stamp == stamp);
+        if is_there {
+            objects.remove(&name);
+        }
+        Ok(is_there)
     }
 }
 

@@ -176,6 +176,16 @@ pub trait Store: Send + Sync {
     /// Removes an object. A missing one is not an error.
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
 
+    /// Removes an object if it has a version; returns whether it had. Another one may be removed only if the store has no conditions for removals, and
+    /// it was put after the version was compared.
+    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
+        let is_there = self.info(url)?.is_some_and(|info| info.stamp == stamp);
+        if is_there {
+            self.remove(url)?;
+        }
+        Ok(is_there)
+    }
+
     /// Copies an object of this kind of store, from any bucket, and replaces one that is there. Returns whether the store can do that; if not,
     /// nothing has changed, and the object has to be read and put. `watch` is called with each number of copied bytes, and may end the copy.
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {

@@ -19,13 +19,23 @@ pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = Result<WalkEntry,
     walk_shown(root, depth, |_| ())
 }
 
+/// Does the same, and of a store lists no more than a number of objects.
+pub fn walk_first(root: &Path, depth: usize, most: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
+    Walk::new(root).max_depth(depth).most_objects(most).filter_entry(is_shown(|_| ()))
+}
+
 /// Does the same, and calls `hidden` with each hidden entry that is left out, of which what is below it is not looked at.
 pub fn walk_shown<'a>(
     root: &Path,
     depth: usize,
-    mut hidden: impl FnMut(&WalkEntry) + 'a,
+    hidden: impl FnMut(&WalkEntry) + 'a,
 ) -> impl Iterator<Item = Result<WalkEntry, WalkError>> + 'a {
-    let is_shown = move |entry: &WalkEntry| {
+    Walk::new(root).max_depth(depth).filter_entry(is_shown(hidden))
+}
+
+/// Returns whether an entry is shown; `hidden` is called with those that are hidden.
+fn is_shown<'a>(mut hidden: impl FnMut(&WalkEntry) + 'a) -> impl FnMut(&WalkEntry) -> bool + 'a {
+    move |entry: &WalkEntry| {
         if entry.depth() == 0 {
             return true;
         }
@@ -34,8 +44,7 @@ pub fn walk_shown<'a>(
             return false;
         }
         !(entry.kind().is_dir() && is_beside_output(entry.path()))
-    };
-    Walk::new(root).max_depth(depth).filter_entry(is_shown)
+    }
 }
 
 /// A walk through everything below a root, and the root itself, in no certain order except that a folder comes before what is in it.
@@ -45,6 +54,7 @@ pub struct Walk {
     root: PathBuf,
     follows_links: bool,
     max_depth: usize,
+    most_objects: usize,
     is_sorted: bool,
     reports_invalid_keys: bool,
 }
@@ -56,6 +66,7 @@ impl Walk {
             root: root.into(),
             follows_links: true,
             max_depth: usize::MAX,
+            most_objects: usize::MAX,
             is_sorted: false,
             reports_invalid_keys: false,
         }
@@ -71,6 +82,12 @@ impl Walk {
     #[must_use]
     pub fn max_depth(self, max_depth: usize) -> Self {
         Self { max_depth, ..self }
+    }
+
+    /// Lists no more than a number of objects of a store.
+    #[must_use]
+    pub fn most_objects(self, most_objects: usize) -> Self {
+        Self { most_objects, ..self }
     }
 
     /// Returns the entries of each folder in the order of their names.
@@ -95,12 +112,16 @@ impl Walk {
             }
             Location::Remote(url) => {
                 let mut invalid = Vec::new();
-                let mut entries = objects(&self.root, &url, self.max_depth, &mut invalid);
+                let mut entries = objects(&self, &url, &mut invalid);
                 match self.reports_invalid_keys {
-                    true => entries.extend(invalid.iter().map(|key| Err(WalkError::of_key(&url, key)))),
+                    true if invalid.is_empty() => {}
+                    true => {
+                        let errors: Vec<_> = invalid.iter().map(|key| Err(WalkError::of_key(&url, key))).collect();
+                        entries = Box::new(entries.chain(errors));
+                    }
                     false => notice_invalid_keys(&url, &invalid),
                 }
-                Entries::Remote { entries: entries.into_iter(), left_out: None }
+                Entries::Remote { entries, left_out: None }
             }
         };
         WalkEntries { entries, is_seen: Box::new(is_seen) }
@@ -254,10 +275,13 @@ pub struct WalkEntries<'a> {
     is_seen: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
 }
 
+/// Entries of a walk through a store.
+type ObjectEntries = Box<dyn Iterator<Item = Result<WalkEntry, WalkError>>>;
+
 enum Entries {
     Local(Box<walkdir::IntoIter>),
     Remote {
-        entries: std::vec::IntoIter<Result<WalkEntry, WalkError>>,
+        entries: ObjectEntries,
         /// A folder that is not entered.
         left_out: Option<PathBuf>,
     },
@@ -300,38 +324,39 @@ impl Iterator for WalkEntries<'_> {
 }
 
 /// Returns the objects below an address with the folders between, in the order of a sorted walk.
-fn objects(
-    root: &Path,
-    url: &RemoteUrl<'_>,
-    max_depth: usize,
-    invalid: &mut Vec<InvalidKey>,
-) -> Vec<Result<WalkEntry, WalkError>> {
-    let failed = |error| vec![Err(WalkError { path: Some(root.to_owned()), loop_ancestor: None, error })];
+fn objects(walk: &Walk, url: &RemoteUrl<'_>, invalid: &mut Vec<InvalidKey>) -> ObjectEntries {
+    let (root, max_depth) = (walk.root.as_path(), walk.max_depth);
+    let one = |entry| -> ObjectEntries { Box::new(std::iter::once(entry)) };
+    let failed = |error| one(Err(WalkError { path: Some(root.to_owned()), loop_ancestor: None, error }));
     let found = match metadata(root) {
         Ok(info) if !info.is_dir() => {
-            return vec![Ok(WalkEntry(Entry::Remote { path: root.to_owned(), depth: 0, info }))];
+            return one(Ok(WalkEntry(Entry::Remote { path: root.to_owned(), depth: 0, info })));
         }
-        Ok(_) => remote_entries(url, max_depth > 1, invalid),
+        Ok(_) => remote_entries(url, (max_depth > 1, walk.most_objects), invalid),
         Err(error) => Err(error),
     };
     let found = match found {
         Ok(found) => found,
         Err(error) => return failed(error),
     };
-    // Paths are in the order of their names, level by level, so a folder comes before what is in it.
-    let mut entries = BTreeMap::from([(PathBuf::new(), FileInfo::of_prefix())]);
+    // Paths are in the order of their names, level by level, so a folder comes before what is in it. Of each there is one copy: there may be
+    // millions.
+    let mut entries = BTreeMap::from([(root.to_owned(), FileInfo::of_prefix())]);
+    let is_usual = root.as_os_str() == url.to_path().as_os_str();
     for entry in found {
         let (Ok(info), Ok(below)) = (entry.metadata(), entry.path().strip_prefix(root)) else { continue };
-        for folder in below.ancestors().skip(1) {
-            entries.entry(folder.to_owned()).or_insert_with(FileInfo::of_prefix);
+        let path = if is_usual { None } else { Some(root.join(below)) };
+        let path = path.unwrap_or_else(|| entry.into_path());
+        for folder in path.ancestors().skip(1).take_while(|folder| *folder != root) {
+            if entries.contains_key(folder) {
+                break;
+            }
+            entries.insert(folder.to_owned(), FileInfo::of_prefix());
         }
-        entries.insert(below.to_owned(), info);
+        entries.insert(path, info);
     }
-    let with_depth = entries.into_iter().map(|(below, info)| (below.components().count(), below, info));
-    let seen = with_depth.filter(|(depth, ..)| *depth <= max_depth);
-    seen.map(|(depth, below, info)| {
-        let path = if depth == 0 { root.to_owned() } else { root.join(below) };
-        Ok(WalkEntry(Entry::Remote { path, depth, info }))
-    })
-    .collect()
+    let root_depth = root.components().count();
+    let with_depth = entries.into_iter().map(move |(path, info)| (path.components().count() - root_depth, path, info));
+    let seen = with_depth.filter(move |(depth, ..)| *depth <= max_depth);
+    Box::new(seen.map(|(depth, path, info)| Ok(WalkEntry(Entry::Remote { path, depth, info }))))
 }

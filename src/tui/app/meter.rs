@@ -6,23 +6,34 @@ use std::time::{Duration, Instant};
 
 /// Time over which rates are measured.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// Time since the last measurement from which on another one begins.
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Measures the rate of what stores send and receive.
 #[derive(Debug)]
 pub(super) struct TrafficMeter {
     since: Instant,
     seen: Traffic,
+    /// The counters when they were last read.
+    last: Traffic,
     text: Option<String>,
 }
 
 impl TrafficMeter {
     pub(super) fn new(now: Instant, traffic: Traffic) -> Self {
-        Self { since: now, seen: traffic, text: None }
+        Self { since: now, seen: traffic, last: traffic, text: None }
     }
 
     /// Reads the counters; `silent` is the host that has not answered for a while. Returns whether the text has changed.
     pub(super) fn read(&mut self, now: Instant, traffic: Traffic, silent: Option<String>) -> bool {
         let time = now.saturating_duration_since(self.since);
+        let is_over = traffic.requests == 0 && traffic == self.last;
+        self.last = traffic;
+        // A rate over a time in which nothing was measured would be that of no transfer.
+        if is_over || time > MAX_INTERVAL {
+            (self.since, self.seen) = (now, traffic);
+            return self.text.take().is_some();
+        }
         if time < INTERVAL {
             return false;
         }
@@ -47,7 +58,7 @@ impl TrafficMeter {
 
     /// Whether there is something to follow.
     pub(super) fn is_active(&self) -> bool {
-        self.text.is_some()
+        self.text.is_some() || self.last.requests > 0
     }
 
     pub(super) fn text(&self) -> Option<&str> {
@@ -76,5 +87,22 @@ mod tests {
         assert!(meter.read(at(2500), both, Some("host:80".into())));
         assert_eq!(meter.text(), Some("waiting for host:80"));
         assert!(meter.read(at(3000), Traffic { requests: 0, ..both }, None) && !meter.is_active());
+    }
+
+    #[test]
+    fn no_rate_is_left_when_a_transfer_is_over() {
+        let begin = Instant::now();
+        let at = |milliseconds| begin + Duration::from_millis(milliseconds);
+        let mut meter = TrafficMeter::new(begin, Traffic::default());
+        let under_way = Traffic { requests: 1, begun: 1, received: 1 << 20, ..Traffic::default() };
+        let over = Traffic { requests: 0, ..under_way };
+        assert!(meter.read(at(500), under_way, None));
+        assert!(!meter.read(at(600), over, None), "another request may follow at once");
+        assert!(meter.read(at(700), over, None) && !meter.is_active());
+        // What is read long after that is not spread over the time between.
+        let next = Traffic { requests: 1, begun: 2, received: 2 << 20, ..over };
+        assert!(!meter.read(at(60_000), next, None) && meter.text().is_none() && meter.is_active());
+        assert!(meter.read(at(60_500), Traffic { received: 3 << 20, ..next }, None));
+        assert_eq!(meter.text(), Some("2.0 MiB/s from the store"));
     }
 }

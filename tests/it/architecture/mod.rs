@@ -32,7 +32,7 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
-    ("browse", 27),
+    ("browse", 32),
     ("cli", 8_278),
     ("core", 3_616),
     ("datasets", 851),
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("engine", 27_739),
     ("formats", 7_020),
     ("fuse", 1_189),
-    ("job", 13_825),
+    ("job", 13_826),
     ("media", 13_558),
     ("mount", 1_606),
     ("operations", 5_690),

@@ -8,7 +8,7 @@ use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files;
-use gristmill_storage::walk::walk;
+use gristmill_storage::walk::walk_first;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         let kind = kind_of_folder(path);
         if kind == DatasetKind::PlainFolder {
             // No shard is seen either in a folder that is not readable.
-            files::read_dir(path).map(drop).map_err(|e| Failure::io("reading the folder", path, &e))?;
+            files::first_entries(path, 1).map(drop).map_err(|e| Failure::io("reading the folder", path, &e))?;
         }
         return Ok(kind);
     }
@@ -195,7 +195,7 @@ fn has_shard(root: &Path, depth: usize) -> bool {
 
 /// Returns the names of the first files below a folder.
 fn files_below(root: &Path, depth: usize) -> impl Iterator<Item = OsString> {
-    let files = walk(root, depth).take(LOOKED_AT).flatten();
+    let files = walk_first(root, depth, LOOKED_AT).take(LOOKED_AT).flatten();
     files.filter(|entry| entry.depth() > 0 && entry.kind().is_file()).map(|entry| entry.file_name().to_owned())
 }
 

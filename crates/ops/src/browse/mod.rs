@@ -3,7 +3,9 @@
 use crate::datasets::Dataset;
 use crate::engine::browse::{Catalog, TokenView};
 use gristmill_core::{Failure, NullProblemSink, Outcome, Subject};
+use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::files::{self, fetch_listing_during};
 use gristmill_storage::location::is_remote;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +20,11 @@ pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
     // Of an interrupted publication, files are missing until it is finished.
     let dataset = match is_remote(path) {
-        true => Dataset::find(path),
+        true => {
+            // What a prepared set needs is asked for with what is at its address, which the store remembers for a moment.
+            fetch_listing_during(&layout::nv_meta(path), || _ = files::metadata(path));
+            Dataset::find(path)
+        }
         false => Dataset::find_recovered(path, &NullProblemSink),
     };
     let opening = dataset?.catalog(view)?;

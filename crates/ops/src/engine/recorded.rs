@@ -4,6 +4,7 @@ use gristmill_core::shard::index_name;
 use gristmill_core::text::{bytes, shell_quote};
 use gristmill_core::{FileStamp, Outcome, Shard};
 use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_storage::cache::read_whole_cached;
 use gristmill_storage::listing::stamps_below;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -62,9 +63,10 @@ pub struct IndexedShards {
 }
 
 impl IndexedShards {
-    /// Reads the report of the last run, unless it is larger than `limit` bytes. Without one, no shard is known to have changed.
+    /// Reads the report of the last run, of a store also as it is kept, unless it is larger than `limit` bytes. Without one, no shard is
+    /// known to have changed.
     pub fn read(root: &Path, limit: u64) -> Self {
-        let report = read_whole(&RunFolder::for_webdataset(root).report(), limit).ok().flatten();
+        let report = read_whole_cached(&RunFolder::for_webdataset(root).report(), limit).ok().flatten();
         let recorded: Recorded = report.and_then(|report| serde_json::from_slice(&report).ok()).unwrap_or_default();
         let stamps = recorded.inputs.into_iter().map(|input| (input.name, input.stamp)).collect();
         Self { root: root.to_owned(), stamps }
@@ -96,8 +98,7 @@ impl Recorded {
     ///
     /// A report that cannot be parsed is ignored: it only saves work.
     pub fn read(own: &RunFolder) -> Outcome<Option<Self>> {
-        let bytes = read_whole(&own.report(), MAX_REPORT_BYTES)?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+        Ok(read_whole(&own.report(), MAX_REPORT_BYTES)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     /// Returns a report with these states of its shards in place of its own; `None` if none differs, or it cannot be parsed.

@@ -9,7 +9,7 @@ use gristmill_core::{
     Cancel, Duplicates, ExitClass, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, SampleMapping, Tgz,
 };
 use gristmill_storage::fs::{Fs as _, RealFs};
-use gristmill_storage::local_copy::has_local_copy;
+use gristmill_storage::local_copy::copy_of_version;
 use gristmill_storage::memory_store::put;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -175,9 +175,9 @@ fn samples_are_shown_before_the_index_is_copied() {
     let stamp = gristmill_storage::read::stamp_at(&database).unwrap();
     let stored = open(&sets.store);
     assert_eq!(window(&*stored.catalog), expected);
-    assert!(!has_local_copy(&database, stamp), "nothing needed the index");
+    assert!(copy_of_version(&database, stamp).is_none(), "nothing needed the index");
     stored.background.into_iter().for_each(|work| work(&cancel));
-    assert!(has_local_copy(&database, stamp));
+    assert!(copy_of_version(&database, stamp).is_some());
     assert_eq!(window(&*stored.catalog), expected);
     // A key is looked up in the index in any case.
     RealFs.remove_file(&sets.store.join(".nv-meta/index.uuid")).unwrap();

@@ -9,18 +9,18 @@ use crate::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use crate::location::is_remote;
 use crate::publish;
 use crate::range_read::RangeRead;
-use crate::read::{open_part, open_read, ReadFile};
+use crate::read::{open_part, open_read, read_whole, ReadFile};
 use crate::waiting::lock_unless_cancelled;
 use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
@@ -38,22 +38,51 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes that the process has written since it looked; at the limit before it first has.
 static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
 
+/// Files of the blocks that some read of the process fetches, which others wait for.
+static UNDER_WAY: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
+/// Signalled when blocks are no longer under way.
+static FETCHED: Condvar = Condvar::new();
+
 /// Opens a file for reads here and there. Blocks of an object that are read are kept on this machine, and not fetched again.
 ///
 /// # Errors
 /// As [`open_read`].
 pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
+    Ok(match cached_object(path)? {
+        Some(object) => ReadFile::of_ranges(path, object.info, Box::new(object)),
+        None => open_read(path)?,
+    })
+}
+
+/// Reads a whole file like [`read_whole`]. All blocks of an object are kept, and only those are fetched that are not.
+///
+/// # Errors
+/// As [`read_whole`].
+pub fn read_whole_cached(path: &Path, most: u64) -> Outcome<Option<Vec<u8>>> {
+    let object = match cached_object(path) {
+        Err(failure) if failure.is_missing() => return Ok(None),
+        object => object?.filter(|object| object.info.len() <= most),
+    };
+    let Some(object) = object else { return read_whole(path, most) };
+    let mut bytes = vec![0; usize::try_from(object.info.len()).unwrap_or(usize::MAX)];
+    match object.read_blocks(&mut bytes, 0) {
+        Ok(()) => Ok(Some(bytes)),
+        // It may have been replaced a moment ago.
+        Err(_) => read_whole(path, most),
+    }
+}
+
+/// Returns the object of a path; `None` if none of its blocks are to be kept.
+fn cached_object(path: &Path) -> Outcome<Option<CachedObject>> {
     if !is_remote(path) {
-        return open_read(path);
+        return Ok(None);
     }
     let folder = folder_of(path);
     let is_kept = ensure(&folder).and_then(|()| limit(&folder)).is_ok_and(|limit| limit > 0);
     let info = metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
     // The pointer of an object that is stored elsewhere is reported as by every reader.
-    if !is_kept || !info.is_file() || info.len() <= MAX_LFS_POINTER_BYTES {
-        return open_read(path);
-    }
-    Ok(ReadFile::of_ranges(path, info, Box::new(CachedObject::new(path, info, folder))))
+    let is_cached = is_kept && info.is_file() && info.len() > MAX_LFS_POINTER_BYTES;
+    Ok(is_cached.then(|| CachedObject::new(path, info, folder)))
 }
 
 fn ensure(folder: &Path) -> Outcome<()> {
@@ -72,17 +101,12 @@ struct CachedObject {
     source: OnceLock<ReadFile>,
     /// Held while it is opened: the first request is made once.
     opening: Mutex<()>,
-    state: Mutex<State>,
-    /// Signalled when blocks are no longer under way.
-    fetched: Condvar,
+    /// The block that was read last.
+    last: Mutex<Option<Block>>,
 }
 
-#[derive(Default)]
-struct State {
-    /// The block that was read last.
-    last: Option<Block>,
-    /// Numbers of the blocks that a read fetches, which others wait for.
-    under_way: BTreeSet<u64>,
+fn under_way() -> MutexGuard<'static, HashSet<PathBuf>> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Blocks that a read fetches.
@@ -90,9 +114,9 @@ struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 
 impl Drop for FetchingBlocks<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        self.1.clone().for_each(|number| _ = state.under_way.remove(&number));
-        self.0.fetched.notify_all();
+        let mut under_way = under_way();
+        self.1.clone().for_each(|number| _ = under_way.remove(&self.0.file(number)));
+        FETCHED.notify_all();
     }
 }
 
@@ -101,6 +125,22 @@ impl RangeRead for CachedObject {
         if buffer.len() >= MAX_READ_BYTES {
             return self.source(offset..offset + buffer.len() as u64)?.read_exact_at(buffer, offset);
         }
+        self.read_blocks(buffer, offset)
+    }
+}
+
+impl CachedObject {
+    fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
+        let (source, opening) = (OnceLock::new(), Mutex::default());
+        Self { path: path.to_owned(), info, folder, source, opening, last: Mutex::default() }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Block>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads bytes by the blocks that have them.
+    fn read_blocks(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let end = offset + buffer.len() as u64;
         for number in offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES) {
             let start = number * BLOCK_BYTES;
@@ -116,22 +156,11 @@ impl RangeRead for CachedObject {
         }
         Ok(())
     }
-}
-
-impl CachedObject {
-    fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
-        let (source, opening) = (OnceLock::new(), Mutex::default());
-        Self { path: path.to_owned(), info, folder, source, opening, state: Mutex::default(), fetched: Condvar::new() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 
     /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
         loop {
-            if let Some((_, block)) = self.lock().last.as_ref().filter(|(known, _)| *known == number) {
+            if let Some((_, block)) = self.last().as_ref().filter(|(known, _)| *known == number) {
                 return Ok(Arc::clone(block));
             }
             let block = match self.kept(number) {
@@ -141,7 +170,7 @@ impl CachedObject {
                     None => continue,
                 },
             };
-            self.lock().last = Some((number, Arc::clone(&block)));
+            *self.last() = Some((number, Arc::clone(&block)));
             return Ok(block);
         }
     }
@@ -149,19 +178,20 @@ impl CachedObject {
     /// Begins to fetch blocks from `number` to `end`, or to one that is kept or under way. If the first is under way, waits for it and
     /// returns `None`.
     fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
-        let mut state = self.lock();
-        if !state.under_way.contains(&number) {
+        let first = self.file(number);
+        let mut under_way = under_way();
+        if !under_way.contains(&first) {
             let is_missing = |number: &u64| {
-                *number * BLOCK_BYTES < end && !state.under_way.contains(number) && !self.file(*number).exists()
+                let file = self.file(*number);
+                *number * BLOCK_BYTES < end && !under_way.contains(&file) && !file.exists()
             };
             let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
-            state.under_way.extend(blocks.clone());
-            drop(state);
+            under_way.extend(blocks.clone().map(|number| self.file(number)));
             return Ok(Some(FetchingBlocks(self, blocks)));
         }
-        while state.under_way.contains(&number) {
-            let waited = self.fetched.wait_timeout(state, CANCEL_INTERVAL);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        while under_way.contains(&first) {
+            let waited = FETCHED.wait_timeout(under_way, CANCEL_INTERVAL);
+            under_way = waited.unwrap_or_else(PoisonError::into_inner).0;
             Cancel::of_thread().check().map_err(Failure::into_io)?;
         }
         Ok(None)
@@ -361,5 +391,53 @@ mod tests {
         let old = object(path);
         put(path, &content(300_001));
         assert!(old.read_exact_at(&mut buffer, 290_000).is_err());
+    }
+
+    #[test]
+    fn a_block_that_one_reader_fetches_is_not_fetched_by_another() {
+        let path = Path::new("mem://cached/shared");
+        let all = content(300_000);
+        put(path, &all);
+        let ((begun, reads), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
+        let object_with = |begun: mpsc::Sender<(u64, usize)>, wait| {
+            let object = object(path);
+            let noted = NotedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
+            let source = ReadFile::of_ranges(path, object.info, Box::new(noted));
+            object.source.set(source).unwrap_or_else(|_| unreachable!());
+            object
+        };
+        let first = object_with(begun, wait);
+        let (begun, reads_of_second) = mpsc::channel();
+        let second = object_with(begun, mpsc::channel().1);
+        let read = |object: &CachedObject| {
+            let mut buffer = [0; 100];
+            object.read_exact_at(&mut buffer, 5).unwrap();
+            assert_eq!(buffer, all[5..105]);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| read(&first));
+            reads.recv().unwrap();
+            scope.spawn(|| read(&second));
+            go_on.send(()).unwrap();
+        });
+        assert!(reads_of_second.try_recv().is_err());
+    }
+
+    #[test]
+    fn whole_objects_are_kept_by_blocks() {
+        let path = Path::new("mem://cached/whole");
+        assert_eq!(read_whole_cached(path, 10).unwrap(), None);
+        for size in [2 << 20, 1_500_000, 10, 0] {
+            let all = content(size);
+            put(path, &all);
+            assert!(read_whole_cached(path, 2 << 20).unwrap().unwrap() == all);
+            let kept = object(path);
+            assert_eq!(kept.kept(1).is_some(), size > 1 << 20);
+        }
+        put(path, &content(2000));
+        assert!(read_whole_cached(path, 1999).unwrap_err().why.contains("limit"));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), b"123").unwrap();
+        assert_eq!(read_whole_cached(&folder.path().join("a"), 10).unwrap().unwrap(), b"123");
     }
 }

@@ -6,7 +6,7 @@
 
 mod blocks;
 
-pub use blocks::open_cached;
+pub use blocks::{open_cached, read_whole_cached};
 
 use super::files::{read_dir, FileInfo, FolderEntry};
 use super::fs::{Fs, RealFs};

@@ -50,10 +50,17 @@ fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Con
 /// Content of an object, such as a lock, that counts as absent: where a store does not permit to remove it.
 pub(crate) const RELEASED: &[u8] = b"released\n";
 
-/// Removes a file or an object. An object that cannot be removed is overwritten, if it still has the version of the condition, and a note
-/// names the right that is missing.
+/// Removes a file, or an object if it still has the version of the condition. An object that cannot be removed is overwritten under the same
+/// condition, and a note names the right that is missing.
 pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) -> Outcome<()> {
-    let Err(failure) = fs.remove_file(path) else { return Ok(()) };
+    let removed = match (RemoteUrl::parse(path), condition) {
+        (Some(url), Condition::IfStamp(stamp)) => {
+            let removed = store_of(&url).and_then(|store| store.remove_version(&url, stamp));
+            removed.map(drop).map_err(|error| Failure::io("removing", path, &error))
+        }
+        _ => fs.remove_file(path),
+    };
+    let Err(failure) = removed else { return Ok(()) };
     let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(RELEASED), condition);
     match RemoteUrl::parse(path).map(put) {
         Some(Ok(is_put)) => {

@@ -96,6 +96,13 @@ struct Areas {
 impl Home {
     /// Creates the home screen on a folder, or on the current folder for `None`. Nothing is read on this thread.
     pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
+        let mut home = Self::below(folder, env);
+        home.read();
+        home
+    }
+
+    /// Creates the home screen below another one: it reads the folder when that one is closed.
+    pub fn below(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
         let dir = files::absolute(&dir).unwrap_or(dir);
         let state_dir = env.state_dir.clone();
@@ -106,7 +113,7 @@ impl Home {
             (path, seen)
         });
         let mounter = Mounter::start(&env);
-        let mut home = Self {
+        Self {
             env,
             local: dir.clone(),
             place: PaneContent::Folder(dir),
@@ -128,9 +135,7 @@ impl Home {
             places: MouseAreas::default(),
             action_rows: Vec::new(),
             jobs_running: 0,
-        };
-        home.read();
-        home
+        }
     }
 
     fn read(&mut self) {

@@ -3,6 +3,8 @@
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::{json_read, yaml_read, Node};
+use gristmill_storage::cache::read_whole_cached;
+use gristmill_storage::read::read_whole;
 use std::path::Path;
 
 /// Why the content of a file is refused.
@@ -43,9 +45,21 @@ impl std::fmt::Display for ContentError {
 
 impl std::error::Error for ContentError {}
 
+/// Returns the text of a file of at most a number of bytes, for a purpose that a failure states; `None` when the file is missing.
+pub(super) type ReadText = fn(&str, &Path, u64) -> Outcome<Option<String>>;
+
 /// Returns the text of a small file, `None` when the file is missing.
 pub(super) fn read_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<String>> {
-    let Some(bytes) = gristmill_storage::read::read_whole(path, limit)? else { return Ok(None) };
+    parse_text(what, path, read_whole(path, limit)?)
+}
+
+/// Does the same by what is kept of a store.
+pub(super) fn read_cached_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<String>> {
+    parse_text(what, path, read_whole_cached(path, limit)?)
+}
+
+fn parse_text(what: &str, path: &Path, bytes: Option<Vec<u8>>) -> Outcome<Option<String>> {
+    let Some(bytes) = bytes else { return Ok(None) };
     match String::from_utf8(bytes) {
         // A byte order mark is not part of the content.
         Ok(text) => Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))),

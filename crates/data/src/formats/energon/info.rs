@@ -28,12 +28,21 @@ impl Info {
 
     /// Reads `.info.json`, or `.info.yaml` if that is missing; returns `None` when the data set is not prepared.
     pub fn read(root: &Path) -> Outcome<Option<Self>> {
+        Self::read_with(root, fields::read_text)
+    }
+
+    /// Does the same by what is kept of a store, as is enough for looking at the data set.
+    pub fn read_cached(root: &Path) -> Outcome<Option<Self>> {
+        Self::read_with(root, fields::read_cached_text)
+    }
+
+    fn read_with(root: &Path, read_text: fields::ReadText) -> Outcome<Option<Self>> {
         let json = layout::in_nv_meta(root, layout::INFO_JSON);
-        if let Some(text) = fields::read_text(WHAT, &json, LIMIT_BYTES)? {
+        if let Some(text) = read_text(WHAT, &json, LIMIT_BYTES)? {
             return Self::parse_json(&text).map(Some).map_err(|error| error.into_failure(WHAT, &json));
         }
         let yaml = layout::in_nv_meta(root, layout::INFO_YAML);
-        match fields::read_text(WHAT, &yaml, LIMIT_BYTES)? {
+        match read_text(WHAT, &yaml, LIMIT_BYTES)? {
             Some(text) => {
                 let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
                 // Sorted keys have lost the order in which the index counts shards: by path components.

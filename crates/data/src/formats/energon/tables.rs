@@ -1,9 +1,10 @@
 //! `index.sqlite`: its schema, and reading it as untrusted data (docs/formats/energon.md §5).
 
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 use gristmill_storage::files;
-use gristmill_storage::local_copy::local_copy;
+use gristmill_storage::local_copy::{copy_of_version, local_copy};
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::open_read;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -94,9 +95,13 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     drop(open_read(path)?);
     check_finished(path)?;
+    connect(path, &local_copy(path)?)
+}
+
+/// Opens the local file `local` with the content of `path`.
+fn connect(path: &Path, local: &Path) -> Outcome<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(uri(&local_copy(path)?), flags).map_err(|error| failure(path, &error))?;
+    let connection = Connection::open_with_flags(uri(local), flags).map_err(|error| failure(path, &error))?;
     harden(&connection).map_err(|error| failure(path, &error))?;
     Ok(connection)
 }
@@ -227,7 +232,21 @@ fn sample_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<SampleRecord> {
 impl Tables {
     /// Opens the tables and checks that they exist, with the columns that the loader queries.
     pub fn open(path: &Path) -> Outcome<Self> {
-        let tables = Self { connection: open_readonly(path)?, path: path.to_owned() };
+        Self::of(open_readonly(path)?, path)
+    }
+
+    /// Opens the database of a version that was just found at its path, without asking its store for more if there is a copy of it.
+    pub fn open_version(path: &Path, version: FileStamp) -> Outcome<Self> {
+        if !is_remote(path) {
+            return Self::open(path);
+        }
+        check_finished(path)?;
+        let local = copy_of_version(path, version).map_or_else(|| local_copy(path), Ok)?;
+        Self::of(connect(path, &local)?, path)
+    }
+
+    fn of(connection: Connection, path: &Path) -> Outcome<Self> {
+        let tables = Self { connection, path: path.to_owned() };
         for (table, columns) in [
             ("samples", SAMPLE_COLUMNS),
             ("sample_parts", "tar_file_id, sample_index, part_name, content_byte_offset, content_byte_size"),

@@ -17,7 +17,7 @@ use gristmill_data::source::contents;
 use gristmill_data::source::tar::{can_precede, BLOCK};
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::listing::stamps_below;
-use gristmill_storage::local_copy::has_local_copy;
+use gristmill_storage::local_copy::copy_of_version;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
@@ -33,7 +33,7 @@ const MAX_UNASKED_BYTES: u64 = 256 << 20;
 
 /// Opens the small files; the shards are examined in the background.
 pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
-    let Some(info) = Info::read(root)? else {
+    let Some(info) = Info::read_cached(root)? else {
         return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
     };
     let group = |(name, samples): (String, u64)| Group {
@@ -48,10 +48,11 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let database_stamp = stamp_at(&database).ok();
     let stop = Cancel::default();
     let state = Arc::new(Mutex::new(Arc::new(Groups::new(0, groups, true))));
-    let is_there = database_stamp.map_or(TableLocation::Nowhere, |stamp| match has_local_copy(&database, stamp) {
-        false if stamp.bytes > MAX_AWAITED_BYTES => TableLocation::Store,
-        _ => TableLocation::Hand,
-    });
+    let is_there =
+        database_stamp.map_or(TableLocation::Nowhere, |stamp| match copy_of_version(&database, stamp).is_some() {
+            false if stamp.bytes > MAX_AWAITED_BYTES => TableLocation::Store,
+            _ => TableLocation::Hand,
+        });
     let catalog = Arc::new(PreparedCatalog {
         root: root.to_owned(),
         groups: Arc::clone(&state),
@@ -183,7 +184,10 @@ impl PreparedCatalog {
             Some(tables) => tables,
             None => {
                 self.check_unchanged()?;
-                Tables::open(&self.database)?
+                match self.database_stamp {
+                    Some(version) => Tables::open_version(&self.database, version)?,
+                    None => Tables::open(&self.database)?,
+                }
             }
         };
         tables.stop_with(cancel)?;

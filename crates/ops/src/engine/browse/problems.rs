@@ -4,6 +4,7 @@
 use super::places::{place_of, SubjectLocation};
 use super::{BrowseSample, Catalog, SampleAt};
 use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_storage::cache::read_whole_cached;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::Deserialize;
@@ -182,7 +183,7 @@ struct Reported {
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = RunFolder::for_webdataset(catalog.root());
-    let Some(bytes) = read_whole(&own.report(), MAX_REPORT_BYTES)? else { return Ok(list) };
+    let Some(bytes) = read_whole_cached(&own.report(), MAX_REPORT_BYTES)? else { return Ok(list) };
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
     let unlisted = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)?.unwrap_or_default();
     let unlisted = unlisted.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());

@@ -106,7 +106,8 @@ fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) 
     })
 }
 
-/// Compares all bytes of two local files, and otherwise by MD5 if a store knows it; what cannot be read differs, so that the copy reports it.
+/// Compares all bytes of two local files, and otherwise by MD5 if a store knows it, else by size and time; what cannot be read differs, so that the
+/// copy reports it.
 fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<Comparison> {
     if item.info.len() != there.len() || !there.is_file() {
         return Ok(Comparison::Differs);
@@ -123,6 +124,8 @@ fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<C
         (Some(from), None) if !is_remote(&item.to) => (Some(from), md5_of(&item.to, cancel)?),
         (None, Some(to)) if !is_remote(&item.from) => (md5_of(&item.from, cancel)?, Some(to)),
         (Some(from), Some(to)) => (Some(from), Some(to)),
+        // As the tools of the stores decide: what was written after its target has changed since.
+        _ if item.info.modified_second() > there.modified_second() => return Ok(Comparison::Differs),
         _ => return Ok(Comparison::EqualSize),
     };
     Ok(if from.is_some() && from == to { Comparison::EqualMd5 } else { Comparison::Differs })

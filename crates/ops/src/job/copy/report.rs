@@ -19,7 +19,7 @@ pub struct SkippedFiles {
     pub by_checksum: u64,
     /// Files on this machine of equal content.
     pub by_content: u64,
-    /// Files of equal size, of which a checksum is not known.
+    /// Files of equal size that are not newer than their targets, of which a checksum is not known.
     pub by_size: u64,
 }
 
@@ -110,14 +110,14 @@ impl Report for CopyReport {
             lines.push(ReportLine::good("Copied", format!(" {files}{by_store}.")));
         }
         let skipped = [
-            (self.skipped.by_checksum, "checksums"),
-            (self.skipped.by_content, "contents"),
-            (self.skipped.by_size, "sizes"),
+            (self.skipped.by_checksum, "checksums equal to those of the targets"),
+            (self.skipped.by_content, "contents equal to those of the targets"),
+            (self.skipped.by_size, "the sizes of their targets, which are not older"),
         ];
         let skipped = skipped.into_iter().filter(|(number, _)| *number > 0);
-        lines.extend(skipped.map(|(number, what)| {
-            ReportLine::plain(format!("Skipped {} with {what} equal to those of the targets.", count(number, "file")))
-        }));
+        lines.extend(
+            skipped.map(|(number, what)| ReportLine::plain(format!("Skipped {} with {what}.", count(number, "file")))),
+        );
         lines
     }
 

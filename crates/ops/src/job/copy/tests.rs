@@ -163,6 +163,14 @@ fn only_what_differs_is_copied_again() {
     let report = run(&again).unwrap();
     assert_eq!((report.files, report.skipped.by_size), (1, 2));
     assert_eq!(tree(target), tree(&input));
+    // Of the same size: what is newer than its target has changed, what is older counts as equal.
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    for (time, files) in [(later, 1), (std::time::UNIX_EPOCH, 0)] {
+        write_file(&RealFs, &input.join("a.tar"), b"Longer than it was", 0o640).unwrap();
+        std::fs::File::options().write(true).open(input.join("a.tar")).unwrap().set_modified(time).unwrap();
+        assert_eq!(run(&again).unwrap().files, files);
+    }
+    assert_eq!(tree(target), tree(&input));
 }
 
 #[test]

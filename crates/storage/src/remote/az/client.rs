@@ -3,7 +3,7 @@
 use super::super::super::store::Condition;
 use super::super::dates::format_http_date;
 use super::super::environment::Environment;
-use super::super::network::{Answer, Network};
+use super::super::network::{body, Answer, Network};
 use super::super::retry::RetryReason;
 use super::super::s3::{
     insert, read_answer, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS,
@@ -187,7 +187,7 @@ impl AzureClient {
             _ => {}
         }
         if !call.body.is_empty() {
-            *request.body_mut() = Some(call.body.clone().into());
+            body::set(&mut request, call.body.clone());
         } else if call.method == Method::PUT {
             // Without a body no length is sent, which the store refuses (411).
             insert(request.headers_mut(), "content-length", "0");

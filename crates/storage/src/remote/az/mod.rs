@@ -36,7 +36,7 @@ pub(super) use client::AzureContext;
 use client::{AzureClient, FOLDER};
 pub(super) use config::AzureProfile;
 use failures::{explain, is_missing};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 use listing::{list, list_containers, parse_containers, parse_page, Page};
 use reqwest::header::HeaderMap;
 use std::collections::HashMap;
@@ -271,6 +271,13 @@ impl Store for AzureStore {
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         self.known.forget(url.key);
         let removed = self.remove_blob(url.key);
+        self.known.forget(url.key);
+        removed
+    }
+
+    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
+        self.known.forget(url.key);
+        let removed = self.remove_blob_version(url.key, stamp);
         self.known.forget(url.key);
         removed
     }

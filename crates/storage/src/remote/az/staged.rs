@@ -1,8 +1,6 @@
 //! Blobs that are sent in blocks while they are made, and completed by their list later.
 
-use super::super::s3::{
-    finish_read, part_bytes, walk, Action, Call, PartQueue, PartTarget, PendingAnswer, MAX_PUT_BYTES,
-};
+use super::super::s3::{part_bytes, walk, Action, Call, PartQueue, PartTarget, PendingPart, MAX_PUT_BYTES};
 use super::failures::is_missing;
 use super::write::{block_id, block_list, put};
 use super::AzureStore;
@@ -75,13 +73,13 @@ impl AzureStore {
 }
 
 impl PartTarget for NewBlocks {
-    fn begin(&self, number: u64, body: Bytes) -> PendingAnswer {
+    fn begin(&self, number: u64, body: Bytes) -> PendingPart {
         let query = vec![("comp", "block".to_owned()), ("blockid", block_id(&self.token, number))];
-        self.store.begin_call(Call { query, ..put(&self.key, Vec::new(), body) })
+        self.store.begin_part(Call { query, ..put(&self.key, Vec::new(), body) })
     }
 
-    fn finish(&self, number: u64, answer: PendingAnswer) -> io::Result<String> {
-        match finish_read(answer)? {
+    fn finish(&self, number: u64, answer: PendingPart) -> io::Result<String> {
+        match answer.finish()? {
             Ok(_) => Ok(block_id(&self.token, number)),
             Err(refusal) => Err(self.store.explain(&refusal, Action::Write, &self.key)),
         }

@@ -2,15 +2,15 @@
 
 use super::super::network::Answer;
 use super::super::s3::{
-    finish, get_range, head, part_bytes, read_part, send_in_order, text_of, write, Action, Call, PendingAnswer,
-    MAX_PUT_BYTES, MAX_UPLOADS,
+    get_range, head, part_bytes, read_part, send_in_order, text_of, write, Action, Call, PendingPart, MAX_PUT_BYTES,
+    MAX_UPLOADS,
 };
 use super::failures::{is_condition, is_missing};
 use super::AzureStore;
 use crate::store::{Condition, Content};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
 use bytes::Bytes;
-use gristmill_core::{Failure, Subject};
+use gristmill_core::{Failure, FileStamp, Subject};
 use md5::{Digest as _, Md5};
 use reqwest::Method;
 use std::fmt::Write as _;
@@ -125,7 +125,7 @@ impl AzureStore {
     /// Sends all blocks and returns their ids, in order.
     fn send_blocks(&self, blocks: &Blocks<'_>, token: &str) -> io::Result<Vec<String>> {
         let mut ids = Vec::new();
-        let mut take = |answer: PendingAnswer| match finish(answer)? {
+        let mut take = |part: PendingPart| match part.finish()? {
             Ok(_) => Ok(true),
             Err(refusal) => Err(self.explain(&refusal, blocks.source.0, blocks.source.1)),
         };
@@ -133,7 +133,7 @@ impl AzureStore {
             let id = block_id(token, number);
             let query = vec![("comp", "block".to_owned()), ("blockid", id.clone())];
             ids.push(id);
-            Ok(self.begin_call(Call { query, ..(blocks.block)(range)? }))
+            Ok(self.begin_part(Call { query, ..(blocks.block)(range)? }))
         };
         send_in_order(blocks.bytes, blocks.block_bytes, &mut begin, &mut take)?;
         Ok(ids)
@@ -170,6 +170,18 @@ impl AzureStore {
         match self.ask(call)? {
             Err(refusal) if !is_missing(&refusal) => Err(self.explain(&refusal, Action::Remove, key)),
             _ => Ok(()),
+        }
+    }
+
+    /// Removes a blob if it has a version; returns whether it had.
+    pub(super) fn remove_blob_version(&self, key: &str, stamp: FileStamp) -> io::Result<bool> {
+        let Some(etag) = self.etag_before(key, Condition::IfStamp(stamp))? else { return Ok(false) };
+        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
+        let headers = etag.into_iter().map(|etag| ("if-match", etag)).collect();
+        match self.ask(Call { headers, ..call })? {
+            Ok(_) => Ok(true),
+            Err(refusal) if is_missing(&refusal) || is_condition(&refusal) => Ok(false),
+            Err(refusal) => Err(self.explain(&refusal, Action::Remove, key)),
         }
     }
 

@@ -22,7 +22,7 @@ use super::network::Network;
 use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Severity, Subject};
 use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
@@ -288,6 +288,11 @@ impl Store for MscStore {
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let inner = self.inner(url);
         inner.store.remove(&inner.url())
+    }
+
+    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
+        let inner = self.inner(url);
+        inner.store.remove_version(&inner.url(), stamp)
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {

@@ -3,6 +3,7 @@
 //! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`RetryLimiter`] that counts the tries. Threads of
 //! the program wait for a future by [`Pending::finish`]. Must not know what the requests mean.
 
+pub(super) mod body;
 mod fetch;
 mod gate;
 mod patience;
@@ -11,7 +12,7 @@ mod speed;
 #[cfg(test)]
 mod tests;
 
-use super::super::traffic::{count_received, count_sent, CountedRequest};
+use super::super::traffic::{count_received, CountedRequest};
 use super::environment::Environment;
 use super::http::{asked_pause, certificate_error, host, setback_of};
 use super::proxy;
@@ -133,8 +134,8 @@ impl Network {
     /// Runs a future on the thread of the network; its result is waited for later, or never.
     pub(super) fn begin<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.spawn(async move { _ = sender.send(future.await) });
-        Pending(receiver)
+        let task = self.spawn(async move { _ = sender.send(future.await) });
+        Pending { receiver, task }
     }
 
     /// Runs a future on the thread of the network.
@@ -182,9 +183,9 @@ impl Network {
             begin: Instant::now(),
         };
         // The answer begins after the body was sent.
-        let body = request.body().and_then(reqwest::Body::as_bytes).map_or(0, <[u8]>::len);
+        let body = body::len(&request);
         let first_byte = gate.first_byte(&self.limits);
-        let allowed = first_byte + Duration::from_secs(body as u64 / MIN_UPLOAD_RATE);
+        let allowed = first_byte + Duration::from_secs(body / MIN_UPLOAD_RATE);
         let response = match timeout(allowed, client.execute(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -197,7 +198,6 @@ impl Network {
         };
         gate.set_answered();
         counted.set_answered();
-        count_sent(body);
         let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();
         if let Some(id) = ["x-amz-request-id", "x-ms-request-id"].iter().find_map(|name| response.headers().get(*name))
@@ -217,19 +217,33 @@ impl Network {
 }
 
 /// The result of a future that runs to its end, even if nothing waits for it: then its connection can be used again.
-pub(super) struct Pending<T>(mpsc::Receiver<T>);
+pub(super) struct Pending<T> {
+    receiver: mpsc::Receiver<T>,
+    task: AbortHandle,
+}
 
 impl<T> Pending<T> {
     /// Waits for the result.
     pub(super) fn finish(self) -> Outcome<T> {
-        self.0.recv().map_err(|_| ended())
+        self.receiver.recv().map_err(|_| ended())
+    }
+
+    /// Ends the future, unless it has come to its end, and waits until nothing of it is left.
+    pub(super) fn give_up(&self) {
+        self.task.abort();
+        _ = self.receiver.recv();
     }
 
     /// Waits for the result, unless the work of this thread is cancelled before.
     pub(super) fn finish_read(self) -> Outcome<T> {
+        self.wait()
+    }
+
+    /// Does the same, and leaves what is not over to the caller.
+    pub(super) fn wait(&self) -> Outcome<T> {
         let cancel = Cancel::of_thread();
         loop {
-            match self.0.recv_timeout(CANCEL_INTERVAL) {
+            match self.receiver.recv_timeout(CANCEL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => cancel.check()?,
                 result => return result.map_err(|_| ended()),
             }

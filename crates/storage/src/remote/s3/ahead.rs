@@ -3,10 +3,10 @@
 use super::client::Action;
 use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
-use super::{finish_read, PendingAnswer, S3Store};
+use super::{PendingPart, S3Store};
 use crate::read::ReadFile;
 use std::io;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of parts that are sent by one call.
 const MAX_PARTS_OF_CALL: u64 = 8;
@@ -21,7 +21,9 @@ impl UploadAhead {
 impl S3Store {
     /// Removes the upload of a key from those that still grow.
     pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
-        self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+        let upload = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
+        let taken = upload.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken
     }
 
     /// Begins to upload some of the parts that the first bytes of a file have in addition to those that were sent, and the last one of a complete
@@ -60,7 +62,11 @@ impl S3Store {
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
-        self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), ahead);
+        self.client
+            .ahead
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key.to_owned(), Arc::new(Mutex::new(Some(ahead))));
     }
 
     /// Begins to send the parts before a number that were not sent yet, and that a file of a size has.
@@ -79,7 +85,7 @@ impl S3Store {
             let start = number * size;
             let body = read_part(file, start, size.min(bytes - start))?;
             let part = SentPart::of(&body);
-            ahead.pending.push_back((part, self.begin_call(part_call(key, number + 1, &ahead.upload, body))));
+            ahead.pending.push_back((part, self.begin_part(part_call(key, number + 1, &ahead.upload, body))));
         }
         Ok(())
     }
@@ -91,19 +97,21 @@ impl S3Store {
         Ok(())
     }
 
-    fn sent_part(&self, key: &str, part: SentPart, answer: PendingAnswer) -> io::Result<SentPart> {
-        let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+    fn sent_part(&self, key: &str, part: SentPart, answer: PendingPart) -> io::Result<SentPart> {
+        let answer = answer.finish()?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
         Ok(part.with_answer(&answer))
     }
 
     /// Waits for what is on its way of all uploads that are kept, so that only parts of one are in memory. Those after one that failed are sent again
     /// when the object is put.
     pub(super) fn wait_for_others(&self) {
-        let mut all = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, ahead) in all.iter_mut() {
+        let all = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (key, upload) in all {
+            let mut upload = upload.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(ahead) = &mut *upload else { continue };
             let mut is_whole = true;
             for (part, answer) in std::mem::take(&mut ahead.pending) {
-                let part = self.sent_part(key, part, answer);
+                let part = self.sent_part(&key, part, answer);
                 is_whole &= part.is_ok();
                 ahead.sent.extend(part.ok().filter(|_| is_whole));
             }
@@ -117,9 +125,9 @@ impl S3Store {
         }
     }
 
-    /// Ends an upload after the parts that are on their way, unless the work of this thread is cancelled.
+    /// Ends an upload after the parts that are on their way, which are given up.
     pub(super) fn end_pending(&self, key: &str, upload: &str, pending: PendingParts) {
-        pending.into_iter().for_each(|(_, answer)| _ = finish_read(answer));
+        drop(pending);
         // What cannot be removed now is ended by the next run that puts the object.
         let _ = self.end_one_upload(key, upload);
     }

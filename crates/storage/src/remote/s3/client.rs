@@ -2,7 +2,7 @@
 
 use super::super::super::store::Condition;
 use super::super::environment::Environment;
-use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
+use super::super::network::{body, Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::RetryReason;
 use super::super::store_settings::remote_settings;
 use super::config::{S3Config, FIRST_REGION};
@@ -14,7 +14,7 @@ use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
 use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
-use super::upload::UploadAhead;
+use super::upload::GrowingUpload;
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::HeaderMap;
@@ -140,7 +140,7 @@ pub(super) struct S3Client {
     /// Whether the store has refused a body that is not signed.
     must_sign: AtomicBool,
     /// Uploads of objects whose files still grow, by their keys.
-    pub(super) ahead: Mutex<HashMap<String, UploadAhead>>,
+    pub(super) ahead: Mutex<HashMap<String, GrowingUpload>>,
     /// Whether the store obeys `If-None-Match`, once that is known.
     pub(super) obeys_absence: OnceLock<bool>,
 }
@@ -345,7 +345,7 @@ impl S3Client {
             signer.sign(call.method.as_str(), &url, headers, (!is_checked).then_some(&*call.body));
         }
         if !call.body.is_empty() {
-            *request.body_mut() = Some(call.body.clone().into());
+            body::set(&mut request, call.body.clone());
         } else if [Method::PUT, Method::POST].contains(&call.method) {
             // Without a body no length is sent, which some stores refuse (411).
             insert(request.headers_mut(), "content-length", "0");

@@ -48,9 +48,9 @@ use client::S3Client;
 pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
 use failures::explain;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
-pub(super) use object::{finish, finish_read, get_range, head, ObjectClient, Objects, PendingAnswer};
+pub(super) use object::{finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
 pub(super) use queue::{PartQueue, PartTarget};
 pub(super) use refusal::{Refusal, BUSY};
 use reqwest::header::HeaderMap;
@@ -245,7 +245,11 @@ impl Store for S3Store {
             // The next page comes while this one is taken.
             pending = page.next.clone().map(|next| self.begin_call(begin(Some(next))));
             if !self.take_entries(&mut listed, entries(page), &mut *take)? {
-                return Ok(());
+                if pending.is_some() {
+                    // Who asks next begins with what is known.
+                    listed = listed.cut_off();
+                }
+                break;
             }
         }
         self.known.remember_listing(listed);
@@ -292,6 +296,12 @@ impl Store for S3Store {
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let removed = self.remove_object(url.key);
+        self.known.forget(url.key);
+        removed
+    }
+
+    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
+        let removed = self.remove_object_version(url.key, stamp);
         self.known.forget(url.key);
         removed
     }

@@ -43,6 +43,31 @@ pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
 /// An answer that is waited for.
 pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
+/// A part of an object that is on its way. If it is not waited for, it is given up before it is dropped, so that no part arrives after its upload
+/// has been ended.
+pub(in crate::remote) struct PendingPart(Option<PendingAnswer>);
+
+impl PendingPart {
+    pub(in crate::remote) fn of(answer: PendingAnswer) -> Self {
+        Self(Some(answer))
+    }
+
+    /// Waits for the answer, unless the work of this thread is cancelled before.
+    pub(in crate::remote) fn finish(mut self) -> io::Result<Result<Answer, Refusal>> {
+        let answer = self.0.as_ref().map(Pending::wait).unwrap_or_else(|| Err(Failure::internal("sending", "no part")));
+        if answer.is_ok() {
+            self.0 = None;
+        }
+        answer.and_then(|answer| answer).map_err(Failure::into_io)
+    }
+}
+
+impl Drop for PendingPart {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Pending::give_up);
+    }
+}
+
 /// Waits for an answer.
 pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
@@ -100,6 +125,11 @@ impl<C: ObjectClient> Objects<C> {
     pub(in crate::remote) fn begin_call(&self, call: Call) -> PendingAnswer {
         let client = Arc::clone(&self.client);
         self.client.network().begin(async move { client.send(&call).await })
+    }
+
+    /// Begins to send a part of an object.
+    pub(in crate::remote) fn begin_part(&self, call: Call) -> PendingPart {
+        PendingPart::of(self.begin_call(call))
     }
 
     /// Sends a request and waits for the answer.

@@ -1,6 +1,6 @@
 //! Sends an object in parts while it is made.
 
-use super::object::PendingAnswer;
+use super::object::PendingPart;
 use super::write::parts_at_once;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use std::io;
 /// Where parts are sent.
 pub(in crate::remote) trait PartTarget {
     /// Begins to send a part. The first one has the number 1.
-    fn begin(&self, number: u64, body: Bytes) -> PendingAnswer;
+    fn begin(&self, number: u64, body: Bytes) -> PendingPart;
 
     /// Waits for the answer to a part, and returns the name by which it is completed.
-    fn finish(&self, number: u64, answer: PendingAnswer) -> io::Result<String>;
+    fn finish(&self, number: u64, answer: PendingPart) -> io::Result<String>;
 }
 
 /// Parts of one size, of which some are on their way at once.
@@ -21,7 +21,7 @@ pub(in crate::remote) struct PartQueue {
     at_once: usize,
     /// The part that is not sent yet.
     filled: Vec<u8>,
-    pending: VecDeque<PendingAnswer>,
+    pending: VecDeque<PendingPart>,
     names: Vec<String>,
     sent: u64,
 }

@@ -3,7 +3,7 @@
 use super::super::version::plain_etag;
 use super::client::Action;
 use super::crc64nvme::WholeChecksum;
-use super::object::{finish_read, head, PendingAnswer};
+use super::object::{finish_read, head, PendingAnswer, PendingPart};
 use super::queue::{PartQueue, PartTarget};
 use super::upload::checksum_in;
 use super::write::{part_bytes, part_call, MAX_PUT_BYTES};
@@ -76,13 +76,13 @@ impl S3Store {
 }
 
 impl PartTarget for NewObject {
-    fn begin(&self, number: u64, body: Bytes) -> PendingAnswer {
+    fn begin(&self, number: u64, body: Bytes) -> PendingPart {
         self.sizes.borrow_mut().push_back(body.len() as u64);
-        self.store.begin_call(part_call(&self.key, number, &self.upload, body))
+        self.store.begin_part(part_call(&self.key, number, &self.upload, body))
     }
 
-    fn finish(&self, _: u64, answer: PendingAnswer) -> io::Result<String> {
-        match finish_read(answer)? {
+    fn finish(&self, _: u64, answer: PendingPart) -> io::Result<String> {
+        match answer.finish()? {
             Ok(answer) => {
                 let bytes = self.sizes.borrow_mut().pop_front().unwrap_or_default();
                 self.checksum.borrow_mut().add(checksum_in(&answer).as_deref(), bytes);

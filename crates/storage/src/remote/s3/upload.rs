@@ -3,10 +3,11 @@
 use super::super::network::Answer;
 use super::super::version::plain_etag;
 use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
-use super::{answers, PendingAnswer};
+use super::{answers, PendingPart};
 use md5::{Digest as _, Md5};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Element with the checksum of an object or a part.
@@ -24,7 +25,10 @@ pub(super) struct UploadAhead {
 }
 
 /// Parts that are on their way, in order, without their tags.
-pub(super) type PendingParts = VecDeque<(SentPart, PendingAnswer)>;
+pub(super) type PendingParts = VecDeque<(SentPart, PendingPart)>;
+
+/// The upload of an object whose file still grows, until it is taken. It is locked while its parts are waited for.
+pub(super) type GrowingUpload = Arc<Mutex<Option<UploadAhead>>>;
 
 /// A part of an upload.
 pub(super) struct SentPart {

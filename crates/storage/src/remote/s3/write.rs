@@ -12,12 +12,12 @@ use super::resume::{BegunUpload, ResumeRecord};
 use super::upload::{
     checksum_in, etag_of_parts, is_md5, whole_checksum_in, PendingParts, SentPart, SentParts, UploadAhead,
 };
-use super::{answers, finish, finish_read, PendingAnswer, S3Store};
+use super::{answers, finish_read, PendingAnswer, PendingPart, S3Store};
 use crate::memory::run_memory;
 use crate::read::ReadFile;
 use crate::store::{Condition, Content, StagedObject};
 use bytes::Bytes;
-use gristmill_core::{Failure, Subject};
+use gristmill_core::{Failure, FileStamp, Subject};
 use reqwest::Method;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -96,22 +96,30 @@ impl S3Store {
         let is_absent = condition == Condition::IfAbsent && self.known.is_absent_now(key);
         self.known.forget(key);
         match content {
-            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent)),
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent), true),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
                 if let Some(record) = ResumeRecord::existing(&self.client.address(key), self.client.endpoint()) {
                     record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
                     record.clear();
                 }
-                self.put_whole(key, read_part(file, 0, file.len())?, (condition, is_absent))
+                let is_locked = matches!(content, Content::File(_));
+                self.put_whole(key, read_part(file, 0, file.len())?, (condition, is_absent), is_locked)
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
             Content::UnlockedFile(file) => self.put_parts((key, false), file, condition),
         }
     }
 
-    /// Puts an object by one request. `is_absent`: whether it is known that there is none.
-    fn put_whole(&self, key: &str, body: Bytes, (condition, is_absent): (Condition, bool)) -> io::Result<bool> {
+    /// Puts an object by one request. `is_absent`: whether it is known that there is none. One of no locked output is given up if the work of this
+    /// thread is cancelled: it is there as a whole, or not at all.
+    fn put_whole(
+        &self,
+        key: &str,
+        body: Bytes,
+        (condition, is_absent): (Condition, bool),
+        is_locked: bool,
+    ) -> io::Result<bool> {
         let (holds, etag) = match condition {
             Condition::Always => (true, None),
             Condition::IfAbsent if is_absent => (true, None),
@@ -122,7 +130,11 @@ impl S3Store {
         }
         let put =
             |condition| Call { condition, etag: etag.clone(), ..write(Method::PUT, key, Vec::new(), body.clone()) };
-        match self.ask(put(condition))? {
+        let answer = match is_locked {
+            true => self.ask(put(condition)),
+            false => self.begin_part(put(condition)).finish(),
+        };
+        match answer? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the object that is there is this one.
             Err(refusal) if refusal.status == 412 => self.is_content(key, &body),
@@ -158,9 +170,15 @@ impl S3Store {
         let record =
             if is_locked { None } else { ResumeRecord::open(&self.client.address(key), self.client.endpoint()) };
         let ahead = self.take_ahead(key).or_else(|| self.resumed(key, record.as_ref()?));
-        let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
-        let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);
-        let is_used = ahead.is_some();
+        let is_usable = |ahead: &UploadAhead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS;
+        let (ahead, too_small) = match ahead {
+            Some(ahead) if is_usable(&ahead) => (Some(ahead), None),
+            other => (None, other),
+        };
+        // One that is recorded is ended by its record.
+        if let (Some(ahead), true) = (too_small, record.is_none()) {
+            self.end_pending(key, &ahead.upload, ahead.pending);
+        }
         let parts = Parts {
             key,
             source: (Action::Write, key),
@@ -172,12 +190,9 @@ impl S3Store {
             record,
         };
         let made = self.make_of_parts(&parts, condition);
-        if parts.record.is_some() && is_used && is_cancelled(&made) {
-            return made;
-        }
-        if let (Some(upload), true) = (begun, !is_used || !matches!(made, Ok(true))) {
-            // It was not completed.
-            let _ = self.end_one_upload(key, &upload);
+        let is_kept = parts.record.is_some() && is_cancelled(&made);
+        if let Some(unused) = parts.ahead.take().filter(|_| !is_kept) {
+            self.end_pending(key, &unused.upload, unused.pending);
         }
         made
     }
@@ -313,8 +328,8 @@ impl S3Store {
         (sent, mut pending): (&[SentPart], PendingParts),
     ) -> io::Result<Option<SentParts>> {
         let mut all = SentParts { tags: Vec::new(), checksum: WholeChecksum::new() };
-        let mut take = |(part, bytes): (Result<(String, Option<String>), PendingAnswer>, u64)| {
-            let (tag, checksum) = match part.map(Ok).or_else(|answer| finish(answer).map(Err))? {
+        let mut take = |(part, bytes): (Result<(String, Option<String>), PendingPart>, u64)| {
+            let (tag, checksum) = match part.map(Ok).or_else(|part| part.finish().map(Err))? {
                 Ok(known) => known,
                 Err(Ok(answer)) => {
                     // That of a copied part is in the body.
@@ -335,16 +350,16 @@ impl S3Store {
             let call = (parts.part)(range)?;
             if let Some(sent) = usize::try_from(number - 1).ok().and_then(|at| sent.get(at)) {
                 let known = sent.has(&call.body).then(|| (sent.tag.clone(), sent.checksum(&call.body)));
-                return Ok((known.ok_or_else(|| self.begin_call(Call { query, ..call })), bytes));
+                return Ok((known.ok_or_else(|| self.begin_part(Call { query, ..call })), bytes));
             }
             if let Some((part, answer)) = pending.pop_front() {
                 if part.has(&call.body) {
                     return Ok((Err(answer), bytes));
                 }
                 // One that arrives later would replace it.
-                let _ = finish(answer)?;
+                let _ = answer.finish()?;
             }
-            Ok((Err(self.begin_call(Call { query, ..call })), bytes))
+            Ok((Err(self.begin_part(Call { query, ..call })), bytes))
         };
         Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(all))
     }
@@ -422,6 +437,27 @@ impl S3Store {
         match self.ask(call)? {
             Err(refusal) if !refusal.is_missing_object() => Err(self.explain(&refusal, Action::Remove, key)),
             _ => Ok(()),
+        }
+    }
+
+    /// Removes an object if it has a version; returns whether it had. The store compares it again, as far as it has conditions for this request.
+    pub(super) fn remove_object_version(&self, key: &str, stamp: FileStamp) -> io::Result<bool> {
+        let (condition, known) = (Condition::IfStamp(stamp), self.known.version(key));
+        let etag = match known.filter(|version| version.info().stamp == stamp) {
+            Some(version) => Some(plain_etag(&version.etag).to_owned()),
+            None => self.check(key, condition).map(|(holds, etag)| etag.filter(|_| holds))?,
+        };
+        let Some(etag) = etag.filter(|etag| !etag.is_empty()) else { return Ok(false) };
+        self.known.forget(key);
+        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
+        match self.ask(Call { condition, etag: Some(etag), ..call })? {
+            Ok(_) => Ok(true),
+            Err(refusal) if refusal.is_missing_object() => Ok(false),
+            // Some stores refuse the condition in any case; if that was not why, the request without it is refused, too.
+            Err(_) => match self.check(key, condition)? {
+                (true, _) => self.remove_object(key).map(|()| true),
+                (false, _) => Ok(false),
+            },
         }
     }
 

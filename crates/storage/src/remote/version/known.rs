@@ -84,6 +84,12 @@ impl ListedFolder {
         self
     }
 
+    /// States that more follows what was added.
+    pub(in crate::remote) fn cut_off(mut self) -> Self {
+        self.end = Some(self.entries.last().map_or_else(String::new, |last| sorted(last).into_owned()));
+        self
+    }
+
     /// Returns the entries so far.
     pub(in crate::remote) fn entries(&self) -> &[StoreEntry] {
         &self.entries
@@ -261,12 +267,13 @@ impl KnownObjects {
         let listings = self.listings();
         let listing = listings.get(prefix)?;
         let end = listing.end.clone().filter(|end| !end.is_empty())?;
+        let is_same = listing.is_recursive && is_recursive;
         // Without folders, that of all objects begins in the same way, and every store has the same order.
         let is_deep = |entry: &StoreEntry| {
             entry.info.is_dir() || entry.key.get(prefix.len()..).is_none_or(|below| below.contains('/'))
         };
         if listing.has_markers
-            || listing.entries.iter().any(is_deep)
+            || !is_same && listing.entries.iter().any(is_deep)
             || writes::has_any_since(listing.writes, |written| written.starts_with(prefix))
         {
             return None;

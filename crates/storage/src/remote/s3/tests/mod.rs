@@ -663,3 +663,59 @@ fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
     server.fault("/b/k?partNumber=2", Fault::Answer(404, String::new(), gone.into()));
     put_all("k", &bytes);
 }
+
+#[test]
+fn a_part_that_is_on_its_way_is_given_up_when_its_work_is_cancelled() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    // The store does not answer meanwhile.
+    let state = server.state.lock().unwrap();
+    let part = store.begin_part(super::write::part_call("k", 1, "u", bytes::Bytes::from_static(b"abc")));
+    let cancel = Cancel::default();
+    let waits = cancel.enter();
+    cancel.cancel();
+    let error = part.finish().err().unwrap();
+    assert!(gristmill_core::Failure::io("writing", "k", &error).is_cancelled(), "{error}");
+    drop((state, waits));
+}
+
+#[test]
+fn an_upload_that_fails_is_ended_once() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (store, source) = (store(&server), dir.path().join("file"));
+    std::fs::write(&source, content((40 << 20) + 17)).unwrap();
+    let file = crate::read::open_read(&source).unwrap();
+    for is_begun_ahead in [false, true] {
+        let before = server.requests().len();
+        if is_begun_ahead {
+            store.upload_ahead(&RemoteUrl::parse(&path("k")).unwrap(), &file, (17 << 20, false)).unwrap();
+        }
+        let refusal = "<Error><Code>AccessDenied</Code></Error>";
+        server.fault("/b/k?partNumber=2", Fault::Answer(403, String::new(), refusal.into()));
+        put(&store, "k", Content::File(&file), Condition::Always).unwrap_err();
+        let requests = server.requests().split_off(before);
+        let ends = requests.iter().filter(|request| request.method == "DELETE").count();
+        assert_eq!(ends, 1, "{is_begun_ahead}");
+    }
+}
+
+#[test]
+fn an_object_is_removed_only_if_it_has_the_version() {
+    let server = Server::start(&[("k", b"one")]);
+    let store = store(&server);
+    let url = path("k");
+    let url = RemoteUrl::parse(&url).unwrap();
+    let remove = |stamp| crate::store::Store::remove_version(&store, &url, stamp);
+    let stamp = store.open(&url).unwrap().0.stamp;
+    server.state.lock().unwrap().objects.insert("k".to_owned(), b"two".to_vec());
+    assert!(!remove(stamp).unwrap(), "it was replaced");
+    assert!(!remove(stamp).unwrap(), "it is asked for again");
+    assert_eq!(server.state.lock().unwrap().objects["k"], b"two");
+    assert!(remove(store.open(&url).unwrap().0.stamp).unwrap());
+    assert!(server.state.lock().unwrap().objects.is_empty() && !remove(stamp).unwrap());
+    // A store that has no such condition.
+    server.state.lock().unwrap().objects.insert("k".to_owned(), b"two".to_vec());
+    let stamp = store.open(&url).unwrap().0.stamp;
+    server.fault("DELETE", Fault::Answer(501, String::new(), "<Error><Code>NotImplemented</Code></Error>".into()));
+    assert!(remove(stamp).unwrap() && server.state.lock().unwrap().objects.is_empty());
+}
