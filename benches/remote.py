@@ -7,6 +7,7 @@ Rows:
   prepare-small   200 shards of 1.3 MB, 100 samples of three parts of 4 KB each
   prepare-large   16 shards of 21 MB, one member of 1 MiB a sample
   pack, dedup     107 MB of JSONL from the store to the store, next to `s5cmd` down, the same on the disk, and `s5cmd` up
+  files           `pack` and `dedup` of --files JSONL files of 100 KB, next to the same
   shard           --samples samples of three parts of 1 KB, written again from the store to the store, next to the same
   copy            16 files of 16 MB with `cp` into the store and back, next to `s5cmd cp`
   mount           what `shard` wrote, mounted: time to the first name with and without what is kept of the store, requests of `find`; of a shard
@@ -205,13 +206,30 @@ class Bench:
         local = self.folder / "text"
         write_text(local / "a.jsonl", 107_000_000)
         self.server.client.upload(local, BUCKET, "text/")
-        tokenizer = HERE.parent / "tests/golden/modalities/tokenizers/bpe1k"
-        program = self.arguments.gristmill
-        pack = lambda root, run: [program, "pack", f"{root}/text", "--format", "nanosets", "--tokenizer", tokenizer, "--eos-token", "<|endoftext|>", "--yes", "--output", f"{root}/out{run}/tokens"]
-        dedup = lambda root, run: [program, "dedup", f"{root}/text", "--minlen", "50", "--yes", "--output", f"{root}/out{run}/unique"]
-        for name, command in (("pack", pack), ("dedup", dedup)):
+        for name, command in self.text_commands("text"):
             if name in names:
                 self.store_to_store(name, "text", command)
+
+    def text_commands(self, source):
+        """Returns commands that read the texts of a folder."""
+        tokenizer = HERE.parent / "tests/golden/modalities/tokenizers/bpe1k"
+        program = self.arguments.gristmill
+        out = lambda root, run, name: ["--yes", "--output", f"{root}/out{run}/{source}-{name}"]
+        pack = lambda root, run: [program, "pack", f"{root}/{source}", "--format", "nanosets", "--tokenizer", tokenizer, "--eos-token", "<|endoftext|>", *out(root, run, "tokens")]
+        dedup = lambda root, run: [program, "dedup", f"{root}/{source}", "--minlen", "50", *out(root, run, "unique")]
+        return ("pack", pack), ("dedup", dedup)
+
+    def files(self):
+        local, whole = self.folder / "small", self.folder / "whole.jsonl"
+        count = self.arguments.files
+        write_text(whole, count * 100_000)
+        lines = whole.read_text().splitlines(keepends=True)
+        local.mkdir()
+        for number in range(count):
+            (local / f"{number:05}.jsonl").write_text("".join(lines[number * len(lines) // count:(number + 1) * len(lines) // count]))
+        self.server.client.upload(local, BUCKET, "small/")
+        for name, command in self.text_commands("small"):
+            self.store_to_store(f"{name} of {count} files", "small", command)
 
 
 class Screen:
@@ -287,7 +305,8 @@ def main():
     parser.add_argument("--stream-rate", default="0")
     parser.add_argument("--energon")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,shard,mount,browse")
+    parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,files,shard,mount,browse")
+    parser.add_argument("--files", type=int, default=120)
     parser.add_argument("--samples", type=int, default=200_000)
     parser.add_argument("--large", type=int, default=1 << 30)
     arguments = parser.parse_args()
@@ -303,6 +322,8 @@ def main():
             bench.copy()
         if {"pack", "dedup"} & set(names):
             bench.texts(names)
+        if "files" in names:
+            bench.files()
         if {"shard", "mount"} & set(names):
             bench.shard()
         if "mount" in names:

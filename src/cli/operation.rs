@@ -18,6 +18,7 @@ use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::operations::{is_plan, AnyPlan};
 use gristmill_storage::files;
+use gristmill_storage::files_ahead::FilesAhead;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::publish::write_file;
@@ -72,6 +73,8 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     if let Some(plan) = plan.typed::<PreparePlan>() {
         return prepare::run(plan.clone(), Confirmation::Given, context);
     }
+    // The preview, the questions and the run read the same files.
+    let _files = FilesAhead::keep();
     let is_preview = context.globals.dry_run;
     let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(Problem::into_failure).collect();
     if !refused.is_empty() {

@@ -131,7 +131,11 @@ impl FileInfo {
     /// Returns the information of an object. `version` is what its store distinguishes versions by.
     pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
         let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes()) | OBJECT_INODE;
-        let stamp = FileStamp { bytes, modified_ns, inode };
+        Self::of_object_stamp(FileStamp { bytes, modified_ns, inode })
+    }
+
+    /// Returns the information of an object by its state.
+    pub(crate) fn of_object_stamp(stamp: FileStamp) -> Self {
         Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
     }
 

@@ -1,12 +1,12 @@
 //! What is below a folder, for many questions at once.
 
-use super::files::{if_any, is_taken, remote_entries, FileInfo};
+use super::files::{fetch_listing, if_any, is_taken, remote_entries, FileInfo};
 use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::stamp_at;
 use super::store::{store_of, StoreEntry};
 use super::waiting::map_at_once;
-use gristmill_core::{Failure, FileStamp, Outcome};
-use std::collections::HashMap;
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -96,6 +96,79 @@ pub fn stamps_below(folder: &Path, paths: &[PathBuf]) -> Vec<Outcome<FileStamp>>
     }
 }
 
+/// Returns those of some paths in stores of which a listing of their folder shows that there is nothing. One of which that is not known is left out.
+pub fn find_absent(paths: Vec<PathBuf>) -> HashSet<PathBuf> {
+    let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for path in paths.into_iter().filter(|path| is_remote(path)) {
+        if let Some(folder) = path.parent().map(Path::to_owned) {
+            folders.entry(folder).or_default().push(path);
+        }
+    }
+    let mut absent = HashSet::new();
+    for (folder, paths) in folders {
+        let taken = if paths.len() < MIN_LISTED { None } else { next_level(&folder, paths.len()) };
+        if let Some(taken) = taken {
+            absent.extend(paths.into_iter().filter(|path| !taken.contains(path)));
+        }
+    }
+    absent
+}
+
+/// Returns what is in a folder of a store; `None` if that is not known, or there are many more entries than a number of paths.
+fn next_level(folder: &Path, paths: usize) -> Option<HashSet<PathBuf>> {
+    let url = RemoteUrl::parse(folder)?;
+    let (mut taken, most) = (HashSet::new(), MIN_LISTED + paths * MAX_OTHERS);
+    let mut take = |entry: StoreEntry| {
+        taken.insert(url.with_key(&entry.key));
+        Ok(taken.len() <= most)
+    };
+    store_of(&url).and_then(|store| store.list(&url, false, &mut take)).ok()?;
+    (taken.len() <= most).then_some(taken)
+}
+
+/// A file that is not in the state in which it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangedFile<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Whether there is nothing any more.
+    pub is_gone: bool,
+}
+
+/// Returns the first of some files, given with the states in which they were found, that has changed since. Those of a store are looked up folder
+/// by folder.
+///
+/// # Errors
+/// The state of a file cannot be determined.
+pub fn find_changed<'a>(
+    files: impl IntoIterator<Item = (&'a Path, FileStamp)>,
+    cancel: &Cancel,
+) -> Outcome<Option<ChangedFile<'a>>> {
+    let mut folders: BTreeMap<&Path, Vec<(usize, &Path, FileStamp)>> = BTreeMap::new();
+    for (number, (path, stamp)) in files.into_iter().enumerate() {
+        let folder = if is_remote(path) { path.parent().unwrap_or(path) } else { Path::new("") };
+        folders.entry(folder).or_default().push((number, path, stamp));
+    }
+    let mut first: Option<(usize, ChangedFile<'a>)> = None;
+    for (folder, files) in folders {
+        cancel.check()?;
+        fetch_listing(folder);
+        let paths: Vec<PathBuf> = files.iter().map(|(_, path, _)| path.to_path_buf()).collect();
+        for ((number, path, stamp), now) in files.into_iter().zip(stamps_below(folder, &paths)) {
+            let is_gone = match now {
+                Ok(now) if now == stamp => continue,
+                Ok(_) => false,
+                Err(failure) if failure.is_missing() => true,
+                Err(failure) => return Err(failure),
+            };
+            if first.is_none_or(|(before, _)| number < before) {
+                first = Some((number, ChangedFile { path, is_gone }));
+            }
+        }
+    }
+    Ok(first.map(|(_, file)| file))
+}
+
 /// Returns what is at each path by a listing; `None` if that is not worth it, or not allowed.
 fn listed_below(folder: &Path, paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>>> {
     if paths.len() < MIN_LISTED {
@@ -150,6 +223,36 @@ mod tests {
             assert_eq!(stamps[1].as_ref().unwrap().bytes, 3);
             assert!(stamps[0].as_ref().unwrap_err().is_missing());
         }
+    }
+
+    #[test]
+    fn a_listing_shows_where_there_is_nothing() {
+        let root = Path::new("mem://absent/a");
+        let paths: Vec<PathBuf> = (0..MIN_LISTED).map(|number| root.join(number.to_string())).collect();
+        put(&paths[1], b"1");
+        put(&paths[2].join("b"), b"1");
+        let absent = find_absent(paths.clone());
+        assert_eq!(absent.len(), MIN_LISTED - 2);
+        assert!(!absent.contains(&paths[1]) && !absent.contains(&paths[2]), "a file, and a folder");
+        assert!(find_absent(paths[3..].to_vec()).is_empty(), "few are asked for one by one");
+        assert!(find_absent((0..MIN_LISTED).map(|number| number.to_string().into()).collect()).is_empty());
+    }
+
+    #[test]
+    fn the_first_file_that_changed_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [folder.path().join("a"), "mem://changed/b/1".into(), "mem://changed/a/2".into()];
+        std::fs::write(&paths[0], b"123").unwrap();
+        paths[1..].iter().for_each(|path| put(path, b"123"));
+        let found = paths.each_ref().map(|path| (path.as_path(), stamp_at(path).unwrap()));
+        let changed = || find_changed(found, &Cancel::default()).unwrap();
+        assert_eq!(changed(), None);
+        put(&paths[2], b"123");
+        assert_eq!(changed(), Some(ChangedFile { path: &paths[2], is_gone: false }));
+        put(&paths[1], b"4567");
+        assert_eq!(changed().unwrap().path, paths[1]);
+        std::fs::remove_file(&paths[0]).unwrap();
+        assert_eq!(changed(), Some(ChangedFile { path: &paths[0], is_gone: true }));
     }
 
     #[test]

@@ -17,7 +17,6 @@ pub fn set_run_memory(bytes: u64) {
 }
 
 /// Returns the memory of the run that has begun last, in bytes; 0 without one.
-#[cfg(feature = "remote")]
 pub(crate) fn run_memory() -> u64 {
     RUN_MEMORY.load(Ordering::Relaxed)
 }

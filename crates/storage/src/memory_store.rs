@@ -8,7 +8,7 @@ use super::store::{
 use gristmill_core::{Failure, FileStamp, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -40,6 +40,9 @@ struct Object {
 
 /// Objects by bucket and key.
 static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::new(Mutex::default);
+
+/// How often each object was opened, by its address.
+static OPENS: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
 /// Objects that are sent and not completed, by bucket, key and upload.
 static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
@@ -110,6 +113,20 @@ pub fn put(path: &Path, bytes: &[u8]) {
     let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
     let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
     insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
+}
+
+/// Removes an object at an address.
+pub fn remove(path: &Path) {
+    if let Some(url) = RemoteUrl::parse(path) {
+        let name = (url.bucket.to_owned(), url.key.to_owned());
+        OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+    }
+}
+
+/// Returns how often objects below an address were opened.
+pub fn opens_below(path: &Path) -> u64 {
+    let opens = OPENS.lock().unwrap_or_else(PoisonError::into_inner);
+    opens.iter().filter(|(object, _)| object.starts_with(path)).map(|(_, count)| count).sum()
 }
 
 /// Makes a bucket ignore conditions: the next object that is put there under one is replaced with this content right after.
@@ -188,6 +205,7 @@ impl Store for MemoryStore {
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let object = self.get(url.key).ok_or(io::ErrorKind::NotFound)?;
+        *OPENS.lock().unwrap_or_else(PoisonError::into_inner).entry(url.to_path()).or_default() += 1;
         Ok((object.info(), Box::new(OpenObject { bytes: object.bytes })))
     }
 

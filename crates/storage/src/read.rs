@@ -5,6 +5,7 @@
 //! the catalogs add the delay once per query.
 
 use super::files::{metadata, FileInfo, FileKind};
+use super::files_ahead;
 use super::kept::{open_kept, OpenedObject};
 use super::location::{Location, RemoteUrl};
 use super::parts_ahead::{self, PartsAhead};
@@ -138,12 +139,16 @@ pub(super) fn open_in_order(path: &Path, bytes: u64) -> Outcome<ReadFile> {
 fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io::Result<OpenedObject> {
     let (url_path, wanted) = (url.to_path(), part.clone());
     let open = move || {
-        let url = RemoteUrl::parse(&url_path).ok_or(io::ErrorKind::NotFound)?;
-        let store = store_of(&url)?;
-        match wanted.clone() {
-            Some(part) => store.open_part(&url, part),
-            None => store.open(&url),
-        }
+        let (path, wanted) = (url_path.clone(), wanted.clone());
+        let open = move || {
+            let url = RemoteUrl::parse(&path).ok_or(io::ErrorKind::NotFound)?;
+            let store = store_of(&url)?;
+            match wanted.clone() {
+                Some(part) => store.open_part(&url, part),
+                None => store.open(&url),
+            }
+        };
+        files_ahead::open(&url_path, Box::new(open))
     };
     open_kept(path, part, Box::new(open))
 }

@@ -1,6 +1,7 @@
 //! Copies one file to another place, on this machine or in a store, where it appears only whole.
 
 use super::files::{read_dir, symlink_metadata};
+use super::files_ahead::forget;
 use super::fs::Fs;
 use super::identity::ProcessIdentity;
 use super::location::{is_remote, RemoteUrl};
@@ -46,6 +47,7 @@ pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool,
     if source.scheme.usual != target.scheme.usual {
         return Ok(false);
     }
+    forget(&target.to_path());
     store_of(&target).and_then(|store| store.copy(&source, &target, watch)).map_err(|error| {
         let failure = Failure::io(WHAT, from, &error);
         match failure.kind {
@@ -73,7 +75,10 @@ pub fn copy_file(
     let source = ReadFile::of_ranges(from, info, Box::new(reader));
     let written = match RemoteUrl::parse(to) {
         Some(url) => store_of(&url)
-            .and_then(|store| store.put(&url, Content::UnlockedFile(&source), Condition::Always))
+            .and_then(|store| {
+                forget(&url.to_path());
+                store.put(&url, Content::UnlockedFile(&source), Condition::Always)
+            })
             .map_err(|error| Failure::io("writing", to, &error))
             .map(drop),
         None => write_draft(fs, &source, draft, watch)

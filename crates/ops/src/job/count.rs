@@ -17,7 +17,7 @@ use gristmill_data::source::documents::{
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
 use gristmill_storage::publish::write_file;
-use gristmill_storage::read::open_read;
+use gristmill_storage::read_ahead::read_ahead;
 use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -244,6 +244,7 @@ fn count_files(
     context: &TaskContext,
     report: &mut CountReport,
 ) -> Outcome<()> {
+    let _ahead = read_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
     let mut units = Vec::new();
     for (number, file) in files.iter().enumerate() {
         units.extend(units_of(number, file, context)?);
@@ -344,7 +345,7 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
     };
     let (file, rows) = match &unit.part {
         Part::Bytes(range) => {
-            let source = open_read(&unit.file.path)?;
+            let source = unit.file.open()?;
             counter.lines(&read_unit(&source, *range, Vec::new(), &context.cancel)?, context)?;
             return Ok(counter.unit);
         }

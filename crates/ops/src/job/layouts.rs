@@ -4,6 +4,8 @@ use super::pool::run_units;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
+use gristmill_storage::location::threads_for;
+use gristmill_storage::read_ahead::read_heads_ahead;
 
 /// Checks the beginning of each file. Returns a note for each empty file, and a problem for each without the text field. Fails at the first
 /// file that does not contain lines or rows, with a hint that names the command for converting it, and if no table has the text field.
@@ -13,6 +15,8 @@ pub(crate) fn check(
     (what, threads): (&str, usize),
     cancel: &Cancel,
 ) -> Outcome<Vec<Problem>> {
+    let _ahead = read_heads_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
+    let threads = files.first().map_or(threads, |file| threads_for(&file.path, threads));
     let layouts = run_units(files, threads, cancel, |file| file.source.layout(file, fields, cancel))?;
     let found = || files.iter().zip(&layouts);
     let mut others = found().filter_map(|(file, layout)| Some((file, layout.conversion(file)?)));

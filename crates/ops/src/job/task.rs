@@ -8,6 +8,7 @@ use gristmill_core::{
     Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
 };
 use gristmill_storage::ahead::UploadsAhead;
+use gristmill_storage::files_ahead::FilesAhead;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::memory::set_run_memory;
 use std::sync::Arc;
@@ -116,6 +117,8 @@ impl<R: Send + 'static> Task<R> {
             .name(name.into())
             .spawn(move || {
                 let _waits = inner.cancel.enter();
+                // Its steps read the same files.
+                let _files = FilesAhead::keep();
                 let result = work(&inner).map_err(|mut failure| {
                     inner.problems.rename(&mut failure.subject);
                     failure

@@ -4,6 +4,7 @@ use super::divide::{entry_name, PlannedShard};
 use super::gather::{GatherMemory, Gatherer, OpenInputs};
 use super::planned::PlannedSet;
 use super::record::Records;
+use super::sample::Origin;
 use crate::engine::index::{SpoolSink, SpooledShard};
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::pool::run_units;
@@ -12,7 +13,10 @@ use gristmill_core::{Failure, FileStamp, Outcome, ShardId, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::EntryHeader;
 use gristmill_data::source::tar::WrittenShard;
 use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::files_ahead::FilesAhead;
 use gristmill_storage::fs::{Fs, PRIVATE_FOLDER};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read_ahead::read_ahead;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::staged;
 use gristmill_storage::waiting::for_each_at_once;
@@ -228,6 +232,7 @@ impl ShardWriter<'_> {
         let memory = self.spare().pop().unwrap_or_default();
         let mut archive = Gatherer::new(self.inputs, &self.context.cancel, out, memory);
         archive.hash = self.plan.checksums.then(Sha256::new);
+        let _ahead = self.read_files_ahead(set, shard)?;
         let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
         let mut name = Vec::new();
         while let Some(listed) = samples.next_sample()? {
@@ -243,6 +248,22 @@ impl ShardWriter<'_> {
         let (memory, sha256) = archive.finish(shard.archive_bytes)?;
         self.spare().push(memory);
         Ok(FinishedShard { spool: sink.finish(scan)?, sha256 })
+    }
+
+    /// Begins to fetch the files in a store whose content is in a shard.
+    fn read_files_ahead(&self, set: &OpenSet<'_>, shard: &PlannedShard) -> Outcome<Option<FilesAhead>> {
+        if !self.plan.inputs.iter().any(|input| is_remote(input)) {
+            return Ok(None);
+        }
+        let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
+        let mut files = Vec::new();
+        while let Some(listed) = samples.next_sample()? {
+            files.extend(listed.sample.parts.into_iter().filter_map(|part| match part.origin {
+                Origin::File { path, stamp } => Some((path, stamp)),
+                _ => None,
+            }));
+        }
+        Ok(Some(read_ahead(files.iter().map(|(path, stamp)| (&**path, *stamp)))))
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<GatherMemory>> {

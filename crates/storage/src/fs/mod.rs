@@ -12,6 +12,7 @@ mod volatile;
 pub use buffered::BufferedFile;
 pub use real::RealFs;
 
+use super::files_ahead::forget;
 use super::location::{is_remote, RemoteUrl};
 use super::store::{store_of, Condition, Content};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -160,6 +161,7 @@ pub trait Fs: Disk {
     fn copy_file_watched(&self, from: &Path, to: &Path, watch: &mut dyn FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let source = super::read::open_read(from)?;
         if let Some(url) = RemoteUrl::parse(to) {
+            forget(&url.to_path());
             let put = store_of(&url).and_then(|store| store.put(&url, Content::File(&source), Condition::IfAbsent));
             return match put.map_err(|error| Failure::io("copying", to, &error))? {
                 true => watch(source.len()),
@@ -176,6 +178,7 @@ pub trait Fs: Disk {
     /// Removes a file, symbolic link or object. A missing one is not an error.
     fn remove_file(&self, path: &Path) -> Outcome<()> {
         if let Some(url) = RemoteUrl::parse(path) {
+            forget(&url.to_path());
             let removed = store_of(&url).and_then(|store| store.remove(&url));
             return removed.map_err(|error| Failure::io("removing", path, &error));
         }

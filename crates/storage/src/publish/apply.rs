@@ -44,6 +44,11 @@ pub(super) fn is_there(path: &Path) -> bool {
     is_taken(path)
 }
 
+/// Whether two files are in one folder, and have the same extension.
+fn is_same_kind(one: &Path, other: &Path) -> bool {
+    (one.parent(), one.extension()) == (other.parent(), other.extension())
+}
+
 /// Returns the path of the staged file of an entry.
 pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("new-{number}"))
@@ -92,6 +97,11 @@ impl<'a> Renamer<'a> {
             is_small
         };
         let (mut small, mut large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(&mut is_small);
+        // So are files of one kind that make outputs of their own visible, except the last one.
+        let first = last.split_last().map_or(&[][..], |(_, first)| first);
+        let kinds = first.chunk_by(|(_, one), (_, other)| is_same_kind(&one.target, &other.target));
+        let kinds: Vec<(Numbered<'_>, Numbered<'_>)> =
+            kinds.map(|kind| kind.iter().copied().partition(&mut is_small)).collect();
         let is_sent = |(_, entry): &(usize, &Entry)| is_remote(&self.target(entry)) && entry.action.has_staged();
         if !small.is_empty() && large.first().is_some_and(is_sent) {
             small.push(large.remove(0));
@@ -102,7 +112,11 @@ impl<'a> Renamer<'a> {
             self.put_in(*number, entry, placed)?;
         }
         self.sync_folders(&others)?;
-        for (number, entry) in &last {
+        for (small, large) in &kinds {
+            for_each_at_once(small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
+            large.iter().try_for_each(|(number, entry)| self.put_in(*number, entry, placed))?;
+        }
+        if let Some((number, entry)) = last.last() {
             self.put_in(*number, entry, placed)?;
         }
         self.sync_folders(&last)

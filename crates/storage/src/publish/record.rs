@@ -1,6 +1,7 @@
 //! Records of objects that were sent before they are published: what completes them.
 
 use super::single::write_file;
+use crate::files_ahead::forget;
 use crate::fs::{Fs, PRIVATE_FILE};
 use crate::location::RemoteUrl;
 use crate::read::read_whole;
@@ -33,6 +34,7 @@ pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
     let Some(found) = read_record(record)? else {
         return Err(lost("the record of its upload is damaged", way_out.to_owned()));
     };
+    forget(&url.to_path());
     let completed = store_of(&url).and_then(|store| store.complete_staged(&url, &found.object));
     match completed.map_err(|error| Failure::io(WHAT, target, &error))? {
         true => Ok(()),

@@ -2,6 +2,7 @@
 
 use super::{parent_of, unique, TEMPORARY};
 use crate::files::FileInfo;
+use crate::files_ahead::forget;
 use crate::fs::{rename_here, Fs};
 use crate::location::{is_remote, RemoteUrl};
 use crate::notices;
@@ -43,6 +44,7 @@ fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Con
     if url.key.is_empty() {
         return Err(Failure::usage("writing", "it is a bucket: name an object in it").on(Subject::path(path)));
     }
+    forget(&url.to_path());
     let put = store_of(url).and_then(|store| store.put(url, content, condition));
     put.map_err(|error| Failure::io("writing", path, &error))
 }

@@ -5,7 +5,7 @@ use super::packing::UnpackedReader;
 use super::{Packing, TextFile};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read::ReadFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::sync::Arc;
 
@@ -210,7 +210,7 @@ impl Blocks {
         from: Position,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let source = Arc::new(open_read(&file.path)?);
+        let source = Arc::new(file.open()?);
         let mut input = UnpackedReader::new(Arc::clone(&source), file.packing)?;
         if file.packing.is_plain() && can_begin_at(from.offset, form.as_deref_mut(), &source)? {
             input.seek(from.offset);

@@ -6,7 +6,6 @@ use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, 
 use super::{layout_of, read_unit, Block, Blocks, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome, Problem};
-use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// Size of the block that the first documents are taken from, in bytes.
@@ -68,7 +67,7 @@ impl DocumentSource for Jsonl {
         cancel: &Cancel,
     ) -> Outcome<(DocumentBlock, u64)> {
         if file.packing.is_plain() {
-            let block = read_unit(&open_read(&file.path)?, range, Vec::new(), cancel)?;
+            let block = read_unit(&file.open()?, range, Vec::new(), cancel)?;
             let bytes = block.bytes.len() as u64;
             return Ok((DocumentBlock::Lines(block), bytes));
         }

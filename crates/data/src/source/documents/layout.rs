@@ -7,7 +7,6 @@ use gristmill_core::text::shell_quote;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_pycompat::line_checker::LineChecker;
-use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// Bytes unpacked at a time.
@@ -97,7 +96,7 @@ enum End {
 
 impl<'a> Text<'a> {
     fn open(file: &TextFile, cancel: &'a Cancel) -> Outcome<Self> {
-        let input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        let input = UnpackedReader::new(Arc::new(file.open()?), file.packing)?;
         Ok(Self { input, step: Vec::new(), at: 0, taken: 0, cancel })
     }
 

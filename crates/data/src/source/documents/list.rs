@@ -1,5 +1,6 @@
 //! Discovery of the files of a text data set, by the rules of each program.
 
+mod hub_files;
 mod split_files;
 
 pub(in crate::source) use split_files::missing_files;
@@ -18,8 +19,11 @@ use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::files;
-use gristmill_storage::location::has_folders;
+use gristmill_storage::files_ahead::FilesAhead;
+use gristmill_storage::listing::stamps_below;
+use gristmill_storage::location::{has_folders, is_remote};
 use gristmill_storage::read::{open_read, read_whole};
+use gristmill_storage::read_ahead::read_heads_ahead;
 use gristmill_storage::run_folder::is_beside_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
 use split_files::{list_splits, several_splits};
@@ -287,7 +291,10 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     let mut seen: HashMap<PathBuf, usize> = HashMap::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         let input = ends.partition_point(|end| *end <= at);
-        let path = files::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        let path = match is_remote(&file.path) {
+            true => files::unique_path(&file.path),
+            false => files::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone()),
+        };
         if *seen.entry(path).or_insert(input) != input {
             return Err(Failure::usage(WHAT, "two of the inputs hold this file, so its documents would be read twice")
                 .on(Subject::path(&file.path))
@@ -326,6 +333,13 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool)
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None })
 }
 
+/// Begins to fetch the beginnings of files below a folder, which is in a store, in the order in which they are opened.
+fn read_named_ahead(folder: &Path, paths: &[PathBuf]) -> Option<FilesAhead> {
+    let stamps = is_remote(folder).then(|| stamps_below(folder, paths))?;
+    // Who opens one that is not there finds that out.
+    Some(read_heads_ahead(paths.iter().zip(stamps).filter_map(|(path, stamp)| Some((&**path, stamp.ok()?)))))
+}
+
 /// Lists files by relative paths from a file.
 fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cancel) -> Outcome<()> {
     let fail = |why: String, line: usize| {
@@ -333,9 +347,12 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
     };
     let bytes = read_whole(paths_file, PATHS_LIMIT)?
         .ok_or_else(|| Failure::usage("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+    let lines = || bytes.split(|byte| *byte == b'\n').map(std::str::from_utf8);
+    let names = lines().flatten().map(str::trim).filter(|name| !name.is_empty());
+    let _ahead = read_named_ahead(folder, &names.map(|name| folder.join(name)).collect::<Vec<_>>());
+    for (number, line) in lines().enumerate() {
         cancel.check()?;
-        let Ok(line) = std::str::from_utf8(line) else { return fail("the line is not UTF-8".into(), number) };
+        let Ok(line) = line else { return fail("the line is not UTF-8".into(), number) };
         let name = line.trim();
         if name.is_empty() {
             continue;
@@ -401,56 +418,6 @@ impl Chooser<'_> {
     }
 }
 
-impl HubSnapshot {
-    /// Returns the files that are read, by the rules of a program: those with documents, or those that a pattern selects. Files of splits
-    /// are those of [`split_files`](Self::split_files).
-    pub fn chosen(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<&str>> {
-        Ok(self
-            .choices(selection, rules)?
-            .into_iter()
-            .filter(|(_, is)| *is == FileChoice::Yes)
-            .map(|(name, _)| name)
-            .collect())
-    }
-
-    fn choices(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<(&str, FileChoice)>> {
-        let glob = selection.glob.map(Glob::new).transpose()?;
-        let chooser = Chooser { glob: glob.as_ref(), rules, selection };
-        let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
-        let choice = |name: &str| match chooser.wants(name) {
-            _ if self.is_file => FileChoice::Yes,
-            _ if !chooser.sees_hidden() && is_hidden(name) => FileChoice::No,
-            // A repository also has descriptions, scripts and media, whatever a program reads of a folder.
-            FileChoice::Yes if glob.is_none() && !is_text(name) && !is_table_name(name) => FileChoice::No,
-            choice => choice,
-        };
-        Ok(self.files.iter().map(|(name, _)| (name.as_str(), choice(name))).collect())
-    }
-
-    /// Adds the files to a listing.
-    fn list(&self, selection: Selection<'_>, rules: &'static InputRules, listing: &mut Listing) -> Outcome<()> {
-        let first = listing.files.len();
-        let is_chosen = selection.reads_tables && (self.is_file || selection.glob.is_some());
-        let mut aside = IgnoredFiles::default();
-        for (name, choice) in self.choices(selection, rules)? {
-            let subject = Subject::path(self.folder.join(name));
-            let report = |(message, hint): (&str, &str), problem: fn(ProblemKind, Subject, String) -> Problem| {
-                problem(ProblemKind::FileLeftOut, subject, message.to_owned()).with_hint(hint)
-            };
-            match choice {
-                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned(), is_chosen)?),
-                FileChoice::Ours(why) => listing.problems.push(report(why, Problem::note)),
-                FileChoice::Missed(why) => listing.problems.push(report(why, Problem::problem)),
-                FileChoice::SetAside => aside.add(name),
-                FileChoice::No => {}
-            }
-        }
-        listing.problems.extend(aside.note(&self.folder, false, CHOOSE));
-        sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
-        Ok(())
-    }
-}
-
 /// Whether a name is one that packing or indexing gives to its output. A program that reads every file of a folder would take such files
 /// for text and find only bad lines.
 pub(in crate::source) fn is_packed_already(name: &str) -> bool {
@@ -505,7 +472,18 @@ impl Walk<'_> {
             let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
             entry.depth() == 0 || is_shown && !(entry.kind().is_dir() && is_beside_output(entry.path()))
         };
-        for entry in walk::Walk::new(self.folder).filter_entry(is_seen) {
+        let mut entries: Box<dyn Iterator<Item = Result<WalkEntry, WalkError>>> =
+            Box::new(walk::Walk::new(self.folder).filter_entry(is_seen));
+        let mut _ahead = None;
+        if is_remote(self.folder) {
+            // What a store has is known at once.
+            let all: Vec<_> = entries.collect();
+            let opened = all.iter().flatten().filter(|entry| self.is_opened(entry));
+            _ahead =
+                Some(read_heads_ahead(opened.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.stamp)))));
+            entries = Box::new(all.into_iter());
+        }
+        for entry in entries {
             self.cancel.check()?;
             match entry {
                 Ok(entry) if entry.kind().is_dir() => {}
@@ -516,8 +494,18 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Returns the path of an entry below the folder.
+    fn relative<'a>(&self, entry: &'a WalkEntry) -> &'a Path {
+        entry.path().strip_prefix(self.folder).unwrap_or(entry.path())
+    }
+
+    /// Whether an entry is a file that is opened.
+    fn is_opened(&self, entry: &WalkEntry) -> bool {
+        entry.kind().is_file() && (self.wants)(&self.relative(entry).to_string_lossy()) == FileChoice::Yes
+    }
+
     fn file(&mut self, entry: &WalkEntry) -> Outcome<()> {
-        let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
+        let relative = self.relative(entry);
         let name = relative.to_string_lossy();
         let subject = Subject::path(entry.path());
         match (self.wants)(&name) {

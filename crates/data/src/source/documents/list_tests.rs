@@ -3,6 +3,7 @@
 use super::{is_file_input, list, HubSnapshot, InputRules, Packing, Selection};
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
 use gristmill_storage::fs::RealFs;
+use gristmill_storage::memory_store;
 use gristmill_storage::publish::write_file;
 use std::path::{Path, PathBuf};
 
@@ -171,4 +172,19 @@ fn data_files_are_read_whatever_else_the_repository_has() {
     assert_eq!(chosen(None, &InputRules::PLAIN_JSON_LINES), ["data/a.parquet"]);
     assert_eq!(chosen(Some("*.md"), &InputRules::JSON_LINES), ["README.md"]);
     assert!(is_file_input("hf://o/n/a.parquet") && !is_file_input("hf://o/n") && !is_file_input("/"));
+}
+
+#[test]
+fn objects_are_opened_once_and_only_the_version_that_was_listed_is_read() {
+    let root = Path::new("mem://listed-texts/set");
+    let names: Vec<PathBuf> = (0..40).map(|number| root.join(format!("{number:02}.jsonl"))).collect();
+    names.iter().for_each(|path| memory_store::put(path, b"{}\n"));
+    let listing = list(&[root.to_owned()], Selection::default(), &InputRules::JSON_LINES, &Cancel::default()).unwrap();
+    assert_eq!(listing.files.len(), 40);
+    assert_eq!(memory_store::opens_below(root), 40);
+    memory_store::put(&names[1], b"{ }\n");
+    memory_store::remove(&names[2]);
+    assert_eq!(listing.files[0].open().unwrap().len(), 3);
+    assert!(listing.files[1].open().unwrap_err().why.contains("written to"));
+    assert!(listing.files[2].open().unwrap_err().is_missing());
 }

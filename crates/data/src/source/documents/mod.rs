@@ -74,7 +74,9 @@ pub use table::{
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, DocumentVerdict, Quirks, BYTE_ORDER_MARK, EMPTY};
 
-use gristmill_core::FileStamp;
+use gristmill_core::{Failure, FileStamp, Outcome, Subject};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -117,6 +119,21 @@ impl TextFile {
 }
 
 impl TextFile {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// It cannot be opened. An object is not the version that was found: its bytes are never those of two versions.
+    pub fn open(&self) -> Outcome<ReadFile> {
+        let file = open_read(&self.path)?;
+        let is_found = !is_remote(&self.path) || file.stamp().is_ok_and(|stamp| stamp == self.stamp);
+        match is_found {
+            true => Ok(file),
+            false => Err(Failure::data("reading", "it was written to while it was read")
+                .on(Subject::path(&self.path))
+                .with_hint("wait until no program writes to it, then run the same command again")),
+        }
+    }
+
     /// Whether its lines are in the file as they are, so that reading can begin at any of them.
     pub fn has_plain_lines(&self) -> bool {
         self.has_plain_rows() && self.source.is_divisible(self)

@@ -8,7 +8,6 @@ use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdit
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
 use gristmill_parquet::{ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlocks, TextColumn, TextDecoder, Value};
-use gristmill_storage::read::open_read;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -153,7 +152,7 @@ impl FileRewriter for Parquet {
 }
 
 fn open(file: &TextFile) -> Outcome<ParquetFile> {
-    ParquetFile::open(Arc::new(open_read(&file.path)?))
+    ParquetFile::open(Arc::new(file.open()?))
 }
 
 /// Reads the rows of one file in blocks.

@@ -4,7 +4,6 @@ use super::packing::UnpackedReader;
 use super::{DocumentBlock, DocumentFields, Row, Text, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome};
-use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// Bytes of a compressed file used to measure its compression ratio.
@@ -20,7 +19,7 @@ const MAX_GIVEN: u64 = 32;
 /// The bytes read exceed those unpacked by the input buffer and the block that a decoder holds back. Just before each refill this
 /// difference is about the same, so the amounts between two refills correspond; at the end of the file the totals do.
 pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
-    let mut input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
+    let mut input = UnpackedReader::new(Arc::new(file.open()?), file.packing)?.uncapped();
     let (mut buffer, mut taken, mut given) = (vec![0; UNPACK_BYTES], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
     // Equal documents may unpack to thousands of times the bytes read.

@@ -16,6 +16,7 @@ use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field,
 use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot, Packing, Selection};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::files;
+use gristmill_storage::listing::find_changed;
 use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::read::{open_part, stamp_at};
 use gristmill_storage::remote::address_of;
@@ -349,8 +350,12 @@ impl Inputs {
     }
 
     /// Fails if a file has changed since it was found.
-    pub(super) fn check_unchanged(&self) -> Outcome<()> {
-        self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
+    pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
+        let Some(changed) = find_changed(self.stamps(), cancel)? else { return Ok(()) };
+        let why = if changed.is_gone { "it vanished while it was read" } else { "it was written to while it was read" };
+        Err(Failure::data("deduplicating", why)
+            .on(Subject::path(changed.path))
+            .with_hint("wait until no program writes to it, then run the same command again"))
     }
 }
 
@@ -370,19 +375,6 @@ fn real(path: &Path) -> PathBuf {
         }
     }
     path.to_owned()
-}
-
-/// Fails if a file has changed since it was found.
-fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
-    let why = match stamp_at(path) {
-        Ok(stamp) if stamp == then => return Ok(()),
-        Ok(_) => "it was written to while it was read",
-        Err(failure) if failure.is_missing() => "it vanished while it was read",
-        Err(failure) => return Err(failure),
-    };
-    Err(Failure::data("deduplicating", why)
-        .on(Subject::path(path))
-        .with_hint("wait until no program writes to it, then run the same command again"))
 }
 
 #[cfg(test)]

@@ -177,7 +177,9 @@ pub(super) fn each_noted_line(
     let mut documents =
         match Documents::open(file, text_key, DocumentRange { from: stretch.from, to: stretch.to }, spool, cancel) {
             // The file existed when it was found.
-            Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
+            Err(failure) if failure.is_missing() => {
+                return Err(inputs.check_unchanged(cancel).err().unwrap_or(failure))
+            }
             documents => documents?,
         };
     while documents.position().offset < stretch.to {

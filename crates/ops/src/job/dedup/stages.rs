@@ -25,7 +25,9 @@ use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink a
 use gristmill_data::source::dedup::Position;
 use gristmill_dedup::{Passages, TextReader as _};
 use gristmill_storage::files;
+use gristmill_storage::listing::find_absent;
 use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::read_ahead::read_ahead;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -67,6 +69,7 @@ pub(super) fn run_stages(
     report: impl Fn(Figures) -> DedupReport,
     hash: &str,
 ) -> Outcome<DedupReport> {
+    let _ahead = read_ahead(job.inputs.stamps());
     let units = job.inputs.units(&job.division, &job.context.cancel)?;
     let known = job.noted::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
     let is_known = known.is_some();
@@ -86,7 +89,7 @@ pub(super) fn run_stages(
     let written = write_all(job, &files, &merged)?;
     let exported = export_all(job, &files)?;
     let ranges = removed::assemble(job, &merged, &written)?;
-    job.inputs.check_unchanged()?;
+    job.inputs.check_unchanged(&job.context.cancel)?;
     let mut totals = Figures::default();
     all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
     let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
@@ -315,11 +318,13 @@ fn all_files(written: &[WrittenParts]) -> impl Iterator<Item = (usize, usize, &W
 }
 
 fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
+    let target = |file: &WrittenFile| job.layout.target(&file.name);
+    let absent = find_absent(all_files(written).map(|(_, _, file)| target(file)).collect());
     let report = |(_, _, file): (usize, usize, &WrittenFile)| FileReport {
         name: file.name.clone(),
         input_bytes: file.input_bytes,
         output_bytes: file.mark.map(|mark| mark.bytes),
-        replaces: files::is_taken(job.layout.target(&file.name)),
+        replaces: !absent.contains(&target(file)) && files::is_taken(target(file)),
         figures: file.figures,
     };
     all_files(written).map(report).collect()

@@ -14,9 +14,11 @@ use gristmill_data::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDE
 use gristmill_data::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::listing::find_changed;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::place_file;
-use gristmill_storage::read::{open_read, stamp_at, ReadFile};
+use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read_ahead::read_ahead;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -162,6 +164,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ahead = read_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
         line.wait_for_room(*number, handles.cancel)?;
@@ -176,11 +179,8 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     })?;
     drop(line);
     // Each range was checked when it was read; this detects bytes appended to the file.
-    for file in files {
-        handles.cancel.check()?;
-        if stamp_at(&file.path)? != file.stamp {
-            return Err(changed(file));
-        }
+    if let Some(file) = find_changed(files.iter().map(|file| (&*file.path, file.stamp)), handles.cancel)? {
+        return Err(changed(file.path));
     }
     merge.finish()
 }
@@ -191,12 +191,12 @@ fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
     if stamp == file.stamp {
         Ok(open)
     } else {
-        Err(changed(file))
+        Err(changed(&file.path))
     }
 }
 
-fn changed(file: &TextFile) -> Failure {
+fn changed(path: &Path) -> Failure {
     Failure::data(WHAT, "the file changed while the folder was read")
-        .on(Subject::path(&file.path))
+        .on(Subject::path(path))
         .with_hint("run it again when no program writes to the files")
 }

@@ -10,7 +10,8 @@ use gristmill_data::source::documents::{
 };
 use gristmill_pycompat::pickle::IndexReader;
 use gristmill_storage::files;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::ReadFile;
 use std::path::Path;
 
 /// A block with data about its place in the file.
@@ -80,9 +81,10 @@ impl<'a> PassReader<'a> {
         let (mut reader, before) = match self.open.take() {
             Some(open) => open,
             None => {
-                // Of an object, opening it shows that, too.
                 let opened = self.open(file);
-                check_unchanged(file)?;
+                if !is_one_version(file) || opened.is_err() {
+                    check_unchanged(file)?;
+                }
                 opened?
             }
         };
@@ -104,7 +106,9 @@ impl<'a> PassReader<'a> {
             damage: if is_last && !is_past_end { reader.damage()? } else { None },
         };
         if is_last {
-            check_unchanged(file)?;
+            if !is_one_version(file) {
+                check_unchanged(file)?;
+            }
             self.file += 1;
             self.from = Position::default();
             fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
@@ -141,10 +145,15 @@ impl<'a> PassReader<'a> {
         for _ in 0..self.from.line {
             items.next_item()?;
         }
-        let text = open_read(&file.path)?;
+        let text = file.open()?;
         let reader = SpanReader { text, index, items, at: self.from, consumed: 0, block_bytes: self.block_bytes };
         Ok((Box::new(reader), 0))
     }
+}
+
+/// Whether what is read of a file is of the version that was found, or a failure: of an object. That it is still there is checked at the end.
+fn is_one_version(file: &TextFile) -> bool {
+    is_remote(&file.path)
 }
 
 /// Reads a file by the items of an index.

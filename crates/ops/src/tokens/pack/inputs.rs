@@ -13,6 +13,7 @@ use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use gristmill_storage::files;
+use gristmill_storage::listing::find_changed;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::remote::{address_of, is_hub_url};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -268,8 +269,8 @@ impl Inputs {
     }
 
     /// Fails if a file has changed since it was found.
-    pub(super) fn check_unchanged(&self) -> Outcome<()> {
-        self.files().into_iter().try_for_each(check_unchanged)
+    pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
+        fail_if_changed(self.files(), cancel)
     }
 }
 
@@ -283,13 +284,14 @@ pub(super) fn whole(path: &Path) -> PathBuf {
 
 /// Fails if a file has changed since it was found.
 pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
-    let why = match stamp_at(&file.path) {
-        Ok(stamp) if stamp == file.stamp => return Ok(()),
-        Ok(_) => "it was written to while it was read",
-        Err(failure) if failure.is_missing() => "it vanished while it was read",
-        Err(failure) => return Err(failure),
-    };
+    fail_if_changed([file], &Cancel::default())
+}
+
+fn fail_if_changed<'a>(files: impl IntoIterator<Item = &'a TextFile>, cancel: &Cancel) -> Outcome<()> {
+    let found = files.into_iter().map(|file| (&*file.path, file.stamp));
+    let Some(changed) = find_changed(found, cancel)? else { return Ok(()) };
+    let why = if changed.is_gone { "it vanished while it was read" } else { "it was written to while it was read" };
     Err(Failure::data("packing", why)
-        .on(Subject::path(&file.path))
+        .on(Subject::path(changed.path))
         .with_hint("wait until no program writes to it, then run the same command again"))
 }

@@ -10,9 +10,11 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{FileStamp, Outcome};
 use gristmill_data::source::documents::TextFile;
 use gristmill_storage::files;
+use gristmill_storage::listing::find_absent;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::{vocab_merges_files, vocab_merges_name};
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::record::Decision;
 
@@ -119,7 +121,9 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
             }
         }
     }
-    let is_foreign = |path: &Path| files::is_taken(path) && !recorded.iter().any(|known| known.has(path));
+    let absent = find_absent(output_paths(inputs));
+    let is_taken = |path: &Path| !absent.contains(path) && files::is_taken(path);
+    let is_foreign = |path: &Path| is_taken(path) && !recorded.iter().any(|known| known.has(path));
     match inputs.outputs.iter().find_map(|output| output.occupied(&is_foreign)) {
         Some(path) => {
             // A store that does not answer may have something there.
@@ -129,6 +133,17 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         }
         None => Ok(Decision::Run),
     }
+}
+
+/// Returns the paths whose files would be in the way of the outputs.
+fn output_paths(inputs: &Inputs) -> Vec<PathBuf> {
+    let paths = RefCell::default();
+    let collect = |path: &Path| {
+        Vec::push(&mut paths.borrow_mut(), path.to_owned());
+        false
+    };
+    inputs.outputs.iter().for_each(|output| _ = output.occupied(&collect));
+    paths.into_inner()
 }
 
 /// Whether the output itself records what is done.

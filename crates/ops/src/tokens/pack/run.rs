@@ -30,6 +30,7 @@ use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
 use gristmill_storage::read::open_read;
+use gristmill_storage::read_ahead::read_ahead;
 use gristmill_tokenizer::Tokenizer;
 
 /// Text in a block, in bytes, unless memory is limited.
@@ -253,6 +254,8 @@ impl<'a> Job<'a> {
             debug_assert_eq!(number, assembler.place().pass);
             let fields = fields_of(self.plan, &specs);
             let place = assembler.place();
+            let left = pass.files.get(place.file..).unwrap_or_default();
+            let _ahead = read_ahead(left.iter().map(|file| (&*file.path, file.stamp)));
             let feed = PassReader::new(pass, index.as_ref(), &fields, place, limits.block_bytes, &context.cancel);
             let ended = pipeline::run(feed, assembler, &specs, self.plan, &self.tokenizer, limits, &context.cancel);
             match ended {
@@ -297,7 +300,7 @@ impl<'a> Job<'a> {
         let (context, fs) = (self.context, &*self.context.fs);
         let totals = assembler.totals();
         self.refuse_nothing_but_bad(totals)?;
-        self.inputs.check_unchanged()?;
+        self.inputs.check_unchanged(&context.cancel)?;
         fs.remove_dir_all(&self.layout.finished())?;
         fs.create_dir(&self.layout.finished(), 0o700)?;
         let files = self.inputs.output_count();

@@ -16,7 +16,6 @@ use crate::source::jsonl::Unit;
 use batch::BatchReader;
 use file::{ArrowFile, MAGIC};
 use gristmill_core::{Cancel, Outcome, Problem};
-use gristmill_storage::read::open_read;
 use messages::CONTINUATION;
 use rows::{decode_json, RowForm, RowReader};
 use schema::ColumnProblem;
@@ -154,5 +153,5 @@ impl DocumentSource for Arrow {
 }
 
 fn open(file: &TextFile, cancel: &Cancel) -> Outcome<ArrowFile> {
-    ArrowFile::open(open_read(&file.path)?, cancel)
+    ArrowFile::open(file.open()?, cancel)
 }

@@ -6,7 +6,7 @@ use super::super::splits::{
     Splits,
 };
 use super::super::{FileRows, TextFile};
-use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
+use super::{bare_name, read_named_ahead, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::files;
@@ -75,6 +75,10 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
     for part in chosen_parts(&splits, selection)? {
         let split = splits.iter().find(|split| split.name == part.name);
         let split = split.ok_or_else(|| no_such_split(&part.name, splits.iter().map(|split| split.name.as_str())))?;
+        let paths: Vec<PathBuf> = split.files.iter().map(|(path, _)| path.clone()).collect();
+        let folder =
+            inputs.first().filter(|_| inputs.len() == 1).or(paths.first()).map_or(Path::new(""), PathBuf::as_path);
+        let _ahead = read_named_ahead(folder, &paths);
         let files = split.files.iter().map(|(path, name)| {
             cancel.check()?;
             text_file(path.clone(), name.clone(), true)

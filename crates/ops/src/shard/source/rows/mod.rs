@@ -18,6 +18,7 @@ use gristmill_data::source::documents::{
     list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text, TextFile,
 };
 use gristmill_storage::files::is_dir;
+use gristmill_storage::read_ahead::read_ahead;
 pub(in crate::shard) use layout::EXTENSION;
 use layout::{PartLayout, JSON_PART};
 use media::MediaRoot;
@@ -61,6 +62,7 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     let plain = listing.files.iter().filter(|file| file.has_plain_rows());
     let plain = plain.map(|file| (file.path.as_path(), file.stamp.bytes));
     context.keeper.map_or(Ok(()), |keeper| keeper.keep(plain))?;
+    let _ahead = read_ahead(listing.files.iter().map(|file| (&*file.path, file.stamp)));
     for file in &listing.files {
         let first = context.next_row.load(Ordering::Relaxed);
         let mut rows = Rows::open(file, context, first, sink)?;

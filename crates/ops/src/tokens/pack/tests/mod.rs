@@ -4,6 +4,7 @@ mod logs;
 mod outputs;
 mod rerun;
 mod rows;
+mod stores;
 mod tables;
 mod tokenizer;
 

@@ -1,0 +1,389 @@
+//! Objects that are fetched before they are read, several at once, and kept while they may be read again.
+//!
+//! Who reads a list of files one after another would wait for the store at each of them. What is in such a list is fetched in its order; opening one
+//! of the files returns what was fetched, or waits for it. Must not know how objects are fetched and opened.
+
+use super::file_info::FileInfo;
+use super::kept::{OpenObject, OpenedObject};
+use super::memory::run_memory;
+use super::range_read::{buffer_for, RangeRead};
+use super::waiting::WAITING_THREADS;
+use gristmill_core::{Cancel, Failure, FileStamp, Subject};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Share of the memory of the run for what is kept and on its way, within these limits in bytes.
+const TOTAL_SHARE: u64 = 16;
+const MIN_TOTAL_BYTES: u64 = 32 << 20;
+const MAX_TOTAL_BYTES: u64 = 128 << 20;
+/// Minimum number of threads of a list, if others have as many as there may be.
+const MIN_THREADS: usize = 2;
+/// Time between two looks whether a wait is ended.
+const WAIT_INTERVAL: Duration = Duration::from_millis(20);
+
+static FILES: Mutex<KeptFiles> = Mutex::new(KeptFiles::new());
+/// What waits for a file to arrive, and for room.
+static ARRIVED: Condvar = Condvar::new();
+static HAS_ROOM: Condvar = Condvar::new();
+
+fn lock() -> MutexGuard<'static, KeptFiles> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait(files: MutexGuard<'static, KeptFiles>, until: &Condvar) -> MutexGuard<'static, KeptFiles> {
+    until.wait_timeout(files, WAIT_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
+}
+
+/// Returns the maximum number of bytes that are kept and on their way.
+pub(super) fn total_limit() -> u64 {
+    (run_memory() / TOTAL_SHARE).clamp(MIN_TOTAL_BYTES, MAX_TOTAL_BYTES)
+}
+
+/// What is read of an object first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstBytes {
+    /// The version that was listed.
+    pub(super) stamp: FileStamp,
+    /// Number of bytes, at most all.
+    pub(super) bytes: u64,
+    /// Returns them; `None` if there is another version.
+    pub(super) fetch: fn(&Path, Self) -> io::Result<Option<Vec<u8>>>,
+}
+
+/// The objects of all lists, by their paths.
+struct KeptFiles {
+    /// Number of [`FilesAhead`]; without any, nothing is kept.
+    owners: usize,
+    /// Threads of all lists.
+    threads: usize,
+    /// Number of bytes that are kept and on their way.
+    bytes: u64,
+    files: BTreeMap<PathBuf, KeptFile>,
+    /// Number of turns so far, and the objects that are in memory by their turns.
+    turns: u64,
+    ready: BTreeMap<u64, PathBuf>,
+}
+
+/// An object of a list.
+struct KeptFile {
+    first: FirstBytes,
+    content: Content,
+    /// When it is read: a number in the order of the lists. One that was read is after all others.
+    turn: u64,
+}
+
+/// First turn of objects that were read.
+const READ_TURN: u64 = 1 << 63;
+
+enum Content {
+    /// It is to be fetched.
+    Wanted,
+    /// It is on its way.
+    Pending,
+    Ready(Arc<Vec<u8>>),
+    /// The reason, for who opens it next.
+    Failed(io::Error),
+}
+
+impl KeptFiles {
+    const fn new() -> Self {
+        Self { owners: 0, threads: 0, bytes: 0, files: BTreeMap::new(), turns: 0, ready: BTreeMap::new() }
+    }
+
+    fn remove(&mut self, path: &Path) -> Option<KeptFile> {
+        let file = self.files.remove(path)?;
+        self.ready.remove(&file.turn);
+        if matches!(file.content, Content::Pending | Content::Ready(_)) {
+            self.bytes -= file.first.bytes;
+        }
+        Some(file)
+    }
+
+    /// Adds an object that is going to be read after those that were added before. What is there of this version is kept, if it is enough.
+    fn request(&mut self, path: &Path, first: FirstBytes) {
+        let is_enough = |file: &KeptFile| {
+            file.first.stamp == first.stamp
+                && file.first.bytes >= first.bytes
+                && !matches!(file.content, Content::Failed(_))
+        };
+        if !self.files.get(path).is_some_and(is_enough) {
+            self.remove(path);
+            self.files.insert(path.to_owned(), KeptFile { first, content: Content::Wanted, turn: 0 });
+        }
+        self.set_turn(path, 0);
+    }
+
+    /// Gives an object the next turn from a number on.
+    fn set_turn(&mut self, path: &Path, from: u64) {
+        self.turns += 1;
+        let Some(file) = self.files.get_mut(path) else { return };
+        let before = std::mem::replace(&mut file.turn, from + self.turns);
+        if self.ready.remove(&before).is_some() {
+            self.ready.insert(file.turn, path.to_owned());
+        }
+    }
+
+    /// Begins to fetch an object, if there is room for it. Those that are read later, or were read, make room, the last one first.
+    fn begin(&mut self, path: &Path, bytes: u64) -> bool {
+        let Some(turn) = self.files.get(path).map(|file| file.turn) else { return false };
+        while self.bytes.saturating_add(bytes) > total_limit() {
+            let Some((&last, other)) = self.ready.last_key_value().filter(|(last, _)| **last > turn) else {
+                return false;
+            };
+            let other = other.clone();
+            if let Some(file) = self.remove(&other).filter(|_| last < READ_TURN) {
+                self.files.insert(other, KeptFile { content: Content::Wanted, ..file });
+            }
+        }
+        if let Some(file) = self.files.get_mut(path) {
+            file.content = Content::Pending;
+            self.bytes += bytes;
+        }
+        true
+    }
+
+    /// Takes what was fetched.
+    fn finish(&mut self, path: &Path, first: FirstBytes, fetched: Option<io::Result<Vec<u8>>>) {
+        let is_pending = |file: &&mut KeptFile| {
+            matches!(file.content, Content::Pending)
+                && (file.first.stamp, file.first.bytes) == (first.stamp, first.bytes)
+        };
+        let Some(file) = self.files.get_mut(path).filter(is_pending) else { return };
+        match fetched {
+            Some(Ok(bytes)) => {
+                file.content = Content::Ready(Arc::new(bytes));
+                self.ready.insert(file.turn, path.to_owned());
+            }
+            Some(Err(error)) => {
+                file.content = Content::Failed(error);
+                self.bytes -= first.bytes;
+            }
+            // Who opens it finds out what there is.
+            None => _ = self.remove(path),
+        }
+    }
+}
+
+/// Files that are read one after another, and fetched before. What was fetched is kept until the last value of this type is dropped, as far as
+/// there is room.
+#[derive(Debug)]
+pub struct FilesAhead {
+    end: Cancel,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl FilesAhead {
+    /// Keeps what is fetched while there are other values of this type, for who reads the same files again.
+    #[must_use]
+    pub fn keep() -> Self {
+        lock().owners += 1;
+        Self { end: Cancel::default(), threads: Vec::new() }
+    }
+
+    /// Begins to fetch objects, given in the order in which they are read.
+    pub(super) fn begin(list: Vec<(PathBuf, FirstBytes)>) -> Self {
+        let mut ahead = Self::keep();
+        if list.len() > 1 {
+            let mut kept = lock();
+            list.iter().for_each(|(path, first)| kept.request(path, *first));
+            drop(kept);
+            ahead.start(list);
+        }
+        ahead
+    }
+
+    fn start(&mut self, list: Vec<(PathBuf, FirstBytes)>) {
+        let mut kept = lock();
+        let count = WAITING_THREADS.saturating_sub(kept.threads).max(MIN_THREADS).min(list.len());
+        let shared = Arc::new((list, AtomicUsize::new(0)));
+        for _ in 0..count {
+            let (shared, end) = (Arc::clone(&shared), self.end.clone());
+            let work = move || {
+                let _waits = end.enter();
+                while let Some((path, first)) = next(&shared.0, &shared.1, &end) {
+                    fetch(path, first);
+                }
+            };
+            // What no thread fetches, who opens it does.
+            let Ok(thread) = std::thread::Builder::new().name("files".to_owned()).spawn(work) else { break };
+            self.threads.push(thread);
+        }
+        kept.threads += self.threads.len();
+    }
+}
+
+impl Drop for FilesAhead {
+    fn drop(&mut self) {
+        self.end.cancel();
+        HAS_ROOM.notify_all();
+        let threads = self.threads.len();
+        for thread in self.threads.drain(..) {
+            // A thread that ended early has fetched less.
+            let _ = thread.join();
+        }
+        let mut kept = lock();
+        kept.owners -= 1;
+        kept.threads -= threads;
+        if kept.owners == 0 {
+            *kept = KeptFiles::new();
+        }
+    }
+}
+
+/// Begins the next object of a list, once there is room for it; `None` after the last one.
+fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -> Option<(&'a Path, FirstBytes)> {
+    let mut kept = lock();
+    while !end.is_cancelled() {
+        // Only the holder of the lock changes it.
+        let (path, first) = list.get(at.load(Ordering::Relaxed))?;
+        let is_wanted = |file: &KeptFile| {
+            matches!(file.content, Content::Wanted)
+                && (file.first.stamp, file.first.bytes) == (first.stamp, first.bytes)
+        };
+        if !kept.files.get(path).is_some_and(is_wanted) {
+            at.fetch_add(1, Ordering::Relaxed);
+        } else if kept.begin(path, first.bytes) {
+            at.fetch_add(1, Ordering::Relaxed);
+            return Some((path, *first));
+        } else {
+            kept = wait(kept, &HAS_ROOM);
+        }
+    }
+    None
+}
+
+/// Fetches an object that was begun.
+fn fetch(path: &Path, first: FirstBytes) {
+    let fetched = (first.fetch)(path, first).transpose();
+    // The end of this list is no reason for who reads another one.
+    let fetched = fetched.filter(|fetched| fetched.is_ok() || !Cancel::of_thread().is_cancelled());
+    lock().finish(path, first, fetched);
+    ARRIVED.notify_all();
+}
+
+/// Opens an object by what was fetched of it, or is on its way, and else in its store.
+pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
+    let mut kept = lock();
+    while let Some(file) = kept.files.get(path) {
+        let first = file.first;
+        match &file.content {
+            Content::Ready(bytes) => {
+                let bytes = Arc::clone(bytes);
+                kept.set_turn(path, READ_TURN);
+                drop(kept);
+                HAS_ROOM.notify_one();
+                let info = FileInfo::of_object_stamp(first.stamp);
+                let object = BegunObject { path: path.to_owned(), info, bytes, open, rest: OnceLock::new() };
+                return Ok((info, Box::new(object)));
+            }
+            Content::Pending if Cancel::of_thread().is_cancelled() => return Err(Failure::cancelled().into_io()),
+            Content::Pending => kept = wait(kept, &ARRIVED),
+            Content::Wanted => {
+                if kept.begin(path, first.bytes) {
+                    drop(kept);
+                    fetch(path, first);
+                    kept = lock();
+                } else {
+                    kept.remove(path);
+                }
+            }
+            Content::Failed(_) => {
+                if let Some(KeptFile { content: Content::Failed(error), .. }) = kept.remove(path) {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    drop(kept);
+    open()
+}
+
+/// Forgets an object that is written, or not read again.
+pub(super) fn forget(path: &Path) {
+    lock().remove(path);
+}
+
+/// An object whose first bytes are in memory. The others are read from its store.
+struct BegunObject {
+    path: PathBuf,
+    info: FileInfo,
+    bytes: Arc<Vec<u8>>,
+    open: OpenObject,
+    rest: OnceLock<Box<dyn RangeRead>>,
+}
+
+impl BegunObject {
+    fn is_whole(&self) -> bool {
+        self.bytes.len() as u64 == self.info.len()
+    }
+
+    fn rest(&self) -> io::Result<&dyn RangeRead> {
+        if let Some(rest) = self.rest.get() {
+            return Ok(&**rest);
+        }
+        let (info, rest) = (self.open)()?;
+        if info.stamp != self.info.stamp {
+            return Err(Failure::data("reading", "it changed while it was read")
+                .on(Subject::path(&self.path))
+                .with_hint("wait until no program writes to it, then run the same command again")
+                .into_io());
+        }
+        Ok(&**self.rest.get_or_init(|| rest))
+    }
+
+    /// Reads a range, of which `fetch` reads what is not in memory.
+    fn read(
+        &self,
+        buffer: &mut [u8],
+        offset: u64,
+        fetch: impl FnOnce(&dyn RangeRead, &mut [u8], u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let there = self.bytes.get(from..).unwrap_or_default();
+        let (first, others) = buffer.split_at_mut(there.len().min(buffer.len()));
+        first.copy_from_slice(there.get(..first.len()).unwrap_or_default());
+        if others.is_empty() {
+            return Ok(());
+        }
+        fetch(self.rest()?, others, offset + first.len() as u64)
+    }
+}
+
+impl RangeRead for BegunObject {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, |rest, buffer, offset| rest.read_exact_at(buffer, offset))
+    }
+
+    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, |rest, buffer, offset| rest.read_alone_at(buffer, offset))
+    }
+
+    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+        if let (false, Ok(rest)) = (self.is_whole(), self.rest()) {
+            return rest.read_alone_each(ranges);
+        }
+        let read = |range: &Range<u64>| {
+            let mut bytes = buffer_for(range)?;
+            self.read_alone_at(&mut bytes, range.start)?;
+            Ok(bytes)
+        };
+        ranges.iter().map(read).collect()
+    }
+
+    fn bytes_worth_a_jump(&self) -> u64 {
+        match self.is_whole() {
+            // No gap in memory is.
+            true => self.info.len(),
+            false => self.rest().map_or(0, RangeRead::bytes_worth_a_jump),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

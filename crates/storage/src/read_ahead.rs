@@ -1,0 +1,62 @@
+//! Lists of files that are read one after another.
+
+use super::files_ahead::{forget, total_limit, FilesAhead, FirstBytes};
+use super::location::{is_remote, RemoteUrl};
+use super::range_read::buffer_for;
+use super::store::store_of;
+use gristmill_core::FileStamp;
+use std::io;
+use std::path::Path;
+
+/// Maximum size of an object that is fetched as a whole: to fetch a larger one takes longer than to wait for a store.
+const MAX_WHOLE_BYTES: u64 = 4 << 20;
+/// The same if only its beginning is needed, and there is room for all.
+const MAX_WHOLE_HEAD_BYTES: u64 = 256 << 10;
+/// Bytes that are fetched of the beginnings of others: as many as there is room for within these limits.
+const MIN_HEAD_BYTES: u64 = 16 << 10;
+const MAX_HEAD_BYTES: u64 = 64 << 10;
+
+/// Begins to fetch the small objects among some files, which are given with their states in the order in which they are opened. Who opens one of
+/// them reads the version that was listed, if it could be fetched. Has no effect for files of this machine.
+#[must_use]
+pub fn read_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp)>) -> FilesAhead {
+    begin(files, |bytes| (bytes <= MAX_WHOLE_BYTES).then_some(bytes))
+}
+
+/// The same for files of which only the beginnings may be read: of large ones, these are fetched.
+#[must_use]
+pub fn read_heads_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp)>) -> FilesAhead {
+    let files: Vec<(&Path, FileStamp)> = files.into_iter().filter(|(path, _)| is_remote(path)).collect();
+    let head = (total_limit() / files.len().max(1) as u64).clamp(MIN_HEAD_BYTES, MAX_HEAD_BYTES);
+    let first_bytes = |bytes| if bytes <= MAX_WHOLE_HEAD_BYTES { bytes } else { head };
+    let is_room = files.iter().map(|(_, stamp)| first_bytes(stamp.bytes)).sum::<u64>() <= total_limit();
+    begin(files, |bytes| Some(if is_room { first_bytes(bytes) } else { bytes.min(head) }))
+}
+
+fn begin<'a>(
+    files: impl IntoIterator<Item = (&'a Path, FileStamp)>,
+    first_bytes: impl Fn(u64) -> Option<u64>,
+) -> FilesAhead {
+    let mut list = Vec::new();
+    for (path, stamp) in files {
+        let Some(path) = RemoteUrl::parse(path).map(RemoteUrl::to_path) else { continue };
+        match first_bytes(stamp.bytes) {
+            Some(0) => {}
+            Some(bytes) => list.push((path, FirstBytes { stamp, bytes, fetch })),
+            // It is read faster if it is read from its beginning.
+            None => forget(&path),
+        }
+    }
+    FilesAhead::begin(list)
+}
+
+fn fetch(path: &Path, first: FirstBytes) -> io::Result<Option<Vec<u8>>> {
+    let url = RemoteUrl::parse(path).ok_or(io::ErrorKind::NotFound)?;
+    let (info, object) = store_of(&url)?.open_part(&url, 0..first.bytes)?;
+    if info.stamp != first.stamp {
+        return Ok(None);
+    }
+    let mut bytes = buffer_for(&(0..first.bytes))?;
+    object.read_exact_at(&mut bytes, 0)?;
+    Ok(Some(bytes))
+}
