@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Maximum time between two lines while there is progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Columns of the bar that are not its figures.
+const FIXED_COLUMNS: usize = 42;
 /// A line is printed for each such percentage of the job.
 const LINE_PERCENT: u64 = 5;
 
@@ -115,9 +117,23 @@ fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
 fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
     bar.set_position(percent(status));
     bar.set_prefix(verb);
-    // What does not fit is cut off, so the remaining time is first.
-    let figures: Vec<String> = left(status).into_iter().chain(speeds(status)).collect();
-    bar.set_message(figures.join("  "));
+    let figures = left(status).into_iter().chain(speeds(status));
+    let columns = crossterm::terminal::size().map_or(usize::MAX, |(columns, _)| usize::from(columns));
+    bar.set_message(fitted(figures, columns.saturating_sub(FIXED_COLUMNS)));
+}
+
+/// Returns the first figures that fit whole; the remaining time comes first.
+fn fitted(figures: impl Iterator<Item = String>, columns: usize) -> String {
+    let mut shown = String::new();
+    for figure in figures {
+        let gap = if shown.is_empty() { "" } else { "  " };
+        if shown.len() + gap.len() + figure.len() > columns {
+            break;
+        }
+        shown.push_str(gap);
+        shown.push_str(&figure);
+    }
+    shown
 }
 
 fn verb(phase: Phase) -> &'static str {
@@ -160,8 +176,8 @@ fn left(status: &JobStatus) -> Option<String> {
 }
 
 fn line(status: &JobStatus, percent: u64, verb: &str) -> String {
-    let figures: Vec<String> = speeds(status).into_iter().chain(left(status)).collect();
-    format!("{verb}: {percent} %, {}", figures.join(", "))
+    let figures = speeds(status).into_iter().chain(left(status));
+    std::iter::once(format!("{verb}: {percent} %")).chain(figures).collect::<Vec<_>>().join(", ")
 }
 
 fn event(status: &JobStatus) -> serde_json::Value {
@@ -179,4 +195,18 @@ fn event(status: &JobStatus) -> serde_json::Value {
         fields.insert("tokens_per_second".into(), json!(status.tokens_per_second));
     }
     event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_shown_whole_or_not_at_all() {
+        let shown = |columns| fitted(["0:12 left", "9 documents", "1.0 MiB/s"].map(str::to_owned).into_iter(), columns);
+        assert_eq!(shown(100), "0:12 left  9 documents  1.0 MiB/s");
+        assert_eq!(shown(32), "0:12 left  9 documents");
+        assert_eq!(shown(9), "0:12 left");
+        assert_eq!(shown(8), "");
+    }
 }

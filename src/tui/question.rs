@@ -28,6 +28,8 @@ pub struct Question {
     title: String,
     lines: Vec<String>,
     answers: Vec<DialogChoice>,
+    /// Returns whether the question has an object no longer.
+    is_obsolete: Option<Box<dyn Fn() -> bool>>,
     selected: usize,
     /// Positions of the answers, for the mouse.
     places: MouseAreas<usize>,
@@ -36,7 +38,14 @@ pub struct Question {
 impl Question {
     /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
-        Self { title: title.to_owned(), lines, answers, selected: 0, places: MouseAreas::default() }
+        Self { title: title.to_owned(), lines, answers, is_obsolete: None, selected: 0, places: MouseAreas::default() }
+    }
+
+    /// Closes the question as soon as `is_obsolete` returns true.
+    #[must_use]
+    pub fn until(mut self, is_obsolete: impl Fn() -> bool + 'static) -> Self {
+        self.is_obsolete = Some(Box::new(is_obsolete));
+        self
     }
 
     fn choose(&mut self, index: usize) -> Vec<Effect> {
@@ -71,6 +80,11 @@ impl Screen for Question {
     }
     fn is_popup(&self) -> bool {
         true
+    }
+    fn tick_on_top(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let is_obsolete = self.is_obsolete.as_ref().is_some_and(|is_obsolete| is_obsolete());
+        effects.extend(is_obsolete.then_some(Effect::Pop));
+        is_obsolete
     }
     /// Letters choose an answer by its initial.
     fn wants_text(&self) -> bool {

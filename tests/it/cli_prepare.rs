@@ -246,7 +246,14 @@ fn duplicate_keys_are_refused_and_can_be_kept_once() {
         ran.err
     );
     assert!(!sandbox.has("data/.nv-meta/.info.json"), "nothing is published");
+    let dry = sandbox.say(&format!("{base} --duplicates keep-first --dry-run")).ends(1);
+    dry.complains("1 key names more than one sample").leaves_out("compared by the run");
+    let dry = sandbox.say(&format!("{base} --duplicates keep-first --dry-run --json")).ends(1).json("problems");
     sandbox.say(&format!("{base} --duplicates keep-first")).ends(1).complains("warning:");
+    for file in dry["files"].as_array().unwrap() {
+        let name = format!("data/{}", file["name"].as_str().unwrap());
+        assert_eq!(file["bytes"], sandbox.read(&name).len() as u64, "{name}");
+    }
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("b.tar/1"));
     // The exclude has no row in the index, which is correct here.
     let checked = sandbox.say("splits check data");

@@ -1,7 +1,7 @@
 //! What has been found out about a data set so far: the input of every question and of `validate`.
 
 use super::apple_double::AppleDouble;
-use super::problem::Problem;
+use super::problem::{Problem, ProblemKind};
 use super::sample::SampleSketch;
 use super::shard::FileStamp;
 use serde::{Deserialize, Serialize, Serializer};
@@ -327,7 +327,7 @@ pub struct DatasetFacts {
     /// Which parts occur together in the samples seen so far.
     #[serde(skip)]
     pub part_sets: PartSets,
-    /// Samples seen so far.
+    /// Samples seen so far whose parts are known.
     pub samples_seen: u64,
     /// Whether every shard has been read to its end (or failed).
     pub scan_complete: bool,
@@ -361,6 +361,11 @@ impl DatasetFacts {
             findings: Vec::new(),
             prepared: None,
         }
+    }
+    /// Whether a header of a shard was found to be damaged.
+    pub fn is_damaged(&self, shard: &ShardFacts) -> bool {
+        let is_of_it = |found: &Problem| found.subject.shard.as_deref() == Some(&shard.name);
+        self.findings.iter().any(|found| found.kind == ProblemKind::DamagedHeader && is_of_it(found))
     }
     /// Returns the total size of all shards, in bytes.
     pub fn total_bytes(&self) -> u64 {

@@ -113,6 +113,18 @@ impl Fields {
         }
     }
 
+    /// Returns a key that is in the object more than once, as it is in the line. The positions of keys refer to `keys`.
+    pub fn repeated<'k>(&self, keys: &'k [u8]) -> Option<&'k [u8]> {
+        let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
+        if self.list.len() < 2 {
+            return None;
+        }
+        let seen: Vec<KeyFingerprint> = self.list.iter().map(|field| KeyFingerprint::new(key_of(field))).collect();
+        let mut gone = Vec::new();
+        repeats(&seen, |at| self.list.get(at).map_or(&[], key_of), &mut gone);
+        gone.first().and_then(|(kept, ..)| self.list.get(*kept)).map(key_of)
+    }
+
     /// Appends the fields as Python has them, without those of the requested key. The positions of keys refer to `keys`.
     pub fn settle(&self, keys: &[u8], out: &mut Vec<Field>) {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);

@@ -46,7 +46,10 @@ impl App {
         }
         let quit = if running > 0 { "Quit and stop" } else { "Quit" };
         answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
-        self.push(Box::new(Question::new("Quit", lines, answers)));
+        let jobs = self.env.jobs.clone();
+        // It counts the jobs that are running.
+        let question = Question::new("Quit", lines, answers).until(move || jobs.running() != running);
+        self.push(Box::new(question));
     }
 
     pub(super) fn leave_jobs_and_quit(&mut self) {

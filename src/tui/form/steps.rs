@@ -2,9 +2,12 @@
 
 use super::field::Field;
 use super::guide::Guide;
+use super::plan_path;
 use super::state::{Form, MouseTarget};
 use crate::tui::keymap::Action;
-use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_core::options::{Answer, OptionRow};
+use gristmill_core::{Problem, ProblemKind, Severity, Subject};
+use std::path::Path;
 
 /// Does what a key means in a step. In a list it moves the cursor, which selects the row.
 pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
@@ -53,25 +56,62 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
 /// Returns why a step cannot be completed: by its answers, then by what the guide knows.
 pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
     form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+        let last = form.review().saturating_sub(1);
+        if !guide.checks_plan() || step > last || (0..last).any(|step| form.blocker(step).is_some()) {
+            return None;
+        }
         // What no single step shows is known at the end of the last one with questions.
-        let is_last =
-            guide.checks_plan() && step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
-        is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
+        let of_step = |problem: &Problem| step_of_problem(form, problem).unwrap_or(last) == step;
+        form.plan().check(false).into_iter().find(of_step).map(|problem| problem.message)
     })
+}
+
+/// Returns the step of the option that a problem of the plan is about.
+fn step_of_problem(form: &Form, problem: &Problem) -> Option<usize> {
+    step_of(form, &problem.subject, &[&problem.message, problem.hint.as_deref().unwrap_or_default()])
+}
+
+/// Returns the step of the first option that a subject or these texts name by its flag, or else of the one whose answer is the path of the subject.
+fn step_of(form: &Form, subject: &Subject, texts: &[&str]) -> Option<usize> {
+    let texts = subject.field.iter().map(String::as_str).chain(texts.iter().copied());
+    // Flags of another command to run are not options of this form.
+    let own = texts.map(|text| text.split("gristmill ").next().unwrap_or_default());
+    let flags = own.flat_map(|text| text.split("--").skip(1));
+    let name = |rest: &str| rest.split(|c: char| c != '-' && !c.is_ascii_alphanumeric()).next().map(str::to_owned);
+    let named = flags.filter_map(name).find_map(|name| form.step_of(Field::Option(form.table.row(&name)?.info.name)));
+    named.or_else(|| {
+        let path = plan_path(Path::new(subject.path.as_ref()?));
+        let is_it = |answer: &str| plan_path(Path::new(answer)) == path;
+        let has_path = |row: &&OptionRow| match form.plan().get(row.info.name) {
+            Answer::Text(answer) => is_it(&answer),
+            Answer::List(answers) => answers.iter().any(|answer| is_it(answer)),
+            _ => false,
+        };
+        form.step_of(Field::Option(form.table.rows().iter().find(has_path)?.info.name))
+    })
+}
+
+/// Returns what planning with complete answers failed for, with the step of the option that it is about; the review if no option is named.
+pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
+    let (why, step) = match guide.preview(form)? {
+        Err(failure) => {
+            let texts = [failure.why.as_str(), failure.hint.as_deref().unwrap_or_default()];
+            (failure.to_string(), step_of(form, &failure.subject, &texts))
+        }
+        Ok(problems) => {
+            let refusal = problems.iter().find(|problem| problem.severity == Severity::Refusal)?;
+            // A stopped run is answered at the start of this one.
+            let is_of_step = refusal.kind != ProblemKind::StoppedRun;
+            (refusal.to_string(), is_of_step.then(|| step_of_problem(form, refusal)).flatten())
+        }
+    };
+    Some((step.unwrap_or(form.review()), why))
 }
 
 /// Returns the first reason why the plan cannot be run, with the step where it can be changed.
 pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
     let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
-    by_step.or_else(|| {
-        let why = match guide.preview(form)? {
-            Err(failure) => Some(failure.to_string()),
-            Ok(problems) => {
-                problems.iter().find(|problem| problem.severity == Severity::Refusal).map(ToString::to_string)
-            }
-        };
-        why.map(|why| (form.review(), why))
-    })
+    by_step.or_else(|| planning_blocker(form, guide))
 }
 
 /// Returns the problem for which a run of complete answers would be refused.

@@ -1,6 +1,6 @@
 //! A one-line text field.
 
-use super::text::{fit_end, safe, suffix, width};
+use super::text::{fit_end, fit_middle, safe, suffix, width};
 use crate::tui::ui::Ui;
 use ratatui::crossterm::event::{Event, KeyEvent};
 use ratatui::layout::{Position, Rect};
@@ -108,9 +108,13 @@ impl TextField {
         // The text scrolls so that the cursor, one column wide, is always in view.
         let shown = safe(&before);
         let shown = suffix(&shown, columns.saturating_sub(1));
-        if !self.is_empty() {
+        if !focused {
+            // Without a cursor both ends are of interest.
+            let words = fit_middle(&safe(self.value()), columns, ui.glyphs);
+            frame.render_widget(Line::from(Span::styled(words, style)), area);
+        } else if !self.is_empty() {
             let mut line = Line::from(Span::styled(format!("{shown}{}", safe(&after)), style));
-            if let Some(rest) = self.completion.as_ref().filter(|_| focused) {
+            if let Some(rest) = &self.completion {
                 line.push_span(Span::styled(safe(rest), ui.theme.muted));
             }
             frame.render_widget(line, area);

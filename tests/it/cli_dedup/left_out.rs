@@ -23,6 +23,16 @@ fn files_that_are_not_written_back_are_reported() {
 }
 
 #[test]
+fn a_value_that_a_repeated_key_replaces_is_a_problem() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"a\", \"id\": 1}\n{\"text\": \"a\", \"te\\u0078t\": \"b\"}\n");
+    let loss = "a.jsonl, line 2: the key 'text' is in it more than once; only its last value is used";
+    sandbox.say("dedup a.jsonl --output out --minlen 50").ends(1).complains(loss);
+    sandbox.write("once.jsonl", "{\"text\": \"a\", \"id\": {\"id\": 1}}\n");
+    sandbox.say("dedup once.jsonl --output other --minlen 50").ends(0);
+}
+
+#[test]
 fn a_folder_of_such_files_alone_is_refused_with_their_kind() {
     for (name, content, kind) in [("a.arrow", arrow(), "Arrow"), ("a.csv", b"text\none\n".to_vec(), "CSV")] {
         let sandbox = Sandbox::new();

@@ -266,7 +266,7 @@ impl ScanShared {
             if mark == Some(false) {
                 add_parts(&mut state.facts.parts, &scan.parts);
                 state.facts.part_sets.merge(&scan.part_sets);
-                state.facts.samples_seen += scan.samples;
+                state.facts.samples_seen += scan.samples - scan.without_parts.min(scan.samples);
             }
             spread_sketches(state, position, &scan.sketches);
             state.facts.scan_complete =

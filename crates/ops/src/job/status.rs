@@ -66,9 +66,10 @@ impl StatusBoard {
         (inner.phase, inner.item) = (phase, item);
     }
 
-    /// Sets the completed fraction of the phase, if it cannot be computed from items and bytes.
-    pub(super) fn done_in_part(&self, part: Option<f64>) {
-        self.inner().part = part;
+    /// Sets the completed fraction of the phase and its items from those of another job that does its work.
+    pub(super) fn show(&self, part: Option<f64>, item: &'static str) {
+        let mut inner = self.inner();
+        (inner.part, inner.item) = (part, item);
     }
 
     /// Adds a line with the time since the start.

@@ -75,7 +75,7 @@ impl TaskContext {
     }
     /// Shows the progress of another job that does the work of this phase.
     pub(crate) fn show(&self, status: &JobStatus) {
-        self.board.done_in_part(status.share);
+        self.board.show(status.share, status.item);
         self.progress.restart(status.progress.items_total, status.progress.bytes_total);
         self.progress.add(status.progress.items_done, status.progress.bytes_done);
     }

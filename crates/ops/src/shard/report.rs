@@ -219,7 +219,10 @@ impl ShardReport {
         if let (Some(last), Some(largest), true) = (self.files.last(), largest, self.files.len() > 1) {
             lines.extend(histogram("Sizes of shards:", self.files.iter().map(|file| file.bytes), bytes));
             lines.extend(histogram("Samples of shards:", self.files.iter().map(|file| file.samples), grouped));
-            let share = 100 * last.samples / largest.max(1);
+            let share = match 100 * last.samples / largest.max(1) {
+                0 if last.samples > 0 => "less than 1".to_owned(),
+                share => share.to_string(),
+            };
             lines.push(ReportLine::plain(format!("The last shard has {share} % of the samples of the largest one.")));
         }
         if self.shards < FEW_SHARDS {
@@ -254,23 +257,30 @@ pub struct ValueRange {
     pub count: u64,
 }
 
-/// Divides values into at most eight ranges of the same width; those without a value are left out.
+/// Divides values into at most eight ranges of the same width, each from its least to its greatest value; those without a value are left out.
 pub fn ranges_of(values: impl Iterator<Item = u64> + Clone) -> Vec<ValueRange> {
     let (Some(least), Some(most)) = (values.clone().min(), values.clone().max()) else { return Vec::new() };
     let width = ((most - least) / RANGES as u64 + 1).max(1);
-    let range = |number| {
-        let from = least + number * width;
-        let count = values.clone().filter(|value| (*value - least) / width == number).count() as u64;
-        ValueRange { from, to: (from + width - 1).min(most), count }
-    };
-    (0..RANGES as u64).map(range).filter(|range| range.count > 0).collect()
+    let mut ranges: [Option<ValueRange>; RANGES] = [None; RANGES];
+    for value in values {
+        let number = usize::try_from((value - least) / width).unwrap_or(usize::MAX);
+        if let Some(place) = ranges.get_mut(number) {
+            let range = place.get_or_insert(ValueRange { from: value, to: value, count: 0 });
+            (range.from, range.to) = (range.from.min(value), range.to.max(value));
+            range.count += 1;
+        }
+    }
+    ranges.into_iter().flatten().collect()
 }
 
 /// Returns a table of how many shards are in each range of values.
 fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl Fn(u64) -> String) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Right), ("", Align::Right)]);
     for range in ranges_of(values) {
-        table.row([shown(range.from), "to".to_owned(), shown(range.to), count(range.count, "shard")]);
+        let (from, to) = (shown(range.from), shown(range.to));
+        // One value is no range.
+        let (to_word, to) = if from == to { Default::default() } else { ("to".to_owned(), to) };
+        table.row([from, to_word, to, count(range.count, "shard")]);
     }
     crate::job::report::section(title, table.lines())
 }
@@ -311,4 +321,19 @@ impl Report for ShardReport {
     }
 
     crate::job_report!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_from_the_least_to_the_greatest_of_their_values() {
+        let range = |from, to, count| ValueRange { from, to, count };
+        assert_eq!(ranges_of([8, 10].into_iter()), [range(8, 8, 1), range(10, 10, 1)]);
+        let values = [0, 3, 80, 85, 88, 800].into_iter();
+        assert_eq!(ranges_of(values), [range(0, 88, 5), range(800, 800, 1)]);
+        assert_eq!(ranges_of([u64::MAX, 0].into_iter()).len(), 2);
+        assert!(ranges_of(std::iter::empty()).is_empty());
+    }
 }

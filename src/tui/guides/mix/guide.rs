@@ -17,7 +17,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The kinds of mixtures.
 pub(super) const KINDS: Field = Field::List("kinds");
@@ -50,6 +50,11 @@ impl Row {
     /// Returns the typed weight; `None` if it is not a number above 0.
     pub(super) fn number(&self) -> Option<f64> {
         self.amount.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
+    }
+
+    /// Returns whether it is at a path of a plan, which is absolute in drafts and in saved plans.
+    fn is_at(&self, path: &str) -> bool {
+        self.path == plan_path(Path::new(path))
     }
 
     /// Returns the member as the option of a kind spells it.
@@ -133,7 +138,7 @@ impl MixGuide {
             self.kinds.select(OPTIONS.iter().position(|(kind, _)| *kind == plan.kind).unwrap_or(0));
         }
         for member in &plan.members {
-            if self.found == Some(Ok(())) && !self.rows.iter().any(|row| row.path == member.path) {
+            if self.found == Some(Ok(())) && !self.rows.iter().any(|row| row.is_at(&member.path)) {
                 let row = self.row_of(FoundMember {
                     path: PathBuf::from(&member.path),
                     kind: MixNodeKind::Unusable,
@@ -145,7 +150,7 @@ impl MixGuide {
             }
         }
         for row in &mut self.rows {
-            let member = plan.members.iter().find(|member| member.path == row.path);
+            let member = plan.members.iter().find(|member| row.is_at(&member.path));
             row.is_chosen = member.is_some();
             row.amount = member.map_or(1.0, |member| member.amount).to_string();
         }

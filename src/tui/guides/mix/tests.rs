@@ -3,7 +3,7 @@ use crate::tui::form::testing::FormTest;
 use crate::tui::form::{Field, Guide as _};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
-use gristmill_core::mix::{MixKind, MixPlan};
+use gristmill_core::mix::{MixKind, MixMember, MixPlan};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::engine::mix::author::FoundMember;
@@ -133,6 +133,21 @@ fn no_data_set_is_chosen_at_first() {
     let mut test = open();
     assert!(test.blocker("settings").unwrap().contains("choose the data sets"));
     compare("none", &mut test);
+}
+
+#[test]
+fn members_of_a_draft_are_chosen_whether_their_paths_are_absolute_or_not() {
+    let folder = std::env::current_dir().unwrap();
+    let row = |test: &Test| test.guide.rows.iter().map(|row| (row.name.clone(), row.is_chosen)).collect::<Vec<_>>();
+    for path in ["big".to_owned(), folder.join("big").to_string_lossy().into_owned()] {
+        let mut plan = blank();
+        plan.members.push(MixMember::new(path, 2.0));
+        let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+        let mut test = FormTest::new(erase::<MixNew>(plan), MixGuide::start(folder.clone(), None, &env));
+        let member = FoundMember { path: folder.join("big"), ..found().remove(0) };
+        find(&mut test, Ok(vec![member]));
+        assert_eq!(row(&test), [("big".to_owned(), true)]);
+    }
 }
 
 #[test]

@@ -66,7 +66,10 @@ impl Review<'_> {
                 format!("  only {} to read; the rest stays as it is", count(waiting, "shard"))
             }
             (_, false) if !self.is_scanning => "  all shards are read again in the run".to_owned(),
-            (_, true) => format!("  {} scanned already; writing takes seconds", count(facts.samples_seen, "sample")),
+            (_, true) => {
+                let samples = facts.shards.iter().map(|shard| shard.samples).sum();
+                format!("  {} scanned already; writing takes seconds", count(samples, "sample"))
+            }
             (Some(left), false) => format!("  about {left} to go; the scan is under way and goes on in the run"),
             (None, false) => "  the scan is under way and goes on in the run".to_owned(),
         }
@@ -92,9 +95,10 @@ impl Review<'_> {
                 (words, ui.theme.warn)
             }
         };
-        let note = "Nothing was written. Only the run compares keys with each other; the same key twice stops it.";
+        let keys = self.preview.key_comparison(self.answers.plan.duplicates).map(|words| format!(" {words}"));
+        let note = format!("Nothing was written.{}", keys.unwrap_or_default());
         let mut lines = wrapped(&words, columns, style);
-        lines.extend(wrapped(note, columns, ui.theme.muted));
+        lines.extend(wrapped(&note, columns, ui.theme.muted));
         lines
     }
 

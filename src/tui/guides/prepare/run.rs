@@ -112,7 +112,11 @@ fn draw_shards(run: &mut RunState, frame: &mut Frame, area: Rect, facts: &Datase
     let spinner = ui.spinner();
     draw_table(frame.buffer_mut(), area, &mut run.list, &columns, true, ui, |at| {
         let Some(shard) = shards.get(at) else { return Vec::new() };
-        vec![shard.name.clone().into(), bytes(shard.stamp.bytes).into(), samples_cell(shard, spinner, ui)]
+        vec![
+            shard.name.clone().into(),
+            bytes(shard.stamp.bytes).into(),
+            samples_cell(shard, facts.is_damaged(shard), spinner, ui),
+        ]
     });
 }
 

@@ -366,10 +366,25 @@ fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<L
     let Some(Ok(report)) = guide.report(form) else { return Vec::new() };
     match form.step_id() {
         "samples" => rule_lines(&report.examples.names, plan_of(form).key_rule, columns, ui),
-        "choose" => part_lines(&report.examples.parts, columns, ui),
+        "choose" => {
+            let mut lines = chosen_line(report, ui);
+            lines.extend(part_lines(&report.examples.parts, columns, ui));
+            lines
+        }
+        "source" => chosen_line(report, ui),
         "shards" => shard_lines(report, columns, ui),
         _ => Vec::new(),
     }
+}
+
+/// Returns how many samples are written, if that is not all of the inputs.
+fn chosen_line(report: &ShardReport, ui: &Ui) -> Vec<Line<'static>> {
+    let all: u64 = report.examples.inputs.iter().map(|input| input.samples).sum();
+    if report.samples >= all {
+        return Vec::new();
+    }
+    let words = format!("{} of {} are written by these answers", grouped(report.samples), count(all, "sample"));
+    vec![Line::from(Span::styled(words, ui.theme.accent))]
 }
 
 /// Returns what both rules for keys make of names.
@@ -401,7 +416,9 @@ fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'stati
     let mut lines = vec![heading(&amount, ui)];
     for range in ranges_of(report.files.iter().map(|file| file.bytes)) {
         let share = range.count as f64 / report.shards.max(1) as f64;
-        let words = text::pad_start(&format!("{} to {}", bytes(range.from), bytes(range.to)), 24);
+        let (from, to) = (bytes(range.from), bytes(range.to));
+        let words = if from == to { from } else { format!("{from} to {to}") };
+        let words = text::pad_start(&words, 24);
         let room = columns.saturating_sub(24 + 10);
         lines.push(Line::from(vec![
             Span::raw(format!("{words} ")),

@@ -8,7 +8,7 @@ use crate::tui::screen::{Screen as _, UiEnv};
 use crate::tui::widgets::TextField;
 use gristmill_core::options::Answer;
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::{Failure, Outcome, RunOptions, SampleMapping, ShardPlan};
+use gristmill_core::{Failure, Outcome, RunOptions, SampleMapping, ShardPlan, Subject};
 use gristmill_data::preview::Drawable;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, WriteShards};
@@ -203,6 +203,34 @@ fn too_many_shards_are_a_warning() {
 fn what_the_preview_fails_for_is_in_the_place_of_the_samples() {
     let failure = Failure::data("looking for samples", "no sample was found").with_hint("name another folder");
     form(Some(Err(failure))).compare("shard_failure");
+}
+
+#[test]
+fn what_the_preview_fails_for_is_in_the_step_of_the_option_that_it_names() {
+    let named = |failure: Failure| form(Some(Err(failure))).first_blocker().unwrap().0;
+    let failure = |why: &str| Failure::usage("looking for samples", why);
+    let several = failure("it has several splits").with_hint("--split NAMES keeps these splits apart; --one-split");
+    assert_eq!(named(several.clone()), "choose");
+    assert_eq!(named(failure("no sample was found").with_hint("name another folder")), "review");
+    assert_eq!(named(failure("no place").with_hint("gristmill repair PATH --limit 3 repairs it")), "review");
+    assert_eq!(named(failure("it is a file").on(Subject::path("/data/set"))), "source");
+    let mut test = form(Some(Err(several)));
+    test.go_to("review");
+    let shown = test.shown((100, 28, true));
+    assert!(shown.contains("x Choose") && shown.contains("goes to Choose"), "{shown}");
+}
+
+#[test]
+fn the_samples_that_are_chosen_are_counted_apart_from_those_of_the_inputs() {
+    let mut found = report(1);
+    let input = |samples| InputExample { kind: InputKind::Files, samples };
+    found.examples.inputs = vec![input(19_000), input(1_000)];
+    let mut test = form(Some(Ok(found)));
+    for step in ["source", "choose"] {
+        test.go_to(step);
+        let shown = test.shown((100, 28, false));
+        assert!(shown.contains("1,000 of 20,000 samples are written"), "{shown}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::long::LongLine;
 use crate::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
-use gristmill_core::text::count_verb;
+use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::json_fields::{Field, Fields, LineShape};
 use gristmill_pycompat::json_text::unescape;
@@ -111,6 +111,18 @@ impl<'a> Record<'a> {
     /// Returns the field that holds the text of a document.
     pub fn text_field(&self) -> Option<&'a Field> {
         self.fields.requested()
+    }
+
+    /// Returns the problem of a document that has a key more than once: its line is written with the last value alone.
+    pub fn repeated_key(&self, file: &TextFile) -> Option<Problem> {
+        let keys = match (self.kind, self.body) {
+            (Kind::Document, Body::Held(line)) if self.group.is_none() => line,
+            (Kind::Document, Body::Long(line)) => line.keys(),
+            _ => return None,
+        };
+        let key = String::from_utf8_lossy(self.fields.repeated(keys)?).into_owned();
+        let message = format!("the key '{}' is in it more than once; only its last value is used", display_safe(&key));
+        Some(Problem::problem(ProblemKind::BadJson, Subject::path(&file.path).line(self.line + 1), message))
     }
 
     /// Returns the problem of a line that takes no part; `None` for a document and a blank line.

@@ -104,6 +104,9 @@ pub const SKETCHES_KEPT: usize = 8;
 pub struct ShardScan {
     /// Samples in the shard, hidden ones included: `.tar.idx` holds `samples + 1` numbers.
     pub samples: u64,
+    /// Samples among them of which an earlier index has no parts.
+    #[serde(default)]
+    pub without_parts: u64,
     /// Part name → statistics; at most [`PART_NAMES_KEPT`] names.
     pub parts: BTreeMap<String, PartFacts>,
     /// Combinations of these parts that occur in samples.

@@ -155,6 +155,7 @@ impl Copy<'_, '_> {
         let row = HiddenSample { sample_index: self.scan.samples, byte_offset: *offset, byte_size, is_damaged: false };
         self.sink.hidden_sample(row)?;
         self.scan.samples += 1;
+        self.scan.without_parts += 1;
         *offset = end;
         Ok(())
     }

@@ -202,24 +202,26 @@ impl<'a> UnitReader<'a> {
                 facts.seams.push(LineBoundary { offset: seam, line: facts.lines, at: self.text.len() - base });
             }
             facts.lines += 1;
-            let mut text_bytes = 0;
+            let (mut text_bytes, mut found) = (0, None);
             match line.kind() {
                 Kind::Document => {
                     text_bytes = self.document(line)?;
                     facts.documents += 1;
+                    found = line.repeated_key(file).filter(|_| stretch.file >= job.inputs.earlier);
                 }
                 Kind::Passed(_) => {
                     facts.copied += 1;
-                    if let Some(mut problem) = line.problem(file) {
-                        if strict.is_some() && stretch.from.offset > 0 {
-                            // The problem ends the run, so its line number is determined now.
-                            let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
-                            problem.subject.line = problem.subject.line.map(|line| line + before);
-                        }
-                        add_problem(&mut self.findings, problem, strict)?;
-                    }
+                    found = line.problem(file);
                 }
                 Kind::Blank | Kind::Null => facts.blank += 1,
+            }
+            if let Some(mut problem) = found {
+                if strict.is_some() && stretch.from.offset > 0 {
+                    // The problem ends the run, so its line number is determined now.
+                    let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
+                    problem.subject.line = problem.subject.line.map(|line| line + before);
+                }
+                add_problem(&mut self.findings, problem, strict)?;
             }
             self.note(line, text_bytes)?;
             if facts.documents - told.0 >= PROGRESS_EVERY {

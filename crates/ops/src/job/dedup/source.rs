@@ -81,6 +81,14 @@ impl Line<'_> {
         }
     }
 
+    /// Returns the problem of a document of which a value is lost.
+    pub(super) fn repeated_key(&self, file: &TextFile) -> Option<Problem> {
+        match self {
+            Self::Of(record) => record.repeated_key(file),
+            Self::Indexed(_) | Self::Noted(..) => None,
+        }
+    }
+
     /// Returns the problem or note of a line that is not deduplicated.
     pub(super) fn problem(&self, file: &TextFile) -> Option<Problem> {
         match self {

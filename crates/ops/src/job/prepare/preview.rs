@@ -40,6 +40,20 @@ pub struct Preview {
     pub nothing_to_do: bool,
 }
 
+impl Preview {
+    /// Returns what the run finds out about keys that the preview does not report; `None` if it reports it, or there is nothing to do.
+    pub fn key_comparison(&self, duplicates: Duplicates) -> Option<String> {
+        let is_reported = self.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateKey);
+        let then = match duplicates {
+            _ if self.nothing_to_do || is_reported => return None,
+            Duplicates::Prefix => "if one is in several shards, all are replaced by copies with other names",
+            Duplicates::KeepFirst => "later samples of a key are reported and left out then",
+            Duplicates::Fail => "a key of two samples stops it",
+        };
+        Some(format!("Keys of samples are compared by the run; {then}."))
+    }
+}
+
 /// Returns what `plan` would do to the data set, as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let plan = &rerun::mending(plan, facts);
@@ -163,9 +177,45 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-/// Approximate bytes of a sample row and a part row with their indexes, measured on ordinary keys.
-const SAMPLE_ROW_BYTES: u64 = 95;
-const PART_ROW_BYTES: u64 = 60;
+/// Bytes of a page of a database.
+const PAGE_BYTES: u64 = 4096;
+/// Pages of the schema.
+const SCHEMA_PAGES: u64 = 1;
+/// Approximate bytes of a row of a sample and of a part in the table and each of its indexes, measured with keys of `KEY_BYTES`.
+const SAMPLE_ROW_BYTES: [u64; 3] = [27, 17, 11];
+const PART_ROW_BYTES: [u64; 3] = [22, 16, 22];
+const KEY_BYTES: u64 = 8;
+/// Characters of an item of `exclude` in addition to its text.
+const ITEM_BYTES: u64 = 3;
+
+/// Returns the approximate size of `index.sqlite`.
+fn database_bytes(facts: &DatasetFacts, (samples, parts): (u64, u64)) -> u64 {
+    let keys = facts.sketches.iter().map(|sketch| sketch.key.len() as u64);
+    let key = keys.clone().sum::<u64>().checked_div(keys.count() as u64).unwrap_or(KEY_BYTES);
+    let [table, unique, order] = SAMPLE_ROW_BYTES;
+    let with_key = |bytes: u64| (bytes + key).saturating_sub(KEY_BYTES);
+    let of_samples = [with_key(table), with_key(unique), order].map(|bytes| (samples, bytes));
+    let trees = of_samples.into_iter().chain(PART_ROW_BYTES.map(|bytes| (parts, bytes)));
+    let pages = trees.map(|(rows, bytes)| match rows.saturating_mul(bytes).div_ceil(PAGE_BYTES) {
+        0 | 1 => 1,
+        // One page has the others below it.
+        leaves => leaves + 1,
+    });
+    (SCHEMA_PAGES + pages.sum::<u64>()) * PAGE_BYTES
+}
+
+/// Returns how many samples have the key of an earlier one in another shard, and the bytes of the items that exclude them.
+fn later_samples(facts: &DatasetFacts) -> (u64, u64) {
+    let mut later = (0, 0);
+    for group in &facts.same_keys {
+        for at in group.shards.iter().skip(1).filter(|at| Some(*at) != group.shards.first()) {
+            let shard = facts.shards.get(*at as usize).map_or("", |shard| shard.name.as_str());
+            let item = outputs::exclude_item(shard, Some(&group.key)).len() as u64 + ITEM_BYTES;
+            later = (later.0 + group.keys, later.1 + group.keys * item);
+        }
+    }
+    later
+}
 
 fn files(
     plan: &PreparePlan,
@@ -186,13 +236,19 @@ fn files(
     }
     let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
     let parts: u64 = facts.parts.values().map(|part| part.samples).sum();
+    let (later, later_bytes) = match plan.duplicates {
+        Duplicates::KeepFirst => later_samples(facts),
+        Duplicates::Fail | Duplicates::Prefix => (0, 0),
+    };
+    let rows = samples.saturating_sub(later);
     let in_meta = |name: &str| format!("{}/{name}", layout::NV_META);
     if plan.scope != Scope::WithoutSampleTables {
-        add(in_meta(layout::INDEX_SQLITE), 28_672 + samples * SAMPLE_ROW_BYTES + parts * PART_ROW_BYTES);
+        let parts = (parts as f64 * rows as f64 / samples.max(1) as f64) as u64;
+        add(in_meta(layout::INDEX_SQLITE), database_bytes(facts, (rows, parts)));
     }
     add(in_meta(layout::INDEX_UUID), 36);
     if plan.scope != Scope::TarIndexOnly {
-        add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64);
+        add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64 + later_bytes);
         for text in outputs::loading(plan, facts) {
             if !(text.keep_existing && files::exists(root.join(layout::NV_META).join(&text.name))) {
                 add(in_meta(&text.name), text.content.len() as u64);

@@ -90,15 +90,7 @@ impl PackAdvice {
         };
         self.documents = read_documents(&self.files.shown, &Cancel::default());
         let mut lines = vec![format!("{}, {}", count(self.files.total, "file"), bytes(self.files.bytes))];
-        for (format, listed) in &self.files.by_format {
-            match listed {
-                Ok((files, _)) if *files == self.files.total => {}
-                Ok((files, size)) => {
-                    lines.push(format!("  for {format}: {}, {}", count(*files, "file"), bytes(*size)));
-                }
-                Err(why) => lines.push(format!("  for {format}: {why}")),
-            }
-        }
+        lines.extend(self.files.format_lines(plan));
         lines.extend(self.choices.iter().map(|(_, line)| line.clone()));
         lines.extend(self.files.problems.iter().map(|problem| format!("Warning: {problem}")));
         lines.extend(self.documents.troubles.iter().map(|why| format!("Warning: {why}")));

@@ -2,7 +2,7 @@
 
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
-use gristmill_core::text::{count, display_safe};
+use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{
     self, keys_of, split_choices, DocumentRules, DocumentVerdict, Extractor, Selection, SplitChoices, TextFile,
@@ -103,6 +103,20 @@ impl DocumentTexts {
     /// Returns the number of documents with text.
     pub fn with_text(&self) -> usize {
         self.texts.iter().filter(|text| text.as_ref().is_ok_and(|text| !text.is_empty())).count()
+    }
+}
+
+impl InputFiles {
+    /// Returns what the chosen formats read where that differs from the files that are shown, a line each; all formats where none is chosen.
+    pub fn format_lines(&self, plan: &PackPlan) -> Vec<String> {
+        let chosen = formats::names(plan);
+        let asked = self.by_format.iter().filter(|(format, _)| chosen.is_empty() || chosen.contains(format));
+        let line = |(format, listed): &(&str, Result<(u64, u64), String>)| match listed {
+            Ok((files, _)) if *files == self.total => None,
+            Ok((files, size)) => Some(format!("  for {format}: {}, {}", count(*files, "file"), bytes(*size))),
+            Err(why) => Some(format!("  for {format}: {why}")),
+        };
+        asked.filter_map(line).collect()
     }
 }
 

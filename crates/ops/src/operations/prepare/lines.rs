@@ -64,13 +64,9 @@ impl Report for PreparePreview {
         lines.extend(self.media.iter().flat_map(outlook_lines));
         lines.extend(file_lines("Would be written", &preview.files));
         lines.extend(difference_lines(&preview.differences));
-        if !preview.nothing_to_do {
+        if let Some(words) = preview.key_comparison(self.duplicates) {
             lines.push(ReportLine::default());
-            let then = match self.duplicates {
-                Duplicates::Prefix => "if one is in several shards, all are replaced by copies with other names",
-                Duplicates::Fail | Duplicates::KeepFirst => "duplicate keys are reported then",
-            };
-            lines.push(ReportLine::plain(format!("Keys of samples are compared by the run only; {then}.")));
+            lines.push(ReportLine::plain(words));
         }
         lines
     }

@@ -35,11 +35,7 @@ pub(super) fn check(
     if worst <= free {
         return Ok(());
     }
-    context.log(format!(
-        "up to {} may be needed, {} are free: some documents are packed to measure the need",
-        text::bytes(worst),
-        text::bytes(free)
-    ));
+    context.log(format!("{} are free: some documents are packed to measure what is needed", text::bytes(free)));
     let needed = preview_of(plan, inputs.snapshots.clone(), &context.options, &context.cancel)?.needed_bytes;
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
     if needed as f64 * (1.0 - ESTIMATE_MARGIN) <= free as f64 {

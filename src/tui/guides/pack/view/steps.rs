@@ -34,20 +34,13 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
     let columns = usize::from(area.width);
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
     let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
-    let files = guide.known.files.clone();
+    let (files, plan) = (guide.known.files.clone(), plan_of(form));
     let choices = lines_of_choices(&guide.known.choices);
     let choices: Vec<_> = choices.iter().flat_map(|(_, line)| wrapped(line, columns, ui.theme.text)).collect();
     let listing = listing_lines(files.as_deref(), columns, ui, |found| {
         let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
         let mut lines = vec![heading(&words, ui)];
-        for (format, listed) in &found.by_format {
-            let words = match listed {
-                Ok((files, _)) if *files == found.total => continue,
-                Ok((files, size)) => format!("{format}: {}, {}", count(*files, "file"), bytes(*size)),
-                Err(why) => format!("{format}: {why}"),
-            };
-            lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
-        }
+        lines.extend(found.format_lines(&plan).iter().flat_map(|words| wrapped(words, columns, ui.theme.muted)));
         lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
         lines.push(Line::default());
         lines.extend(found.shown.iter().map(|file| file_line(file, columns, ui)));
@@ -183,9 +176,9 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
     let name = plan_of(form).tokenizer;
     match guide.known.tokenizer_of(&name) {
         None if name.is_empty() => {
-            let words =
-                "Type a path or a name, or choose one that was found; a real document is then shown token by token.";
-            lines.extend(wrapped(words, columns, ui.theme.muted));
+            let or = if guide.found.len > 0 { ", or choose one that was found" } else { "" };
+            let words = format!("Type a path or a name{or}; a real document is then shown token by token.");
+            lines.extend(wrapped(&words, columns, ui.theme.muted));
         }
         None => lines.push(waiting("loading", ui)),
         Some(Err(failure)) => lines = failure_lines(failure, columns, ui),

@@ -185,18 +185,25 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         let Some(shard) = shards.get(at) else { return Vec::new() };
         let out = left_out(at, shard);
         let style = if out { ui.theme.disabled } else { ui.theme.text };
-        let samples = if out { Cell::new("x left out", ui.theme.warn) } else { samples_cell(shard, spinner, ui) };
+        let samples = if out {
+            Cell::new("x left out", ui.theme.warn)
+        } else {
+            samples_cell(shard, answers.facts.is_damaged(shard), spinner, ui)
+        };
         vec![Cell::new(shard.name.clone(), style), Cell::new(bytes(shard.stamp.bytes), style), samples]
     });
     step.shards = state;
 }
 
 /// Returns the number of samples of a shard, or its state if there is none.
-pub(in super::super) fn samples_cell(shard: &ShardFacts, spinner: &str, ui: &Ui) -> Cell {
+pub(in super::super) fn samples_cell(shard: &ShardFacts, is_damaged: bool, spinner: &str, ui: &Ui) -> Cell {
     match shard.state {
         ShardState::Waiting => Cell::new("waiting", ui.theme.muted),
         ShardState::Scanning => Cell::new(format!("{spinner} {}", grouped(shard.samples)), ui.theme.muted),
         ShardState::Failed => Cell::new(format!("{} unreadable", ui.glyphs.cross), ui.theme.error),
+        ShardState::Scanned if shard.samples == 0 && is_damaged => {
+            Cell::new(format!("{} damaged", ui.glyphs.cross), ui.theme.error)
+        }
         ShardState::Scanned if shard.samples == 0 => Cell::new(format!("{} empty", ui.glyphs.warn), ui.theme.warn),
         ShardState::Scanned => Cell::new(grouped(shard.samples), ui.theme.text),
     }

@@ -15,7 +15,8 @@ use gristmill_core::shard_plan::RowColumns;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{
-    list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text, TextFile,
+    list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text,
+    TextFile, BYTE_ORDER_MARK,
 };
 use gristmill_storage::files::is_dir;
 use gristmill_storage::read_ahead::read_ahead;
@@ -226,6 +227,7 @@ impl<'a> Rows<'a> {
                 let json = self.json(line, origin);
                 self.maker.draft(&row, number, json)?
             }
+            Err(_) if line.starts_with(MARK) => Err(LeftOut::Bad(value::BadRow(BYTE_ORDER_MARK))),
             Err(bad) => Err(LeftOut::Bad(bad)),
         };
         self.reader = reader;

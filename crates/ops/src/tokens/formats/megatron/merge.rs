@@ -1,6 +1,7 @@
 //! Merges the pairs of a folder: tokens one after the other, and one index (docs/formats/megatron.md §6).
 
 use super::index::{write_index, IndexTables, PairType, TakeNumbers, DOCUMENT_BYTES};
+use super::no_tokens;
 use super::pair::{PairIndex, NUMBERS_PER_READ};
 use crate::job::exclusive_output::{still_the_same, ExclusiveOutput};
 use crate::job::files_report::FilesReport;
@@ -260,8 +261,7 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
         report.files = files.map(|((name, bytes), replaces)| OutputFile { name, bytes, replaces }).collect();
     }
     if documents == 0 {
-        let why = "it has no document: the reader that maps files into memory cannot open it";
-        context.problems.report(Problem::note(ProblemKind::EmptyShard, Subject::path(&bin), why))?;
+        context.problems.report(no_tokens(Subject::path(&bin), documents))?;
     }
     report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();

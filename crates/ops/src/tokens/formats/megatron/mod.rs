@@ -21,13 +21,20 @@ use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{MegatronTarget, TokenType};
-use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 
 /// The format `megatron`.
 pub(super) struct Megatron;
+
+/// Returns the problem of a pair without tokens.
+fn no_tokens(subject: Subject, documents: u64) -> Problem {
+    let what = if documents == 0 { "there are no documents" } else { "no document has a token" };
+    let why = format!("{what}, and readers of Megatron cannot open a pair without tokens");
+    Problem::problem(ProblemKind::EmptyFile, subject, why)
+}
 
 fn target(plan: &PackPlan) -> MegatronTarget {
     plan.megatron.clone().unwrap_or_default()

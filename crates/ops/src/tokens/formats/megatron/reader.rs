@@ -1,6 +1,7 @@
 //! Reads pairs, and folders of them: `info`, `lint`, `verify` and the rows of the browser.
 
 use super::super::super::reader::{range_text, CheckRequest, TokenReader};
+use super::no_tokens;
 use super::pair::PairIndex;
 use super::repair::start_repair;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, TokenFile};
@@ -136,11 +137,6 @@ fn bad(index: &Path, why: String) -> Problem {
     Problem::problem(ProblemKind::BadFile, Subject::path(index), why)
 }
 
-fn no_document(path: &Path) -> Problem {
-    let why = "it has no document: the reader that maps files into memory cannot open it";
-    Problem::note(ProblemKind::EmptyShard, Subject::path(path), why)
-}
-
 fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     let (indexes, alone) = list(path);
     let mut problems: Vec<Problem> = unfinished(alone).collect();
@@ -148,7 +144,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     for index in &indexes {
         match read(index, handles.cancel) {
             Ok(facts) => {
-                problems.extend((facts.documents == 0).then(|| no_document(index)));
+                problems.extend((facts.tokens == 0).then(|| no_tokens(Subject::path(index), facts.documents)));
                 files.push(facts);
             }
             Err(why) => {
@@ -210,8 +206,9 @@ fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outc
 fn check_pair(index: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Result<CheckCounts, String> {
     let pair = PairIndex::open(index)?;
     let totals = pair.check(handles.cancel)?;
-    if pair.documents == 0 {
-        handles.problems.report(no_document(index)).map_err(|failure| failure.why)?;
+    if totals.tokens == 0 {
+        let problem = no_tokens(Subject::path(index), pair.documents);
+        handles.problems.report(problem).map_err(|failure| failure.why)?;
     }
     let checked = CheckCounts { shards: 1, samples: pair.documents, parts: totals.tokens, bytes: pair.bytes };
     handles.progress.add(pair.documents, 0);

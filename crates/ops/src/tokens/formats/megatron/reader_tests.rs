@@ -68,7 +68,8 @@ fn signed_ids_are_signed() {
 #[test]
 fn what_is_wrong_is_named_with_the_first_number() {
     assert_eq!(report(&FolderReader, pair(&[3, 0, 2]).path(), Some(9)), "");
-    assert!(report(&FolderReader, pair(&[]).path(), None).contains("no document"));
+    assert!(report(&FolderReader, pair(&[]).path(), None).contains("there are no documents, and readers"));
+    assert!(report(&FolderReader, pair(&[0, 0]).path(), None).contains("no document has a token"));
     assert!(report(&FolderReader, pair(&[3, 2]).path(), Some(3)).contains("1 token; the first, token 4, is 4"));
     let changed = |at: usize, byte: u8| {
         let folder = pair(&[3, 0, 2]);

@@ -2,13 +2,14 @@
 
 use super::files::{PairSpools, Pairs};
 use super::index::{sequence_length, write_index, IndexTables, PairType, TakeNumbers, LENGTH_BYTES};
+use super::no_tokens;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::source::documents::TextFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -289,9 +290,7 @@ impl TokenWriter for Writer<'_> {
         context.progress.add(1, 0);
         if finished.tokens == 0 {
             let subject = Subject::path(self.output.bin(0, 0));
-            let what = if finished.items == 0 { "there are no documents" } else { "no document has a token" };
-            let why = format!("{what}, and readers of Megatron cannot open a pair without tokens");
-            finished.problems.push(Problem::problem(ProblemKind::EmptyFile, subject, why));
+            finished.problems.push(no_tokens(subject, finished.items));
         }
         Ok(finished)
     }

@@ -18,13 +18,19 @@ use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
 use gristmill_core::pack::{DocumentShuffle, OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
-use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The format `olmo`.
 pub(super) struct Olmo;
+
+/// Returns the problem of a set without documents.
+fn no_documents(path: &Path) -> Problem {
+    let why = "there is no document: the pair of files is empty";
+    Problem::problem(ProblemKind::EmptyFile, Subject::path(path), why)
+}
 
 fn target(plan: &PackPlan) -> OlmoTarget {
     plan.olmo.clone().unwrap_or_default()

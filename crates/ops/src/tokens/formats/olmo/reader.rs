@@ -1,6 +1,7 @@
 //! Reads sets of files of ids: `info`, `lint`, `verify` and the rows of the browser.
 
 use super::super::super::reader::{CheckRequest, TokenReader};
+use super::no_documents;
 use super::table_reader::TableReader;
 use crate::engine::browse::tokens::{DocumentWalk, Listing, TokenFile};
 use crate::engine::browse::TokenBrowser;
@@ -84,7 +85,7 @@ impl TokenReader for PartsReader {
             problems.push(Problem::problem(ProblemKind::IndexMismatch, Subject::path(path), why));
         }
         if documents == 0 && problems.is_empty() {
-            problems.push(Problem::note(ProblemKind::EmptyShard, Subject::path(path), "it has no document"));
+            problems.push(no_documents(path));
         }
         let facts = SetFacts { documents, tokens, bytes, token_bytes, files };
         let mut info = DatasetInfo::of(&facts);
@@ -122,11 +123,7 @@ impl TokenReader for PartsReader {
             Ok(checked)
         })?;
         if checked.samples == 0 {
-            handles.problems.report(Problem::note(
-                ProblemKind::EmptyShard,
-                Subject::path(path),
-                "it has no document",
-            ))?;
+            handles.problems.report(no_documents(path))?;
         }
         Ok(checked)
     }

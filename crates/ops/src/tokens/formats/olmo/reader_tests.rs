@@ -59,7 +59,7 @@ fn sets_of_the_reference_program_have_no_problem_and_all_documents_are_rows() {
 fn what_is_wrong_is_named() {
     let report = |tokens: &[u8], rows: &str| report(&PartsReader, set(tokens, rows).path(), Some(9));
     assert_eq!(report(&[1, 0, 9, 0], "0,1,a,b,1\r\n1,2,a,b,2\r\n"), "");
-    assert_eq!(report(&[], ""), "it has no document");
+    assert_eq!(report(&[], ""), "there is no document: the pair of files is empty");
     assert!(report(&[1, 0, 9], "0,2,a,b,1\r\n").contains("end at token 2, and the .npy file has 3 bytes"));
     assert!(report(&[1, 0, 9, 0], "0,1,a,b,1\r\n2,2,a,b,2\r\n").contains("row 1 is from token 2"));
     assert!(report(&[1, 0, 10, 0], "0,2,a,b,1\r\n").contains("not ids of the test; the first, token 1, is 10"));

@@ -3,7 +3,7 @@
 use super::files::{ends_spool, rows_spool, tokens_spool, PartFiles};
 use super::shuffle::shuffle;
 use super::table::{append_tokens, without_line_breaks, TableFile, TableRow};
-use super::target;
+use super::{no_documents, target};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
@@ -133,8 +133,7 @@ impl<'a> Writer<'a> {
         let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
         let mut problems = Vec::new();
         if self.state.documents == 0 {
-            let why = "there is no document: the pair of files is empty";
-            problems.push(Problem::problem(ProblemKind::EmptyFile, Subject::path(self.output.tokens(0)), why));
+            problems.push(no_documents(&self.output.tokens(0)));
         }
         if self.state.long_documents > 0 {
             let documents = count_verb(self.state.long_documents, "document", "has", "have");

@@ -94,7 +94,7 @@ fn the_log_names_needed_and_free_space_and_calls_a_disk_full_only_where_the_need
     let needed = preview(&world.plan(), &options(1), &Default::default()).unwrap().needed_bytes;
     let (_, log, end) = ended(world.plan(), with(needed), Arc::new(RealFs));
     end.unwrap();
-    assert!(said(&log, "may be needed") && said(&log, &format!("{} are free", bytes(needed))), "{log:?}");
+    assert!(said(&log, "what is needed") && said(&log, &format!("{} are free", bytes(needed))), "{log:?}");
     assert!(said(&log, "the disk has room") && !said(&log, "full"), "{log:?}");
     // Enough for the worst case, so nothing is measured.
     let world = World::new();
