@@ -11,6 +11,7 @@ pub fn rounds() -> u32 {
 }
 
 /// Returns the seed of what a test draws: `GRISTMILL_SEED`, or another one in each run. A test that fails shows it.
+#[expect(clippy::print_stdout, reason = "without the seed, a failure cannot be repeated")]
 pub fn seed() -> u64 {
     let given = std::env::var("GRISTMILL_SEED").ok().map(|text| text.parse().expect("GRISTMILL_SEED is a number"));
     let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish());
