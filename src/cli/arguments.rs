@@ -4,7 +4,7 @@ use super::paths;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches, Subcommand};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches, Subcommand, ValueHint};
 use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, OPERATIONS};
@@ -309,6 +309,11 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
             false => Ok(text.to_owned()),
         }
     };
+    let has_text = matches!(kind, ValueKind::Number(..) | ValueKind::Text | ValueKind::FilePart | ValueKind::List(_));
+    if has_text && !info.completes_paths {
+        // Without it a shell offers the names of files.
+        arg = arg.value_hint(ValueHint::Other);
+    }
     match kind {
         ValueKind::Switch => arg.action(ArgAction::SetTrue),
         ValueKind::Number(..) => arg.value_parser(checked),

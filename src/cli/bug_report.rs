@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::exit::{CommandResult, CommandSuccess};
+use super::locale::{is_utf8, locale};
 use gristmill_core::text::display_safe;
 use serde_json::{json, Map};
 use std::io::IsTerminal;
@@ -39,9 +40,7 @@ const ONLY_PRESENCE: [&str; 3] = ["TMUX", "STY", "SSH_TTY"];
 /// Reads the properties of the terminal from the environment.
 pub fn terminal() -> Terminal {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    let locale = locale.map_or_else(|| "C".to_owned(), |value| value.to_string_lossy().into_owned());
-    let lower = locale.to_ascii_lowercase();
+    let locale = locale().unwrap_or_else(|| "C".to_owned());
     let variables = VARIABLES
         .into_iter()
         .filter_map(|name| {
@@ -52,7 +51,7 @@ pub fn terminal() -> Terminal {
     Terminal {
         streams: [std::io::stdin().is_terminal(), std::io::stdout().is_terminal(), std::io::stderr().is_terminal()],
         size: std::io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten(),
-        utf8: lower.contains("utf-8") || lower.contains("utf8"),
+        utf8: is_utf8(&locale),
         locale,
         variables,
     }

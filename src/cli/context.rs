@@ -1,6 +1,7 @@
 //! The context of every command: the global flags, the printer, and the stop request.
 
 use super::globals::{Color, Globals};
+use super::locale::is_other_than_utf8;
 use super::printer::Printer;
 use super::signals::Signals;
 use crate::tui::config::{self, Settings};
@@ -103,7 +104,7 @@ impl Context {
         let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
         env.dedup_memory = self.globals.memory.unwrap_or_else(usual_memory);
         env.mistakes = settings.notices();
-        env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or(false);
+        env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or_else(is_other_than_utf8);
         env.mouse = settings.config.mouse.unwrap_or(true);
         env.title = settings.config.title.unwrap_or(true);
         env.bell = settings.config.bell.unwrap_or(false);

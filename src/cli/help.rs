@@ -5,15 +5,39 @@ use super::context::Context;
 use super::exit::CommandResult;
 use super::success_without_fields;
 use super::usage::commands_hint;
+use crate::tui::theme::BUILT_IN;
+use clap::builder::PossibleValuesParser;
 use clap::CommandFactory;
+use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
 use gristmill_core::{Failure, Outcome, Subject};
 
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell, context: &Context) -> CommandResult {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "gristmill", &mut script);
+    clap_complete::generate(shell, &mut with_values(Cli::command()), "gristmill", &mut script);
     context.printer.raw(&String::from_utf8_lossy(&script));
     success_without_fields()
+}
+
+/// Adds the names that options and commands take and that only data or files add to, so that a shell offers them.
+fn with_values(program: clap::Command) -> clap::Command {
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<String> = shown.map(|command| command.get_name().to_owned()).collect();
+    ["help", "man"].into_iter().fold(with_option_values(program), |program, command| {
+        let names = PossibleValuesParser::new(&names);
+        program.mut_subcommand(command, |page| page.mut_arg("command", |arg| arg.value_parser(names)))
+    })
+}
+
+fn with_option_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_id().as_str() {
+        "theme" => arg.value_parser(PossibleValuesParser::new(BUILT_IN.map(|(name, _)| name))),
+        "sample-type" => arg
+            .value_parser(PossibleValuesParser::new(SAMPLE_TYPES.iter().map(|known| known.class).chain([CRUDE_CLASS]))),
+        _ => arg,
+    });
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    names.iter().fold(command, |command, name| command.mut_subcommand(name, with_option_values))
 }
 
 /// Prints the same as `COMMAND --help`.
@@ -54,7 +78,15 @@ fn find_command<'a>(program: &'a clap::Command, names: &[String], action: &str) 
 
 fn render_page(page: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     let commands: Vec<clap::Command> = page.get_subcommands().cloned().collect();
-    clap_mangen::Man::new(page).render(text)?;
+    let mut first = Vec::new();
+    clap_mangen::Man::new(page).render(&mut first)?;
+    for line in first.split_inclusive(|byte| *byte == b'\n') {
+        text.extend_from_slice(line);
+        if line.starts_with(b".TH ") {
+            // Words without a break, as JSON, are wider than what is adjusted on both sides.
+            text.extend_from_slice(b".ad l\n");
+        }
+    }
     commands.into_iter().try_for_each(|command| render_command(command, text))
 }
 

@@ -23,6 +23,7 @@ mod jsonl;
 mod keys;
 mod kinds;
 mod lint;
+mod locale;
 mod logging;
 mod media;
 mod megatron;

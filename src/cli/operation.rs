@@ -76,7 +76,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     // The preview, the questions and the run read the same files.
     let _files = FilesAhead::keep();
     let is_preview = context.globals.dry_run;
-    let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(Problem::into_failure).collect();
+    let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(refused_plan).collect();
     if !refused.is_empty() {
         return Err(refused.into());
     }
@@ -114,7 +114,7 @@ pub fn finish(
     if is_preview && !refusals.is_empty() {
         let others: Vec<Problem> = problems.iter().filter(|p| p.severity != Severity::Refusal).cloned().collect();
         print_findings(&others, &[], context);
-        return Err(CommandFailure { failures: refusals.into_iter().map(Problem::into_failure).collect(), result });
+        return Err(CommandFailure { failures: refusals.into_iter().map(refused_plan).collect(), result });
     }
     print_findings(problems, counts, context);
     print_report(plan, report, is_preview, context);
@@ -127,6 +127,11 @@ pub fn finish(
     }
     let findings = counts.iter().map(|(severity, kind, _)| (*severity, *kind)).chain(of_problems);
     Ok(CommandSuccess::with_findings(result, findings))
+}
+
+/// Returns the failure of a plan that is refused before anything is run.
+pub fn refused_plan(problem: Problem) -> Failure {
+    Failure { what: "checking the plan".to_owned(), ..problem.into_failure() }
 }
 
 /// Writes the plan to the file of `--save-plan`, if that is given.

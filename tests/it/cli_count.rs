@@ -97,7 +97,7 @@ fn what_has_no_text_is_a_problem_with_its_line_and_a_saved_plan_counts_again() {
     let again = sandbox.say("run plan.yaml --json").ends(1).json("problems");
     assert_eq!(again["total"]["documents"], 150_001);
     sandbox.say(&format!("{count} --text-key other")).ends(1).says("0 documents");
-    sandbox.say(&format!("count nowhere.jsonl --tokenizer {}", tokenizer())).ends(2);
+    sandbox.say(&format!("count nowhere.jsonl --tokenizer {}", tokenizer())).ends(3);
     sandbox.say("count a.jsonl --tokenizer nowhere.json").ends(3);
     sandbox.say("count a.jsonl").ends(2).complains("--tokenizer");
 }

@@ -281,7 +281,7 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
     ] {
         sandbox.say(line).ends(2).complains(why);
     }
-    sandbox.say("mix new --blend a --blend nowhere --output x.yaml").ends(1).complains("no such file or folder");
+    sandbox.say("mix new --blend a --blend nowhere --output x.yaml").ends(3).complains("no such file or folder");
     sandbox
         .say("mix new --blend a --split test --output x.yaml")
         .ends(1)

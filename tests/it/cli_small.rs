@@ -26,6 +26,10 @@ fn completions_exist_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         sandbox.run(["completions", shell]).ends(0).says("gristmill").says("field-map");
     }
+    let bash = sandbox.say("completions bash").ends(0);
+    for names in ["CrudeWebdataset TextSample", "CaptioningSample", "high-contrast", "nanosets splits"] {
+        assert!(names.split(' ').all(|name| bash.out.contains(name)), "{names}");
+    }
     sandbox.say("completions klingon").ends(2).complains("bash");
 }
 

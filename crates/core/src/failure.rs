@@ -93,7 +93,7 @@ impl Failure {
             return Self { what: what.into(), ..inner.clone() }.on(Subject::path(path));
         }
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
-        failure.hint = io_hint(&failure.what, error).map(str::to_owned);
+        failure.hint = io_hint(&failure.what, path, error).map(str::to_owned);
         failure
     }
 
@@ -199,7 +199,7 @@ fn io_reason(error: &std::io::Error) -> String {
 /// First words of the names of operations that only read.
 const READING: [&str; 4] = ["reading", "opening", "looking", "asking"];
 
-fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
+fn io_hint(what: &str, path: &std::path::Path, error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind as K;
     match error.kind() {
         K::PermissionDenied if READING.iter().any(|word| what.starts_with(word)) => {
@@ -207,16 +207,34 @@ fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
         }
         K::StorageFull | K::QuotaExceeded => Some("free some space and run the same command again"),
         K::FileTooLarge => Some("the system allows no larger file here: `ulimit -f` shows the limit"),
-        K::PermissionDenied | K::ReadOnlyFilesystem => Some(
-            "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own",
-        ),
+        K::PermissionDenied | K::ReadOnlyFilesystem => Some(match is_next_to_data(what, path) {
+            true => {
+                "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own"
+            }
+            false => "ask for write access, or choose another place for what is written",
+        }),
         _ => None,
     }
+}
+
+/// Whether what is written belongs to shards and is only found next to them.
+fn is_next_to_data(what: &str, path: &std::path::Path) -> bool {
+    what == "preparing" || path.components().any(|part| part.as_os_str() == ".nv-meta")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_may_not_write_is_referred_to_another_place_unless_it_is_next_to_the_data() {
+        let denied = std::io::ErrorKind::PermissionDenied.into();
+        let hint = |what: &str, path: &str| Failure::io(what, path, &denied).hint.unwrap();
+        assert!(hint("creating the folder", "/d/out").contains("another place"));
+        assert!(hint("creating the folder", "/d/.nv-meta").contains("link the shards"));
+        assert!(hint("preparing", "/d").contains("link the shards"));
+        assert!(hint("reading", "/d/a.tar").contains("right to read"));
+    }
 
     #[test]
     fn a_failure_about_a_setting_is_kept_and_one_about_an_address_gets_the_path() {

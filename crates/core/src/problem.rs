@@ -323,7 +323,10 @@ impl fmt::Display for Subject {
             sep(f)?;
             f.write_str(&display_safe(path))?;
         }
-        if let Some(shard) = &self.shard {
+        // A path that ends with the shard names it.
+        let is_in_path =
+            |shard: &String| self.path.as_ref().is_some_and(|path| std::path::Path::new(path).ends_with(shard));
+        if let Some(shard) = self.shard.as_ref().filter(|shard| !is_in_path(shard)) {
             sep(f)?;
             f.write_str(&display_safe(shard))?;
         }
@@ -425,6 +428,7 @@ impl Problem {
                 ProblemKind::BadRatio => "reading --split-ratio",
                 ProblemKind::UnknownSampleType => "reading --sample-type",
                 ProblemKind::ScatteredSample | ProblemKind::AppleDouble => "preparing the data set",
+                kind if kind.class() == super::ExitClass::Usage => "checking the plan",
                 _ => "the run",
             }
             .to_owned(),

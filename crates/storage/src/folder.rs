@@ -49,7 +49,7 @@ impl OpenFolder {
         match Location::of(path) {
             Location::Local(path) => {
                 let read = self.read_local(path, stamp, buffer);
-                read.map_err(|error| Failure::io("copying", path, &error))
+                read.map_err(|error| Failure::io("reading", path, &error))
             }
             Location::Remote(_) => {
                 let file = match open_any(path) {
@@ -61,7 +61,7 @@ impl OpenFolder {
                 }
                 match file.read_exact_at(buffer, 0) {
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-                    read => read.map(|()| true).map_err(|error| Failure::io("copying", path, &error)),
+                    read => read.map(|()| true).map_err(|error| Failure::io("reading", path, &error)),
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
-use super::super::operation::{finish, save_plan};
+use super::super::operation::{finish, refused_plan, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
-use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind, Severity};
 use gristmill_ops::engine::dataset;
 use gristmill_ops::engine::plan::{inherited, validate};
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
@@ -49,7 +49,7 @@ fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
     let refused: Vec<Failure> = validate(&plan, &facts)
         .into_iter()
         .filter(|problem| problem.severity == Severity::Refusal && problem.kind != ProblemKind::AlreadyPrepared)
-        .map(Problem::into_failure)
+        .map(refused_plan)
         .collect();
     if refused.is_empty() {
         Ok(())

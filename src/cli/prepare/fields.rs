@@ -1,6 +1,7 @@
 //! Tries the field map on the first real samples before anything is written.
 
 use super::super::context::Context;
+use super::super::operation::refused_plan;
 use gristmill_core::{
     Failure, Outcome, PreparePlan, Problem, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts,
 };
@@ -29,7 +30,7 @@ pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failu
             Severity::Refusal if context.globals.drop_in => {
                 context.printer.problem(&Problem { severity: Severity::Problem, ..problem });
             }
-            Severity::Refusal => refused.push(problem.into_failure()),
+            Severity::Refusal => refused.push(refused_plan(problem)),
             Severity::Problem | Severity::Note => context.printer.problem(&problem),
         }
     }

@@ -13,8 +13,9 @@ pub use guided::guided;
 
 use super::context::Context;
 use super::exit::{CommandFailure, CommandResult};
+use super::operation::refused_plan;
 use super::{jsonl, kinds, mix, paths};
-use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind};
+use gristmill_core::{Failure, PreparePlan, ProblemKind};
 use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
 use std::path::Path;
 
@@ -29,7 +30,7 @@ pub enum Confirmation {
 
 /// Prepares a data set: asks questions if they are allowed and the plan is not confirmed, otherwise follows the plan alone.
 pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context) -> CommandResult {
-    let wrong: Vec<Failure> = wrong_answers(&plan).into_iter().map(Problem::into_failure).collect();
+    let wrong: Vec<Failure> = wrong_answers(&plan).into_iter().map(refused_plan).collect();
     if !wrong.is_empty() {
         return Err(wrong.into());
     }
@@ -52,7 +53,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
 fn refuse_missing(plan: &PreparePlan, confirmation: Confirmation, context: &Context) -> Result<(), CommandFailure> {
     let open = Prepare::check(plan, context.globals.dry_run);
     let is_prepared = open.iter().any(|problem| problem.kind == ProblemKind::AlreadyPrepared);
-    let mut failures: Vec<Failure> = open.into_iter().map(Problem::into_failure).collect();
+    let mut failures: Vec<Failure> = open.into_iter().map(refused_plan).collect();
     if !is_prepared && confirmation == Confirmation::ByFlag && !context.globals.yes && !context.globals.dry_run {
         failures.push(Failure::usage("asking questions", "this is not a terminal").with_hint(
             "add --yes (or --non-interactive) to run without questions, or --dry-run to see what would be done",

@@ -126,9 +126,10 @@ pub fn load(folder: &Path) -> Settings {
                 settings.theme = Some(theme);
                 settings.mistakes.extend(mistakes);
             }
-            Err((message, hint)) => settings.mistakes.push((path, Mistake::new(at, message, hint))),
+            Err((message, hint)) => settings.mistakes.push((path.clone(), Mistake::new(at, message, hint))),
         }
     }
+    settings.mistakes.sort_by_key(|(of, mistake)| (*of != path, mistake.at));
     settings
 }
 

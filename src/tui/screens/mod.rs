@@ -20,12 +20,12 @@ pub use picker::Picker;
 pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
     let mut lines = vec![
         PageLine::new(Tone::Heading, "Some of your settings cannot be used. All others are in force."),
-        PageLine::new(Tone::Muted, "Go back to go on. `gristmill doctor` shows this again."),
+        PageLine::new(Tone::Muted, "Esc continues. `gristmill doctor` shows this again."),
     ];
     for (message, hint) in mistakes {
         lines.push(PageLine::new(Tone::Plain, ""));
         lines.push(PageLine::labelled(Tone::Warn, "! ", message));
         lines.extend(hint.iter().map(|hint| PageLine::labelled(Tone::Plain, "  ", hint)));
     }
-    Page::new(vec!["settings".to_owned()], lines)
+    Page::new(vec!["Settings".to_owned()], lines)
 }

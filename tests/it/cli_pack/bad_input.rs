@@ -203,7 +203,7 @@ fn outputs_are_never_inputs() {
     assert_eq!(sandbox.text("data/a.jsonl"), String::from_utf8(jsonl(["one"])).unwrap());
     sandbox
         .say(&format!("pack nowhere --format nanosets --tokenizer {} --output o", bpe()))
-        .ends(2)
+        .ends(3)
         .complains("nowhere");
     sandbox.say(&format!("{base} --format nanosets --glob *.txt --output o")).ends(2).complains("--glob");
 }

@@ -5,10 +5,10 @@ pub mod tree;
 use super::task::TaskContext;
 use super::Phase;
 use crate::engine::mix::author::{facts_of_plan, render};
-use crate::engine::mix::{MixFacts, NOT_JOINED_YET};
+use crate::engine::mix::{MixFacts, NOT_JOINED_YET, NO_MEMBER};
 use gristmill_core::mix::MixPlan;
 use gristmill_core::text::count;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_storage::files;
 use gristmill_storage::publish::write_file;
 use serde::Serialize;
@@ -86,7 +86,9 @@ fn refuse(facts: &MixFacts, path: &Path) -> Outcome<()> {
         1 => first.message.clone(),
         n => format!("the loader would stop at {} of it; the first: {}", count(n as u64, "place"), first.message),
     };
-    let mut failure = Failure::data(WHAT, format!("{why} (nothing was written)")).on(Subject::path(path));
+    let class = if first.message.starts_with(NO_MEMBER) { ExitClass::Environment } else { ExitClass::Data };
+    let why = format!("{why} (nothing was written)");
+    let mut failure = Failure::new(class, WHAT, why).on(Subject::path(path));
     failure.hint = first.hint.clone();
     Err(failure)
 }

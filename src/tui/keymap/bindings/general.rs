@@ -21,7 +21,7 @@ pub const GENERAL: &[Binding] = &[
     bar(C::Question, A::Close, &["esc"]),
     key(C::Question, A::Up, &["up", "backtab"]),
     key(C::Question, A::Down, &["down", "tab"]),
-    bar(C::Page, A::Close, &["esc"]),
+    bar(C::Page, A::Close, &["esc", "enter"]),
     bar(C::Form, A::Run, &["enter", "R"]),
     bar(C::Form, A::Close, &["esc"]),
     bar(C::Form, A::NextField, &["tab"]),

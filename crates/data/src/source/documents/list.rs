@@ -109,8 +109,8 @@ impl<'a> Selection<'a> {
 /// Finds the files that `inputs` denote: files themselves, and the selected files in folders. With a file of paths the only input is a
 /// folder.
 ///
-/// A missing input, a pattern that matches nothing, and a file that two inputs contain are usage errors; an entry inside a folder that
-/// cannot be examined is a problem.
+/// A pattern that matches nothing and a file that two inputs contain are usage errors; an entry inside a folder that cannot be examined is
+/// a problem.
 pub fn list(
     inputs: &[PathBuf],
     selection: Selection<'_>,
@@ -309,12 +309,12 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     if !failure.is_missing() {
         return failure;
     }
-    let failure = Failure::usage(WHAT, failure.why).on(Subject::path(path));
     let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte));
+    let pattern = || Failure::usage(WHAT, failure.why.clone()).on(Subject::path(path));
     match is_pattern {
-        true if !has_folders(path) => failure
+        true if !has_folders(path) => pattern()
             .with_hint("web servers do not list folders: name each file, or a range of numbers such as {000..099}"),
-        true => failure.with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
+        true => pattern().with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
         false => failure,
     }
 }
@@ -346,7 +346,7 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
         Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
     };
     let bytes = read_whole(paths_file, PATHS_LIMIT)?
-        .ok_or_else(|| Failure::usage("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
+        .ok_or_else(|| Failure::environment("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
     let lines = || bytes.split(|byte| *byte == b'\n').map(std::str::from_utf8);
     let names = lines().flatten().map(str::trim).filter(|name| !name.is_empty());
     let _ahead = read_named_ahead(folder, &names.map(|name| folder.join(name)).collect::<Vec<_>>());

@@ -18,6 +18,7 @@ mod tests;
 mod walk;
 
 pub use facts::{AuxLookup, JoinFacts, MixFacts, MixNode, MixNodeKind, MixSplit};
+pub use sets::NO_MEMBER;
 
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity};
 use gristmill_data::formats::energon::metadataset::Mark;

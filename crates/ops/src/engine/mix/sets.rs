@@ -17,6 +17,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+/// Message for a member that is not there, which its path follows.
+pub const NO_MEMBER: &str = "there is no such file or folder";
+
 /// The reason why a member cannot be used, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnusableMember {
@@ -180,7 +183,7 @@ fn open(path: &Path) -> Result<MemberSource, UnusableMember> {
     let kind = match kind_of(path) {
         Ok(kind) => kind,
         Err(_) if !files::exists(path) => {
-            return Err(UnusableMember::new(format!("there is no such file or folder: {shown}"))
+            return Err(UnusableMember::new(format!("{NO_MEMBER}: {shown}"))
                 .hint("correct the path (relative ones begin at the folder of this file), or leave the member out"));
         }
         Err(failure) => return Err(failure.into()),

@@ -204,17 +204,24 @@ fn database_bytes(facts: &DatasetFacts, (samples, parts): (u64, u64)) -> u64 {
     (SCHEMA_PAGES + pages.sum::<u64>()) * PAGE_BYTES
 }
 
-/// Returns how many samples have the key of an earlier one in another shard, and the bytes of the items that exclude them.
-fn later_samples(facts: &DatasetFacts) -> (u64, u64) {
-    let mut later = (0, 0);
+/// Returns items that exclude samples with the key of an earlier one in another shard, each with the number of those that are like it.
+fn later_samples(facts: &DatasetFacts) -> Vec<(String, u64)> {
+    let mut later = Vec::new();
     for group in &facts.same_keys {
         for at in group.shards.iter().skip(1).filter(|at| Some(*at) != group.shards.first()) {
             let shard = facts.shards.get(*at as usize).map_or("", |shard| shard.name.as_str());
-            let item = outputs::exclude_item(shard, Some(&group.key)).len() as u64 + ITEM_BYTES;
-            later = (later.0 + group.keys, later.1 + group.keys * item);
+            later.push((outputs::exclude_item(shard, Some(&group.key)), group.keys));
         }
     }
     later
+}
+
+/// Returns the bytes of `split.yaml` with these items, of which one of each is rendered.
+fn split_bytes(named: &[(String, Vec<String>)], mut excludes: Vec<String>, later: Vec<(String, u64)>) -> u64 {
+    let further = later.iter().map(|(item, number)| number.saturating_sub(1) * (item.len() as u64 + ITEM_BYTES));
+    let further: u64 = further.sum();
+    excludes.extend(later.into_iter().map(|(item, _)| item));
+    outputs::split_yaml(named, excludes).len() as u64 + further
 }
 
 fn files(
@@ -236,11 +243,11 @@ fn files(
     }
     let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
     let parts: u64 = facts.parts.values().map(|part| part.samples).sum();
-    let (later, later_bytes) = match plan.duplicates {
+    let later = match plan.duplicates {
         Duplicates::KeepFirst => later_samples(facts),
-        Duplicates::Fail | Duplicates::Prefix => (0, 0),
+        Duplicates::Fail | Duplicates::Prefix => Vec::new(),
     };
-    let rows = samples.saturating_sub(later);
+    let rows = samples.saturating_sub(later.iter().map(|(_, number)| number).sum());
     let in_meta = |name: &str| format!("{}/{name}", layout::NV_META);
     if plan.scope != Scope::WithoutSampleTables {
         let parts = (parts as f64 * rows as f64 / samples.max(1) as f64) as u64;
@@ -248,7 +255,7 @@ fn files(
     }
     add(in_meta(layout::INDEX_UUID), 36);
     if plan.scope != Scope::TarIndexOnly {
-        add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64 + later_bytes);
+        add(in_meta(layout::SPLIT_YAML), split_bytes(named, excludes, later));
         for text in outputs::loading(plan, facts) {
             if !(text.keep_existing && files::exists(root.join(layout::NV_META).join(&text.name))) {
                 add(in_meta(&text.name), text.content.len() as u64);

@@ -71,7 +71,7 @@ const SAMPLES: &[Spec] = &[Spec::new(
 )
 .unset("not chosen yet")
 .alternatives(&["variable"])
-.applies("a format with samples of a fixed size", |plan| formats::sample_size(plan).is_some())];
+.applies(formats::WITH_SAMPLE_SIZE, |plan| formats::sample_size(plan).is_some())];
 
 const TOKENIZER: &[Spec] = &[Spec::new(
     "tokenizer",

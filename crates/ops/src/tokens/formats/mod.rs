@@ -107,6 +107,9 @@ pub(crate) fn takes_begin_token(plan: &PackPlan) -> bool {
     chosen(plan).into_iter().any(TokenFormat::takes_begin_token)
 }
 
+/// What a plan needs for samples of a size.
+pub(crate) const WITH_SAMPLE_SIZE: &str = "the formats forager, without --variable, and mds";
+
 /// Returns the tokens of a sample, 0 while the question is open; `None` if no format of the plan has samples of a fixed size.
 pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
     chosen(plan).into_iter().find_map(|format| format.sample_size(plan))
