@@ -11,7 +11,7 @@ use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "reading the command line";
+const ACTIVITY: &str = "reading the command line";
 
 /// The values that a command line gives for the options of an operation.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl GivenPlan {
 
     fn apply(&self, plan: &mut dyn AnyPlan, compat: bool) -> Outcome<()> {
         if compat && self.operation.options().iter().any(|row| row.info.is_global && row.info.name == "compat") {
-            plan.set("compat", &Answer::On).map_err(|why| Failure::usage(WHAT, why))?;
+            plan.set("compat", &Answer::On).map_err(|why| Failure::usage(ACTIVITY, why))?;
         }
         self.set(plan)?;
         for (row, given) in &self.answers {
@@ -93,7 +93,7 @@ impl GivenPlan {
         for (row, given) in
             self.answers.iter().filter(|(row, _)| row.kind.is_stored() || row.kind == ValueKind::Content)
         {
-            let path_of = paths::of_reach(row.info.reach);
+            let path_of = paths::path_check(row.info.path_scope);
             let answer = match given {
                 GivenAnswer::Path(path) if row.kind == ValueKind::Content => {
                     plan.read_file(row.info.name, path, "")?;
@@ -107,7 +107,7 @@ impl GivenPlan {
                 }
             };
             let refuse = |why| {
-                let failure = Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+                let failure = Failure::usage(ACTIVITY, why).on(Subject::field(format!("--{}", row.info.name)));
                 failure.with_hint(match row.info.example {
                     "" => format!("gristmill {} --help lists the options", self.name()),
                     example => format!("for example --{} {example}", row.info.name),
@@ -136,7 +136,7 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
     if rows.iter().any(is_open) {
         return None;
     }
-    let failure = |why| Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+    let failure = |why| Failure::usage(ACTIVITY, why).on(Subject::field(format!("--{}", row.info.name)));
     if let Some(condition) = plan.missing_condition(row.info.name) {
         let hint = format!("add {condition}, or leave the flag out");
         return Some(failure(format!("it belongs to {condition}")).with_hint(hint));
@@ -153,7 +153,7 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
 
 impl FromArgMatches for GivenPlan {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        given_of("", matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
+        given_answers("", matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -196,7 +196,7 @@ impl<G> Grouped<G> {
 
 impl<G: OperationGroup> FromArgMatches for Grouped<G> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let given = given_of(G::NAME, matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        let given = given_answers(G::NAME, matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
         Ok(Self(given, PhantomData))
     }
 
@@ -249,7 +249,7 @@ fn add_obsolete(command: Command, flag: &ObsoleteFlag) -> Command {
 }
 
 /// Returns the values given to a command of a group.
-fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
+fn given_answers(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
     let operation = operation(format!("{group} {name}").trim_start())?;
     let own = operation.options().into_iter().filter(|row| !row.info.is_global);
@@ -410,10 +410,10 @@ mod tests {
             let typed = words.iter().filter(|word| !["--compat", "--yes"].contains(&word.as_str()));
             let command = Command::new("gristmill").subcommands(commands_of(""));
             let given = match operation.name().split_once(' ') {
-                None => given_of("", &command.try_get_matches_from(typed).unwrap()),
+                None => given_answers("", &command.try_get_matches_from(typed).unwrap()),
                 Some((group, _)) => {
                     let command = command.subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
-                    given_of(group, command.try_get_matches_from(typed).unwrap().subcommand().unwrap().1)
+                    given_answers(group, command.try_get_matches_from(typed).unwrap().subcommand().unwrap().1)
                 }
             };
             let given = given.unwrap();

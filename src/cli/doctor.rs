@@ -51,7 +51,7 @@ impl Check {
 /// Prints the results of checks.
 fn print_checks(checks: &[Check], context: &Context) {
     for check in checks {
-        let sign = if check.fine { paint(Tone::Good, "ok  ") } else { paint(Tone::Warning, "look") };
+        let sign = if check.fine { paint(Tone::Success, "ok  ") } else { paint(Tone::Warning, "look") };
         context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
         if let Some(hint) = check.hint.as_ref().filter(|hint| !check.fine && !hint.is_empty()) {
             context.printer.line(format!("     {}", display_safe(hint)));
@@ -70,7 +70,7 @@ pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> CommandR
     if let Some(path) = path.filter(|path| is_remote(path)) {
         return store::run(path, args, context);
     }
-    if let Some(flag) = args.given() {
+    if let Some(flag) = args.first_given_flag() {
         let failure = Failure::usage("reading the command line", "it belongs to the address of a store");
         return Err(failure.on(Subject::field(flag)).with_hint("gristmill doctor s3://BUCKET/KEY").into());
     }

@@ -50,7 +50,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
         return prepare::run(plan.clone(), Confirmation::ByFlag, context);
     }
     let is_open = plan.check(false).iter().any(|problem| problem.kind == ProblemKind::MissingAnswer);
-    if !is_open || !context.may_ask() || context.globals.dry_run {
+    if !is_open || !context.may_prompt() || context.globals.dry_run {
         return execute(&*plan, context);
     }
     // The form lists the files of a folder; an index has none.
@@ -70,7 +70,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
 /// Saves the plan if requested, then previews or runs it.
 pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     if let Some(plan) = plan.typed::<PreparePlan>() {
-        return prepare::run(plan.clone(), Confirmation::Given, context);
+        return prepare::run(plan.clone(), Confirmation::Confirmed, context);
     }
     let is_preview = context.globals.dry_run;
     let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(Problem::into_failure).collect();
@@ -82,7 +82,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     notes.iter().flatten().for_each(|note| context.printer.note(note));
     let options = run_options(plan, context);
     if !is_preview {
-        if let Some(line) = plan.announcement(&options, &context.signals.listen())? {
+        if let Some(line) = plan.announcement(&options, &context.signals.cancel_on_signal())? {
             context.printer.progress_line(line);
         }
         plan.recent().iter().for_each(|path| recent::remember_now(&xdg::state_dir(), path));
@@ -130,7 +130,7 @@ pub fn finish(
 pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
     let Some(path) = &context.globals.save_plan else { return Ok(()) };
     write_plan(path, &plan.to_yaml()?)?;
-    context.printer.say(format!("Plan written to {}.", report::quoted(path)));
+    context.printer.print_status(format!("Plan written to {}.", report::quoted(path)));
     Ok(())
 }
 
@@ -174,7 +174,7 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
     // The result of a dry run is what was asked for: `--quiet` keeps it.
     let print = |line: String| match is_preview {
         true => context.printer.line(line),
-        false => context.printer.say(line),
+        false => context.printer.print_status(line),
     };
     for line in report.lines(is_preview) {
         print(report::painted(if context.globals.ascii { line.in_ascii() } else { line }));

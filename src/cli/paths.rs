@@ -1,6 +1,6 @@
 //! Checks of arguments: paths that are not local, sizes with a unit.
 
-use gristmill_core::options::PathReach;
+use gristmill_core::options::PathScope;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
@@ -85,12 +85,12 @@ pub fn local_or_address(path: &Path) -> Outcome<String> {
 }
 
 /// Returns the function that checks a path of an option.
-pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
+pub fn path_check(reach: PathScope) -> fn(&Path) -> Outcome<String> {
     match reach {
-        PathReach::Local => local,
-        PathReach::Store => local_or_writable,
-        PathReach::ReadStore => local_or_readable,
-        PathReach::StoreOrHub => local_or_address,
+        PathScope::Local => local,
+        PathScope::Store => local_or_writable,
+        PathScope::ReadStore => local_or_readable,
+        PathScope::StoreOrHub => local_or_address,
     }
 }
 
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn what_is_only_read_may_be_where_nothing_can_be_written() {
         let address = Path::new("https://example.com/a.jsonl");
-        assert_eq!(of_reach(PathReach::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
-        assert!(of_reach(PathReach::Store)(address).unwrap_err().why.contains("cannot be written"));
+        assert_eq!(path_check(PathScope::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
+        assert!(path_check(PathScope::Store)(address).unwrap_err().why.contains("cannot be written"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
     let mut plan = read_plan(&text).map_err(in_file)?;
     let options = plan.operation().options();
     for row in &options {
-        let check = |path: String| paths::of_reach(row.info.reach)(Path::new(&path)).map_err(in_file);
+        let check = |path: String| paths::path_check(row.info.path_scope)(Path::new(&path)).map_err(in_file);
         let given = plan.get(row.info.name);
         let answer = match given.clone() {
             Answer::Text(path) if row.kind == ValueKind::Path => Answer::Text(check(path)?),

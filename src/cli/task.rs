@@ -35,7 +35,7 @@ pub fn show_progress(
     cancel: impl Fn(),
     ends_within: impl Fn(Duration) -> bool,
 ) {
-    let stop = context.signals.listen();
+    let stop = context.signals.cancel_on_signal();
     let mut view = match verb {
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
@@ -63,10 +63,10 @@ pub fn report_earlier_problems(
     const HINT: &str = "with --problems-ok such a run ends with exit code 0";
     let all = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let Some(first) = problems.iter().find(|problem| problem.severity > Severity::Note) else { return };
-    context.printer.say(format!("The run that made it had {}; the first: {first}", count(all, "problem")));
+    context.printer.print_status(format!("The run that made it had {}; the first: {first}", count(all, "problem")));
     let mut earlier = json!({ "count": all, "first": first });
     if !context.globals.problems_ok && !context.globals.drop_in {
-        context.printer.say(format!("{} {HINT}", paint(Tone::Strong, "hint:")));
+        context.printer.print_status(format!("{} {HINT}", paint(Tone::Strong, "hint:")));
         earlier["hint"] = json!(HINT);
     }
     result.insert("earlier_problems".into(), earlier);

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 /// Asks on the terminal: questions go to stderr, answers come from stdin.
-pub struct Ask {
+pub struct Prompter {
     term: Term,
 }
 
-impl Ask {
+impl Prompter {
     /// Refuses if there is no terminal to answer on.
     pub fn new() -> Outcome<Self> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

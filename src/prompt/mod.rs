@@ -9,7 +9,7 @@ mod plain;
 mod prepare;
 mod review;
 
-pub use ask::Ask;
+pub use ask::Prompter;
 pub use options::plan;
 pub use prepare::prepare;
 
@@ -23,7 +23,7 @@ const SHOWN_COLUMNS: usize = 100;
 
 /// Asks one question that is answered by yes or no.
 pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
-    Ask::new()?.yes(question, default)
+    Prompter::new()?.yes(question, default)
 }
 
 /// A value in one line, safe to print.

@@ -95,7 +95,7 @@ pub struct App {
     requests: Vec<Request>,
     frame_count: u64,
     /// Whether something ran at the last tick: the screens still have to see its end.
-    owes_tick: bool,
+    needs_tick: bool,
     /// The number of jobs started by the last tick.
     jobs_seen: u32,
     /// What stores send and receive.
@@ -141,7 +141,7 @@ impl App {
             exit: None,
             requests: Vec::new(),
             frame_count: 0,
-            owes_tick: false,
+            needs_tick: false,
             jobs_seen: 0,
             meter: TrafficMeter::new(Instant::now(), traffic()),
         }
@@ -184,7 +184,7 @@ impl App {
 
     /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
     pub fn needs_tick(&self) -> bool {
-        self.owes_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
+        self.needs_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
     }
 
     /// Returns the jobs of this process.
@@ -237,7 +237,7 @@ impl App {
         let had_to = self.needs_tick();
         // Read before the screens update: a job that ends meanwhile causes another tick.
         self.jobs_seen = self.env.jobs.started();
-        self.owes_tick = self.is_busy();
+        self.needs_tick = self.is_busy();
         self.update();
         // Rates and times change even if no screen changed.
         self.changed |= had_to;
@@ -282,12 +282,12 @@ impl App {
     }
 
     fn key(&mut self, key: KeyEvent) {
-        panic_if_asked(&key);
+        panic_on_test_key(&key);
         let Some(screen) = self.stack.last() else { return };
         if screen.wants_text() && self.pressed.is_empty() && is_for_text_field(&key) {
             self.interrupted_once = false;
             self.dismiss_by_typing();
-            return self.give(Input::Key(key));
+            return self.dispatch(Input::Key(key));
         }
         self.pressed.push(key);
         match self.keymap.meaning(screen.context(), &self.pressed) {
@@ -324,10 +324,10 @@ impl App {
 
     fn input(&mut self, input: Input) {
         self.dismiss();
-        self.give(input);
+        self.dispatch(input);
     }
 
-    fn give(&mut self, input: Input) {
+    fn dispatch(&mut self, input: Input) {
         self.changed = true;
         let effects = self.stack.last_mut().map(|s| s.handle(input)).unwrap_or_default();
         self.run(effects);
@@ -344,7 +344,7 @@ impl App {
         }
         match action {
             Action::Interrupt => self.interrupt(),
-            Action::Quit => self.ask_to_quit(),
+            Action::Quit => self.confirm_quit(),
             Action::Suspend => self.requests.push(Request::Suspend),
             Action::Redraw => self.redraw(),
             Action::SaveScreen => self.wants_picture = true,
@@ -385,7 +385,7 @@ impl App {
         self.notify(Toast::new(Level::Warn, text));
     }
 
-    fn ask_to_quit(&mut self) {
+    fn confirm_quit(&mut self) {
         let running = self.env.jobs.running();
         // Two screens about the same thing return the same sentence.
         let mut lines: Vec<String> = Vec::new();
@@ -467,7 +467,7 @@ impl App {
     /// Pops the top screen; going back from the last one asks to leave.
     fn pop_or_quit(&mut self) {
         if self.stack.len() <= 1 {
-            return self.ask_to_quit();
+            return self.confirm_quit();
         }
         self.pop();
         if let Some(screen) = self.stack.last_mut() {
@@ -482,7 +482,7 @@ impl App {
 
 /// Lets the tests with a real terminal trigger a panic: a debug build panics on the key that this variable names.
 #[cfg(debug_assertions)]
-fn panic_if_asked(key: &KeyEvent) {
+fn panic_on_test_key(key: &KeyEvent) {
     let asked = std::env::var("GRISTMILL_PANIC_ON_KEY").ok().and_then(|k| k.chars().next());
     if asked.is_some_and(|c| key.code == ratatui::crossterm::event::KeyCode::Char(c)) {
         panic!("asked to panic on '{}'", asked.unwrap_or_default());
@@ -490,7 +490,7 @@ fn panic_if_asked(key: &KeyEvent) {
 }
 
 #[cfg(not(debug_assertions))]
-fn panic_if_asked(_: &KeyEvent) {}
+fn panic_on_test_key(_: &KeyEvent) {}
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ fn is_unsure(symbol: &str) -> bool {
 }
 
 /// Returns the maximum number of cells that a character covers in any terminal: each of its code points in cells of its own.
-fn reach(cell: &Cell) -> usize {
+fn max_cells(cell: &Cell) -> usize {
     let apart: usize = cell.symbol().chars().map(|c| c.width().unwrap_or(0).max(1)).sum();
     apart.max(usize::from(cell.cell_width()))
 }
@@ -66,7 +66,7 @@ impl GraphemeBackend {
                 continue;
             }
             let row_end = (at / columns + 1) * columns;
-            let end = (at + was.map_or(0, reach).max(will.map_or(0, reach))).min(row_end);
+            let end = (at + was.map_or(0, max_cells).max(will.map_or(0, max_cells))).min(row_end);
             for cell in &mut next.content[at.max(until).min(end)..end] {
                 if cell.diff_option == CellDiffOption::None {
                     cell.set_diff_option(CellDiffOption::AlwaysUpdate);

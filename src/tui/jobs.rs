@@ -196,7 +196,7 @@ impl Jobs {
 
     /// Starts a failed or cancelled job once more, as a new one at the end of the list; it continues from the work already done. `None` if
     /// it did not end that way, or it is unknown how it was started.
-    pub fn start_again(&self, id: JobId) -> Option<Outcome<JobId>> {
+    pub fn restart(&self, id: JobId) -> Option<Outcome<JobId>> {
         let ((plan, options), draft) = {
             let mut entries = self.lock();
             let entry = entries.iter_mut().find(|entry| entry.id == id)?;
@@ -218,7 +218,7 @@ impl Jobs {
     }
 
     /// Whether [`again`](Self::again) would start it.
-    pub fn can_start_again(&self, id: JobId) -> bool {
+    pub fn can_restart(&self, id: JobId) -> bool {
         self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
     }
 

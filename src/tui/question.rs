@@ -30,13 +30,13 @@ pub struct Question {
     answers: Vec<DialogChoice>,
     selected: usize,
     /// Positions of the answers, for the mouse.
-    places: MouseAreas<usize>,
+    mouse_areas: MouseAreas<usize>,
 }
 
 impl Question {
     /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
-        Self { title: title.to_owned(), lines, answers, selected: 0, places: MouseAreas::default() }
+        Self { title: title.to_owned(), lines, answers, selected: 0, mouse_areas: MouseAreas::default() }
     }
 
     fn choose(&mut self, index: usize) -> Vec<Effect> {
@@ -87,7 +87,7 @@ impl Screen for Question {
             }
             Input::Key(key) => self.key(key.code),
             // As for any button, a single click suffices.
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Click { on, .. }) => self.choose(on),
                 _ => Vec::new(),
             },
@@ -106,7 +106,7 @@ impl Screen for Question {
         for (y, line) in (inner.y..inner.bottom()).zip(lines) {
             frame.render_widget(Line::from(line), Rect { y, height: 1, ..inner });
         }
-        self.places.clear();
+        self.mouse_areas.clear();
         let mut x = inner.x;
         for (index, answer) in self.answers.iter().enumerate() {
             let label = format!(" {} ", answer.label);
@@ -114,7 +114,7 @@ impl Screen for Question {
             let width = to_u16(text::width(&label));
             let place = Rect { x, y: inner.bottom().saturating_sub(1), width, height: 1 }.intersection(inner);
             frame.render_widget(Line::from(Span::styled(label, style)), place);
-            self.places.put(place, index);
+            self.mouse_areas.put(place, index);
             x = x.saturating_add(width + 2);
         }
     }

@@ -60,7 +60,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     });
     let signals = SignalListener::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
     let mut term = RawTerminal::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
-    let asks = graphics::is_to_be_asked(&env);
+    let asks = graphics::may_query_terminal(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
     let code = EventLoop {
         app: &mut app,
@@ -69,7 +69,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
         events: &events,
         continued: 0,
         later: Vec::new(),
-        asks,
+        queries_terminal: asks,
         pixels: Vec::new(),
         title: Title::default(),
     }
@@ -132,7 +132,7 @@ struct EventLoop<'a> {
     /// Events received while another program had the terminal.
     later: Vec<Event>,
     /// Whether the terminal is to be queried after the first frame.
-    asks: bool,
+    queries_terminal: bool,
     /// Areas of pixels that stay until they are erased.
     pixels: Vec<Rect>,
     title: Title,
@@ -173,15 +173,15 @@ impl EventLoop<'_> {
                 }
             }
             last_draw = Some(Instant::now());
-            self.see_to_pixels();
+            self.update_pixels();
         }
     }
 
     /// Queries the terminal's graphics after the first frame, and erases pixels that are no longer visible.
-    fn see_to_pixels(&mut self) {
-        if std::mem::take(&mut self.asks) {
+    fn update_pixels(&mut self) {
+        if std::mem::take(&mut self.queries_terminal) {
             // A terminal that cannot be queried does not answer; nothing is lost.
-            let _ = self.term.ask(graphics::QUESTION);
+            let _ = self.term.send_query(graphics::QUESTION);
             self.reader.resume();
         }
         let drawn = graphics::take_drawn();
@@ -328,7 +328,7 @@ impl EventLoop<'_> {
             self.continued -= 1;
         }
         // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
-        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + END_REQUEST_TIMEOUT) {
+        if !has_the_terminal() && self.poll_end_request(Instant::now() + END_REQUEST_TIMEOUT) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -342,7 +342,7 @@ impl EventLoop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.is_asked_to_end(Instant::now() + POLL_INTERVAL) {
+            if !self.poll_end_request(Instant::now() + POLL_INTERVAL) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -360,7 +360,7 @@ impl EventLoop<'_> {
     }
 
     /// Whether the program has to end, waiting until `until`; all other events are kept for later.
-    fn is_asked_to_end(&mut self, until: Instant) -> bool {
+    fn poll_end_request(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {

@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
 /// Whether the terminal is taken.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static IS_RAW: AtomicBool = AtomicBool::new(false);
 /// Whether mouse events are enabled while the terminal is taken.
 static MOUSE: AtomicBool = AtomicBool::new(true);
 
 /// Whether the title of the terminal's window is set while the terminal is taken.
-static TITLE: AtomicBool = AtomicBool::new(false);
+static HAS_TITLE: AtomicBool = AtomicBool::new(false);
 
 /// Pushes the title of the window, and the name of its icon, on the terminal's stack of titles.
 const KEEP_TITLE: &str = "\x1b[22;0t";
@@ -39,7 +39,7 @@ const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
 /// Takes the terminal, unless it is already taken.
 fn take() -> io::Result<()> {
-    if TAKEN.swap(true, Ordering::SeqCst) {
+    if IS_RAW.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
     enable_raw_mode()?;
@@ -48,15 +48,15 @@ fn take() -> io::Result<()> {
     if MOUSE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(MOUSE_ON))?;
     }
-    if TITLE.load(Ordering::SeqCst) {
+    if HAS_TITLE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(KEEP_TITLE))?;
     }
     Ok(())
 }
 
 /// Restores the terminal, unless it is already restored. Errors cannot be handled at this point: each step is tried.
-pub fn give_back() {
-    if !TAKEN.swap(false, Ordering::SeqCst) {
+pub fn restore() {
+    if !IS_RAW.swap(false, Ordering::SeqCst) {
         return;
     }
     // A frame that a slow terminal has not accepted is discarded.
@@ -67,7 +67,7 @@ pub fn give_back() {
         let _ = out.write_all(terminal_writer::CUT);
     }
     let _ = queue!(out, EndSynchronizedUpdate, EnableLineWrap, LeaveAlternateScreen);
-    if TITLE.load(Ordering::SeqCst) {
+    if HAS_TITLE.load(Ordering::SeqCst) {
         let _ = queue!(out, Print(RESTORE_TITLE));
     }
     let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
@@ -89,13 +89,13 @@ impl RawTerminal {
         MOUSE.store(mouse, Ordering::SeqCst);
         // The Linux console has no window; its reaction to the sequences depends on its version.
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
-        TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
+        HAS_TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = TerminalWriter::start(io::stdout(), wake)?;
         let free = line.busy();
         let backend = ClusterBackend::new(line);
         let terminal = Terminal::new(backend)?;
         if let Err(error) = take() {
-            give_back();
+            restore();
             return Err(error);
         }
         Ok(Self { terminal, clusters: GraphemeBackend::default(), free, forgotten: false })
@@ -103,7 +103,7 @@ impl RawTerminal {
 
     /// Restores the terminal temporarily.
     pub fn leave(&mut self) {
-        give_back();
+        restore();
     }
 
     /// Takes it again; the next frame draws everything.
@@ -145,7 +145,7 @@ impl RawTerminal {
 
     /// Sets the title of the window (OSC 2), if it is taken. It must not contain control characters.
     pub(super) fn set_title(&mut self, title: &str) -> io::Result<()> {
-        if !TITLE.load(Ordering::SeqCst) {
+        if !HAS_TITLE.load(Ordering::SeqCst) {
             return Ok(());
         }
         let backend = self.terminal.backend_mut();
@@ -161,7 +161,7 @@ impl RawTerminal {
     }
 
     /// Sends a query to the terminal; the answer arrives with the keys.
-    pub(super) fn ask(&mut self, question: &[u8]) -> io::Result<()> {
+    pub(super) fn send_query(&mut self, question: &[u8]) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         backend.write_all(question)?;
         Write::flush(backend)
@@ -194,8 +194,8 @@ pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + 
     std::panic::set_hook(Box::new(move |info| {
         if is_caught() {
             tracing::warn!(%info, "a reader of others gave up");
-        } else if std::thread::current().id() == ui_thread || !TAKEN.load(Ordering::SeqCst) {
-            give_back();
+        } else if std::thread::current().id() == ui_thread || !IS_RAW.load(Ordering::SeqCst) {
+            restore();
             previous(info);
         } else {
             tracing::error!(%info, "a worker panicked");

@@ -38,7 +38,7 @@ struct QuestionSlot<Q> {
 
 struct LatestState<Q, A> {
     slot: Mutex<QuestionSlot<Q>>,
-    asked: Condvar,
+    submitted: Condvar,
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last question whose answer panicked.
     lost: AtomicU64,
@@ -58,7 +58,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(LatestState {
             slot: Mutex::new(QuestionSlot { question: None, closed: false }),
-            asked: Condvar::new(),
+            submitted: Condvar::new(),
             answer: Mutex::new(None),
             lost: AtomicU64::new(0),
         });
@@ -85,7 +85,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         self.number += 1;
         let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.question = Some((self.number, question));
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 
     /// Takes the answer to the newest question, if it is ready. Never blocks.
@@ -118,7 +118,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
 /// Runs one task; `None` if it panicked, which the panic hook has already reported.
 fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
     std::panic::catch_unwind(AssertUnwindSafe(|| {
-        panic_if_asked();
+        panic_in_test();
         task()
     }))
     .ok()
@@ -126,7 +126,7 @@ fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
 
 /// Lets the tests with a real terminal trigger a worker panic: in a debug build in the worker that this variable names.
 #[cfg(debug_assertions)]
-fn panic_if_asked() {
+fn panic_in_test() {
     let asked = std::env::var("GRISTMILL_PANIC_IN_WORKER").ok();
     if asked.is_some() && std::thread::current().name() == asked.as_deref() {
         panic!("worker asked to panic");
@@ -134,7 +134,7 @@ fn panic_if_asked() {
 }
 
 #[cfg(not(debug_assertions))]
-fn panic_if_asked() {}
+fn panic_in_test() {}
 
 fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
     let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,14 +145,14 @@ fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
         if let Some(question) = slot.question.take() {
             return Some(question);
         }
-        slot = shared.asked.wait(slot).unwrap_or_else(PoisonError::into_inner);
+        slot = shared.submitted.wait(slot).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 impl<Q, A> Drop for LatestWorker<Q, A> {
     fn drop(&mut self) {
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 }
 
@@ -202,7 +202,7 @@ impl<Q, A> Drop for Stoppable<Q, A> {
 
 struct StreamState<Q, A> {
     wanted: Mutex<PendingQuestions<Q>>,
-    asked: Condvar,
+    submitted: Condvar,
     done: Mutex<Vec<A>>,
 }
 
@@ -222,7 +222,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(StreamState {
             wanted: Mutex::new(PendingQuestions { questions: std::collections::VecDeque::new(), closed: false }),
-            asked: Condvar::new(),
+            submitted: Condvar::new(),
             done: Mutex::new(Vec::new()),
         });
         let worker = Arc::clone(&shared);
@@ -243,7 +243,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     pub fn want(&mut self, questions: impl IntoIterator<Item = Q>) {
         let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.questions = questions.into_iter().collect();
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 
     /// Takes the answers that arrived since the last call.
@@ -261,14 +261,14 @@ fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
         if let Some(question) = wanted.questions.pop_front() {
             return Some(question);
         }
-        wanted = shared.asked.wait(wanted).unwrap_or_else(PoisonError::into_inner);
+        wanted = shared.submitted.wait(wanted).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 impl<Q, A> Drop for Stream<Q, A> {
     fn drop(&mut self) {
         self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 }
 

@@ -228,13 +228,13 @@ pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String,
 }
 
 /// Maximum number of sets of part names kept with their sample counts, per shard.
-const SETS_KEPT: usize = 16;
+const MAX_PART_SETS: usize = 16;
 /// Sets with more names than this are not kept.
 const SET_NAMES: usize = 32;
 
 /// Which parts occur together: distinct sets of part names, each with the number of samples that have exactly these parts.
 ///
-/// Data sets have few such sets. Only the first `SETS_KEPT` are kept, so shares refer to the samples counted here.
+/// Data sets have few such sets. Only the first `MAX_PART_SETS` are kept, so shares refer to the samples counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSets(Vec<(Vec<String>, u64)>);
 
@@ -248,7 +248,7 @@ impl PartSets {
         names.sort_unstable();
         if let Some((_, number)) = self.0.iter_mut().find(|(known, _)| *known == names) {
             *number += samples;
-        } else if self.0.len() < SETS_KEPT {
+        } else if self.0.len() < MAX_PART_SETS {
             self.0.push((names.into_iter().map(str::to_owned).collect(), samples));
         }
     }

@@ -170,7 +170,7 @@ impl ProblemSink for NullProblemSink {
 }
 
 /// Hint for a run that ended at its first problem.
-const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
+const STRICT_HINT: &str = "without --strict the run goes on, and lists such problems at its end";
 
 /// Maximum number of problems of each severity that a run lists in its report.
 pub const KEPT_PROBLEMS: usize = 1_000;
@@ -303,7 +303,7 @@ impl ProblemSink for ProblemLog {
         }
         if stop {
             let mut failure = problem.into_failure();
-            failure.hint.get_or_insert_with(|| GOES_ON.to_owned());
+            failure.hint.get_or_insert_with(|| STRICT_HINT.to_owned());
             return Err(failure);
         }
         Ok(())

@@ -37,8 +37,8 @@ struct DistanceRange {
 /// Computes classes; it owns buffers that are reused.
 #[derive(Default)]
 pub(super) struct Classes {
-    seen: Vec<DistanceRange>,
-    fresh: Vec<DistanceRange>,
+    earlier: Vec<DistanceRange>,
+    added: Vec<DistanceRange>,
     changes: Vec<(u32, i64)>,
     enough: Vec<(u32, u32)>,
 }
@@ -54,7 +54,7 @@ impl Classes {
         if self.enough.is_empty() {
             return Ok(());
         }
-        self.seen.clear();
+        self.earlier.clear();
         for part in parts {
             match rule.keep {
                 Keep::None => {
@@ -76,7 +76,7 @@ impl Classes {
         for (near, far) in overlaps(&self.enough, part.near, part.far) {
             // For the first copy only what was seen before is removable; for the others everything is.
             let mut joined: Option<(u32, u32, u64)> = None;
-            for seen in within(&self.seen, near, far) {
+            for seen in within(&self.earlier, near, far) {
                 let (low, high) = (seen.near.max(near), seen.far.min(far));
                 joined = match joined {
                     Some((start, end, _)) if end + 1 == low => Some((start, high, seen.at)),
@@ -103,20 +103,20 @@ impl Classes {
 
     /// Adds the distances of a part to those that were seen.
     fn note(&mut self, part: &Part) {
-        self.fresh.clear();
+        self.added.clear();
         let mut next = part.near;
-        for seen in within(&self.seen, part.near, part.far) {
+        for seen in within(&self.earlier, part.near, part.far) {
             if next < seen.near {
-                self.fresh.push(DistanceRange { near: next, far: seen.near - 1, at: part.at });
+                self.added.push(DistanceRange { near: next, far: seen.near - 1, at: part.at });
             }
             next = seen.far.saturating_add(1);
         }
         if next <= part.far {
-            self.fresh.push(DistanceRange { near: next, far: part.far, at: part.at });
+            self.added.push(DistanceRange { near: next, far: part.far, at: part.at });
         }
-        for fresh in &self.fresh {
-            let place = self.seen.partition_point(|seen| seen.near < fresh.near);
-            self.seen.insert(place, *fresh);
+        for fresh in &self.added {
+            let place = self.earlier.partition_point(|seen| seen.near < fresh.near);
+            self.earlier.insert(place, *fresh);
         }
     }
 

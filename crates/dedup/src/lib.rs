@@ -84,7 +84,9 @@ impl Rule {
     /// Whether records of 16 bytes ([`CompactAnchor`]) can hold every anchor of `text_bytes` bytes of text under this rule. Otherwise they
     /// are whole [`Anchor`]s of 32 bytes.
     pub fn fits_narrow(&self, text_bytes: u64) -> bool {
-        self.is_plain() && self.min_length <= CompactAnchor::MAX_WINDOW_BYTES && text_bytes <= CompactAnchor::FURTHEST
+        self.is_plain()
+            && self.min_length <= CompactAnchor::MAX_WINDOW_BYTES
+            && text_bytes <= CompactAnchor::MAX_TEXT_BYTES
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{fence, AtomicU64, Ordering};
 /// Bytes of text whose repeats share a set, as a binary logarithm.
 const BLOCK: u32 = 12;
 /// Repeats of a set: together with its version they fill one cache line of the processor.
-const WAYS: usize = 3;
+const ENTRIES_PER_SET: usize = 3;
 /// Bits of positions and distances.
 const PLACE_BITS: u32 = 48;
 /// Bits of lengths.
@@ -72,13 +72,13 @@ impl PackedRepeat {
 struct Set {
     /// Not divisible by two while a thread writes.
     version: AtomicU64,
-    words: [[AtomicU64; 2]; WAYS],
+    words: [[AtomicU64; 2]; ENTRIES_PER_SET],
 }
 
 impl Set {
-    fn get(&self) -> [PackedRepeat; WAYS] {
+    fn get(&self) -> [PackedRepeat; ENTRIES_PER_SET] {
         let version = self.version.load(Ordering::Acquire);
-        let mut all = [PackedRepeat::default(); WAYS];
+        let mut all = [PackedRepeat::default(); ENTRIES_PER_SET];
         for (kept, words) in all.iter_mut().zip(&self.words) {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
             *kept = PackedRepeat(u128::from(low) | u128::from(high) << 64);
@@ -92,7 +92,7 @@ impl Set {
     }
 
     /// Applies `act` to the repeats, unless another thread is writing.
-    fn change(&self, act: impl FnOnce(&mut [PackedRepeat; WAYS])) {
+    fn change(&self, act: impl FnOnce(&mut [PackedRepeat; ENTRIES_PER_SET])) {
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
             && self.version.compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -151,7 +151,7 @@ impl MatchCache {
 }
 
 /// Adds a repeat to a set: it is joined with one of the same distance that it touches, otherwise it replaces the oldest.
-fn note(all: &mut [PackedRepeat; WAYS], kept: PackedRepeat, repeat: &Repeat) {
+fn note(all: &mut [PackedRepeat; ENTRIES_PER_SET], kept: PackedRepeat, repeat: &Repeat) {
     for place in all.iter_mut() {
         let Some(there) = place.unpack() else { continue };
         if there.back == repeat.back && there.start <= repeat.end && repeat.start <= there.end {
@@ -252,7 +252,7 @@ mod tests {
         known.add(&repeat(8_000, 16_500, 5));
         assert!([8_000, 8_300, 12_288, 16_384].iter().all(|at| known.around(*at).count() == 1));
         (0..100).for_each(|back| known.add(&repeat(20_000, 20_500, 10 + back)));
-        assert_eq!(known.around(20_001).count(), WAYS);
+        assert_eq!(known.around(20_001).count(), ENTRIES_PER_SET);
         // Longer than a record can store.
         known.add(&repeat(30_000, 40_000, 3));
         known.add(&repeat(39_000, 49_000, 3));

@@ -131,7 +131,13 @@ impl OversizedGroup {
     }
 
     /// Reports the removable windows of a context: those at distances `least` to `most` of which there are enough.
-    fn give<F>(&self, anchor: &Anchor, (least, most): (u32, u32), is_first: bool, found: &mut F) -> Outcome<()>
+    fn report_removable<F>(
+        &self,
+        anchor: &Anchor,
+        (least, most): (u32, u32),
+        is_first: bool,
+        found: &mut F,
+    ) -> Outcome<()>
     where
         F: FnMut(Interval) -> Outcome<()>,
     {
@@ -166,7 +172,7 @@ impl OversizedGroup {
             // The second pass begins with the first context again.
             self.end_counting(first.near);
             self.count = u64::from(anchor.copies);
-            return self.give(&anchor, (anchor.near, anchor.far), true, found);
+            return self.report_removable(&anchor, (anchor.near, anchor.far), true, found);
         }
         if self.rule.is_tiny() {
             return found(Interval { start: anchor.at, end: anchor.at + length, first: first.at });
@@ -178,7 +184,7 @@ impl OversizedGroup {
                 let end = place(anchor.at, least) + length;
                 found(Interval { start: place(anchor.at, most), end, first: place(first.at, most) })?;
             } else {
-                self.give(&anchor, (least, most), false, found)?;
+                self.report_removable(&anchor, (least, most), false, found)?;
             }
             if self.near.max(least) <= self.far.min(most) {
                 (self.near, self.far) = (self.near.max(least), self.far.min(most));

@@ -39,7 +39,7 @@ impl Passages {
         if passage.weight() > self.least {
             self.kept.push(passage);
             if self.kept.len() >= 2 * MAX_KEPT_PIECES {
-                self.thin_out();
+                self.keep_heaviest();
             }
         }
     }
@@ -58,7 +58,7 @@ impl Passages {
         }
     }
 
-    fn thin_out(&mut self) {
+    fn keep_heaviest(&mut self) {
         self.kept.sort_unstable_by_key(|passage| (std::cmp::Reverse(passage.weight()), passage.at));
         self.kept.truncate(MAX_KEPT_PIECES);
         self.least = self.kept.last().map_or(0, Passage::weight);

@@ -102,7 +102,7 @@ impl Tally {
             self.all.places += (one.place.at() - before.place.at()) as f64;
             self.found.places += f64::from(u8::from(one.is_removable && !before.is_removable));
             // Both are removable where the rarer one is.
-            let is_rarer = before.grown.stretches < one.grown.stretches;
+            let is_rarer = before.grown.range_count < one.grown.range_count;
             self.grown.places += if is_rarer { grown - f64::from(before.grown.removable) } else { 0.0 };
         }
     }

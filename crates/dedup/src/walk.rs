@@ -5,7 +5,7 @@
 use super::bytes::common_prefix;
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{OwnedWindows, Owners};
-use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
+use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK_WINDOWS, CANDIDATES, SPARSE};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,17 +15,17 @@ pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
 /// The longest piece that is hashed, in bytes.
 const MAX_PIECE_BYTES: u64 = 64;
 /// Windows shorter than this are themselves the piece, so that each has its own key.
-const TINY: u64 = 16;
+const SMALL_WINDOW_BYTES: u64 = 16;
 /// From this piece length on, the hash of a piece has enough bits to be its key.
 const ENOUGH_BITS: usize = 48;
 /// Windows of text that are kept before the last hashed byte: for all windows that are owned, the distance to anchors before them
 /// ([`PERIOD`]), and gaps.
-const KEPT_WINDOWS: usize = 4 + PERIOD;
+const WINDOWS_BEFORE_HASH: usize = 4 + PERIOD;
 /// Longest period that is searched for, in windows.
 pub(super) const PERIOD: usize = 2;
 /// Bytes of text that accumulate before those in front are dropped: the minimum, and the divisor for the share of what is kept.
-const SLACK: u64 = 1 << 16;
-const SHARE: u64 = 4;
+const SLACK_BYTES: u64 = 1 << 16;
+const SLACK_DIVISOR: u64 = 4;
 
 /// Number of bits that hashes keep: all, except in tests.
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +57,13 @@ impl Tail {
 
     /// Whether the byte `period` bytes before the one at `at` is still kept.
     #[inline]
-    pub(super) fn holds(&self, at: u64, period: u64) -> bool {
+    pub(super) fn has_kept(&self, at: u64, period: u64) -> bool {
         at >= self.base.saturating_add(period)
     }
 
     /// Drops bytes in front once there are many more than `kept`.
     fn make_room(&mut self, kept: usize) {
-        let slack = (kept as u64 / SHARE).max(SLACK) as usize;
+        let slack = (kept as u64 / SLACK_DIVISOR).max(SLACK_BYTES) as usize;
         if self.bytes.len() > kept + slack {
             let over = self.bytes.len() - kept;
             self.bytes.drain(..over);
@@ -103,7 +103,7 @@ pub(super) struct Walk {
     passing: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than [`MAX_WINDOW_BYTES`].
     window: u64,
-    /// Bytes that are kept, see [`KEPT_WINDOWS`].
+    /// Bytes that are kept, see [`WINDOWS_BEFORE_HASH`].
     kept: usize,
     key_bits: u32,
 }
@@ -131,7 +131,7 @@ struct Chooser {
 impl Walk {
     pub(super) fn new(rule: &Rule, bits: Bits) -> Self {
         let window = Some(rule.min_length.max(1)).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
-        let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
+        let k = if window < SMALL_WINDOW_BYTES { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
             hasher: WindowHash::new(k, w, bits.order),
@@ -152,7 +152,7 @@ impl Walk {
             tail: Tail { bytes: Vec::new(), base: 0 },
             passing: None,
             window,
-            kept: KEPT_WINDOWS * window as usize,
+            kept: WINDOWS_BEFORE_HASH * window as usize,
             key_bits: bits.key,
         }
     }
@@ -160,7 +160,9 @@ impl Walk {
     pub(super) fn memory(rule: &Rule) -> u64 {
         let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
         // The text, and in runs a piece of 16 bytes for each byte of the window; a vector may allocate twice as much.
-        let text = KEPT_WINDOWS as u64 * window + BLOCK as u64 + (KEPT_WINDOWS as u64 * window / SHARE).max(SLACK);
+        let text = WINDOWS_BEFORE_HASH as u64 * window
+            + BLOCK_WINDOWS as u64
+            + (WINDOWS_BEFORE_HASH as u64 * window / SLACK_DIVISOR).max(SLACK_BYTES);
         2 * text + 2 * 16 * window + (1 << 20)
     }
 
@@ -190,7 +192,7 @@ impl Walk {
 
     /// Reads more of the document; `visit` receives what is settled, in order.
     pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
-        for block in piece.chunks(BLOCK) {
+        for block in piece.chunks(BLOCK_WINDOWS) {
             if self.window == 0 {
                 self.tail.base += block.len() as u64;
                 continue;
@@ -211,7 +213,7 @@ impl Walk {
     /// Hashes the text after `from`.
     fn scan<V: Visit>(&mut self, mut from: u64, visit: &mut V) -> Outcome<()> {
         while from < self.tail.end() {
-            let to = self.tail.end().min(from + BLOCK as u64);
+            let to = self.tail.end().min(from + BLOCK_WINDOWS as u64);
             self.chooser.scan(&self.tail, (from, to), &mut self.found);
             from = to;
         }
@@ -225,7 +227,7 @@ impl Walk {
         let passing = match (self.passing, visit.period()) {
             (Some(passing), _) => passing,
             (None, 0) => return Ok(None),
-            (None, period) if !self.tail.holds(next, period) => return Ok(None),
+            (None, period) if !self.tail.has_kept(next, period) => return Ok(None),
             (None, period) => SkippedText { period, known: next },
         };
         let SkippedText { period, known } = passing;

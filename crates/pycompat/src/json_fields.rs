@@ -2,7 +2,7 @@
 //! value of its last occurrence.
 
 use super::json_repeats::{repeats, KeyFingerprint};
-use super::json_text::{push_again, push_ascii};
+use super::json_text::{push_ascii, push_reencoded};
 use super::json_walk::{walk, JsonError, Kind, Span, Visit};
 use std::borrow::Cow;
 
@@ -156,7 +156,7 @@ pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
         true => Cow::Borrowed(key),
         false => {
             let mut out = Vec::with_capacity(key.len() + 16);
-            push_again(key, &mut out);
+            push_reencoded(key, &mut out);
             Cow::Owned(out)
         }
     }

@@ -19,7 +19,7 @@ pub struct LineChecker {
     /// Open brackets, outermost first: whether each is an object.
     open: Vec<bool>,
     /// Bytes seen so far.
-    seen: u64,
+    checked: u64,
     utf8: Utf8,
     in_mark: bool,
     bad: bool,
@@ -116,7 +116,7 @@ impl Default for LineChecker {
         Self {
             state: State::Value { may_close: false },
             open: Vec::new(),
-            seen: 0,
+            checked: 0,
             utf8: Utf8::default(),
             in_mark: false,
             bad: false,
@@ -148,37 +148,37 @@ impl LineChecker {
             if self.bad {
                 return;
             }
-            if let (State::Text { is_key }, 0, 3..) = (self.state, self.utf8.left, self.seen) {
+            if let (State::Text { is_key }, 0, 3..) = (self.state, self.utf8.left, self.checked) {
                 let plain = plain_run(rest);
                 if plain > 0 {
                     if is_key {
                         self.key_bytes(rest.get(..plain).unwrap_or_default());
                     }
-                    self.seen += plain as u64;
+                    self.checked += plain as u64;
                     rest = rest.get(plain..).unwrap_or_default();
                     continue;
                 }
             }
             rest = remainder;
             let is_utf8 = self.utf8.take(*byte);
-            let mark = MARK.get(usize::try_from(self.seen).unwrap_or(usize::MAX));
+            let mark = MARK.get(usize::try_from(self.checked).unwrap_or(usize::MAX));
             // An incomplete mark is not the beginning of any other valid text.
             let is_fine = match (self.in_mark, mark) {
-                (true, Some(wanted)) if self.seen > 0 => wanted == byte,
-                _ if self.seen == 0 && *byte == MARK[0] => {
+                (true, Some(wanted)) if self.checked > 0 => wanted == byte,
+                _ if self.checked == 0 && *byte == MARK[0] => {
                     self.in_mark = true;
                     true
                 }
                 _ => self.step(*byte, visit),
             };
             self.bad = !is_utf8 || !is_fine;
-            self.seen += u64::from(!self.bad);
+            self.checked += u64::from(!self.bad);
         }
     }
 
     /// Returns the number of bytes taken: all of them, or up to the first invalid one.
     pub fn seen(&self) -> u64 {
-        self.seen
+        self.checked
     }
 
     /// Returns the keys of the outermost object, concatenated; `None` when they are more than [`MAX_KEY_BYTES`].
@@ -263,7 +263,7 @@ impl LineChecker {
 
     /// Returns the offset of the current byte.
     fn at(&self) -> usize {
-        usize::try_from(self.seen).unwrap_or(usize::MAX)
+        usize::try_from(self.checked).unwrap_or(usize::MAX)
     }
 
     fn key_bytes(&mut self, bytes: &[u8]) {

@@ -85,7 +85,7 @@ fn ended(shown: Vec<serde_json::Value>) -> CommandSuccess {
 }
 
 fn more(context: &Context) -> Outcome<bool> {
-    if !context.may_ask() {
+    if !context.may_prompt() {
         return Ok(false);
     }
     crate::prompt::confirm("Show the next sample?", true)

@@ -31,7 +31,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
 fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
     let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
-    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask() {
+    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_prompt() {
         return Ok(false);
     }
     let copy = clean_path(Path::new(&plan.path));

@@ -21,9 +21,9 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Comman
     }
     let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
     print_findings(&report.problems, &report.counts, context);
-    report.lines(false).into_iter().for_each(|line| context.printer.say(report::painted(line)));
+    report.lines(false).into_iter().for_each(|line| context.printer.print_status(report::painted(line)));
     if let Some(seed) = &seed {
-        context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));
+        context.printer.print_status(format!("The seed was {seed}; --seed {seed} gives the same order again."));
     }
     let mut result = fields(&report);
     result.insert("counts".into(), counts_value(&report.counts));

@@ -26,7 +26,7 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     let any_plan = erase::<Prepare>(plan.clone());
     save_plan(&*any_plan, context)?;
     if context.globals.dry_run {
-        let preview = PreparePreview::scan(&plan, &context.run_options(), &context.signals.listen())?;
+        let preview = PreparePreview::scan(&plan, &context.run_options(), &context.signals.cancel_on_signal())?;
         return finish(&*any_plan, &preview, None, context);
     }
     let differences = differences(&plan, context.run_options().threads);

@@ -44,7 +44,7 @@ impl PendingChange {
             context.printer.problem(&problem);
         }
         for message in self.messages.iter().filter(|message| !message.is_empty()) {
-            context.printer.say(sentence(message));
+            context.printer.print_status(sentence(message));
         }
         self.editor
     }
@@ -83,28 +83,28 @@ impl PendingChange {
         let mut written = false;
         let print_messages = || {
             for message in self.messages.iter().filter(|message| !message.is_empty()) {
-                printer.say(sentence(message));
+                printer.print_status(sentence(message));
             }
         };
         // Without a question, the messages are printed only after the write has succeeded.
-        let is_printed_first = is_idle || is_dry || context.may_ask();
+        let is_printed_first = is_idle || is_dry || context.may_prompt();
         if is_printed_first {
             print_messages();
         }
         if is_idle {
-            printer.say(format!("{} {shown} stays as it is.", paint(Tone::Good, "Nothing to do.")));
+            printer.print_status(format!("{} {shown} stays as it is.", paint(Tone::Success, "Nothing to do.")));
         } else if is_dry {
             diff_lines(&self.editor.diff()).iter().for_each(|line| printer.line(line));
-            printer.say("Nothing was written.");
+            printer.print_status("Nothing was written.");
         } else if let Some(report) = write_confirmed(&mut self.editor, context)? {
             recent::remember_now(&xdg::state_dir(), self.editor.root());
             written = !report.nothing_to_do;
             if !is_printed_first {
                 print_messages();
             }
-            printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
+            printer.print_status(format!("{}.", paint(Tone::Success, &format!("Written {shown}"))));
         } else {
-            printer.say("Nothing was written.");
+            printer.print_status("Nothing was written.");
         }
         let mut result = Map::new();
         result.insert("path".into(), json!(self.editor.root()));
@@ -128,9 +128,9 @@ fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Optio
     let (shown, mut is_first) = (shown_path(editor), true);
     write_again(editor, &context.run_options(), &mut |editor| {
         if !std::mem::take(&mut is_first) {
-            context.printer.say(format!("{shown} was changed meanwhile; the edits are made again on it."));
+            context.printer.print_status(format!("{shown} was changed meanwhile; the edits are made again on it."));
         }
-        if !context.may_ask() {
+        if !context.may_prompt() {
             return Ok(true);
         }
         diff_lines(&editor.diff()).iter().for_each(|line| context.printer.line(line));
@@ -157,7 +157,7 @@ pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
         match line.kind {
             DiffKind::Context => format!("  {text}"),
             DiffKind::Removed => paint(Tone::Error, &format!("- {text}")),
-            DiffKind::Added => paint(Tone::Good, &format!("+ {text}")),
+            DiffKind::Added => paint(Tone::Success, &format!("+ {text}")),
             DiffKind::Gap => paint(Tone::Faint, "  ..."),
             DiffKind::More(more) => paint(Tone::Faint, &format!("  ... {}", count(more, "more line"))),
         }

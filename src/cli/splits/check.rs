@@ -31,7 +31,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
         refuse_existing(path)?;
     }
     if !editor.unchecked_items().is_empty() && has_sample_tables(editor.root()) {
-        let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.listen())?;
+        let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.cancel_on_signal())?;
         editor.take_checked(checked);
     }
     let problems = editor.problems();
@@ -57,7 +57,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     if let Some(path) = &args.excludes_to {
         let items = items(&report);
         write_items(path, &items)?;
-        context.printer.say(written(&editor, path, items.len()));
+        context.printer.print_status(written(&editor, path, items.len()));
         result.insert("excludes_written".into(), json!(items.len()));
     }
     result.insert("path".into(), json!(editor.root()));
@@ -136,7 +136,7 @@ fn verdict(report: &LeakReport) -> String {
         false => "names compared; --content compares what is in them".to_owned(),
     };
     let found = match report.found.sure() {
-        0 => paint(Tone::Good, "No leak found"),
+        0 => paint(Tone::Success, "No leak found"),
         n => paint(Tone::Warning, &format!("{} found", count(n, "leak"))),
     };
     format!("{found} in {of} ({how}).")

@@ -28,14 +28,14 @@ impl Guide {
             let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;
             parts.push(format!("{} ({share:.0} %)", display_safe(name)));
         }
-        self.ask.print(format!("Parts seen: {}", parts.join(", ")));
+        self.prompt.print(format!("Parts seen: {}", parts.join(", ")));
         loop {
             let loading = match self.chosen_class()? {
                 Choice::NoYaml => SampleMapping::NoDatasetYaml,
                 Choice::Keep => SampleMapping::Unset,
                 Choice::Crude => {
                     let question = "Write a cooker.py skeleton that turns raw samples into your own?";
-                    SampleMapping::Crude { cooker: self.ask.yes(question, true)? }
+                    SampleMapping::Crude { cooker: self.prompt.yes(question, true)? }
                 }
                 Choice::Class(class) => match self.filled(class.to_owned())? {
                     Some(loading) => loading,
@@ -80,16 +80,16 @@ impl Guide {
             lines.insert(0, ("as it is: the dataset yaml that is there stays".to_owned(), Choice::Keep));
         }
         let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
-        let chosen = self.ask.choose("What is a sample?", &texts, 0)?;
+        let chosen = self.prompt.choose("What is a sample?", &texts, 0)?;
         Ok(choices.swap_remove(chosen))
     }
 
     fn own_class(&self) -> Outcome<Option<SampleMapping>> {
-        let text = self.ask.text("Class, as module:Class", None, false)?;
+        let text = self.prompt.text("Class, as module:Class", None, false)?;
         match classes::resolve(&text) {
             Ok(_) => self.filled(text),
             Err(problem) => {
-                self.ask.print(format!("Not possible: {problem}"));
+                self.prompt.print(format!("Not possible: {problem}"));
                 Ok(None)
             }
         }
@@ -105,7 +105,7 @@ impl Guide {
             "a sample_loader.py template to fill in (the older way)",
             "back",
         ];
-        match self.ask.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
+        match self.prompt.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
             0 => Ok(self.field_map(&sample_type)?.map(|fields| SampleMapping::FieldMap { sample_type, fields })),
             1 => Ok(Some(SampleMapping::SampleLoader { sample_type })),
             _ => Ok(None),

@@ -11,13 +11,13 @@ const INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct TrafficMeter {
     since: Instant,
-    seen: Traffic,
+    last_traffic: Traffic,
     text: Option<String>,
 }
 
 impl TrafficMeter {
     pub(super) fn new(now: Instant, traffic: Traffic) -> Self {
-        Self { since: now, seen: traffic, text: None }
+        Self { since: now, last_traffic: traffic, text: None }
     }
 
     /// Reads the counters; `silent` is the host that has not answered for a while. Returns whether the text has changed.
@@ -30,7 +30,8 @@ impl TrafficMeter {
             let bytes = now.saturating_sub(before) as f64 / time.as_secs_f64();
             (bytes >= 1.0).then(|| format!("{}/s", text::bytes(bytes as u64)))
         };
-        let (received, sent) = (rate(traffic.received, self.seen.received), rate(traffic.sent, self.seen.sent));
+        let (received, sent) =
+            (rate(traffic.received, self.last_traffic.received), rate(traffic.sent, self.last_traffic.sent));
         let text = match (received, sent) {
             (Some(received), Some(sent)) => Some(format!("{received} from the store, {sent} to it")),
             (Some(received), None) => Some(format!("{received} from the store")),
@@ -38,10 +39,10 @@ impl TrafficMeter {
             // Short answers are not worth a word.
             (None, None) => {
                 let host = silent.unwrap_or_else(|| "the store".to_owned());
-                (traffic.requests > 0 && self.seen.requests > 0).then(|| format!("waiting for {host}"))
+                (traffic.requests > 0 && self.last_traffic.requests > 0).then(|| format!("waiting for {host}"))
             }
         };
-        (self.since, self.seen) = (now, traffic);
+        (self.since, self.last_traffic) = (now, traffic);
         std::mem::replace(&mut self.text, text) != self.text
     }
 

@@ -226,7 +226,7 @@ pub fn draw_printed(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'s
 pub struct PreviewGuide {
     worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
     draw: Draw,
-    asked: Option<Box<dyn AnyPlan>>,
+    requested_plan: Option<Box<dyn AnyPlan>>,
     known: Option<PlanPreview>,
 }
 
@@ -238,7 +238,7 @@ impl PreviewGuide {
             let preview = Arc::new(run_preview(&*plan, options.clone(), cancel));
             (plan, preview)
         });
-        Self { worker, draw, asked: None, known: None }
+        Self { worker, draw, requested_plan: None, known: None }
     }
 
     /// Returns the mistakes in answers without a field, the reason why there is no preview yet, its failure, or the preview as `draw` has it.
@@ -271,8 +271,8 @@ impl PreviewGuide {
 
     /// Asks for the preview of a plan, unless it was the last one that was asked for.
     pub fn ask_for(&mut self, plan: &dyn AnyPlan) {
-        if self.asked.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
-            self.asked = Some(plan.boxed_clone());
+        if self.requested_plan.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
+            self.requested_plan = Some(plan.boxed_clone());
             self.worker.ask(plan.boxed_clone());
         }
     }
@@ -352,7 +352,7 @@ impl Guide for PreviewGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked, self.known) = (None, None);
+        (self.requested_plan, self.known) = (None, None);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {

@@ -31,11 +31,11 @@ pub struct FormScreen {
     paths: PathCompleter,
     draft: DraftFile,
     /// The answers given at the start, before a draft replaced them.
-    given: Box<dyn AnyPlan>,
+    initial_plan: Box<dyn AnyPlan>,
     /// Whether these answers were run, so that the run keeps their draft.
     was_run: bool,
     /// Whether the question about a stopped run was asked for these answers.
-    asked_about_stopped: bool,
+    has_offered_resume: bool,
 }
 
 impl FormScreen {
@@ -67,8 +67,9 @@ impl FormScreen {
             form.draft = Some(age);
         }
         let paths = PathCompleter::start(&env);
-        let mut screen = Self { env, guide, form, paths, draft, given, was_run: false, asked_about_stopped: false };
-        screen.ask();
+        let mut screen =
+            Self { env, guide, form, paths, draft, initial_plan: given, was_run: false, has_offered_resume: false };
+        screen.request_data();
         screen
     }
 
@@ -83,8 +84,8 @@ impl FormScreen {
     pub fn resumed_run(mut self) -> Self {
         self.form.keep_as_given();
         self.form.stopped = Some(self.form.command());
-        self.form.go(self.form.review());
-        self.ask();
+        self.form.select_step(self.form.review());
+        self.request_data();
         self
     }
 
@@ -111,10 +112,10 @@ impl FormScreen {
     pub fn with_guide_of<G: Guide>(&mut self, change: impl FnOnce(&mut G, &mut Form)) {
         let guide = (&mut *self.guide as &mut dyn std::any::Any).downcast_mut().unwrap();
         change(guide, &mut self.form);
-        self.ask();
+        self.request_data();
     }
 
-    fn ask(&mut self) {
+    fn request_data(&mut self) {
         self.guide.ask(&mut self.form);
         self.form.set_fields(self.guide.fields(&self.form));
     }
@@ -130,13 +131,13 @@ impl FormScreen {
         match (self.form.rail, self.blocker(step)) {
             (Some(step), _) => match self.form.skipped.get(&step) {
                 Some(why) => return warning((*why).to_owned()),
-                None => self.form.go(step),
+                None => self.form.select_step(step),
             },
             (None, Some(why)) => {
                 self.form.mark_tried(step);
                 return warning(why);
             }
-            (None, None) => self.form.go(self.form.neighbour(true).unwrap_or(step)),
+            (None, None) => self.form.select_step(self.form.neighbour(true).unwrap_or(step)),
         }
         Vec::new()
     }
@@ -146,13 +147,13 @@ impl FormScreen {
             return self.complete_step();
         }
         if let Some(stopped) = stopped_run(&self.form, &*self.guide) {
-            let question = self.ask_about(&stopped);
-            self.asked_about_stopped = true;
+            let question = self.stopped_run_question(&stopped);
+            self.has_offered_resume = true;
             return vec![Effect::Push(Box::new(question))];
         }
         if let Some((step, why)) = first_blocker(&self.form, &*self.guide) {
             if step != self.form.step {
-                self.form.go(step);
+                self.form.select_step(step);
             }
             return warning(why);
         }
@@ -169,7 +170,7 @@ impl FormScreen {
     }
 
     /// Returns the question about a run of another plan that was stopped at the output.
-    fn ask_about(&self, stopped: &Problem) -> Question {
+    fn stopped_run_question(&self, stopped: &Problem) -> Question {
         let mut answers = Vec::new();
         let own = RunFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
         if let Some(run) = interrupted_run(&own) {
@@ -185,7 +186,7 @@ impl FormScreen {
     }
 
     /// Runs these answers instead of the run that was stopped at the output.
-    fn begin_again(&mut self) -> Vec<Effect> {
+    fn restart(&mut self) -> Vec<Effect> {
         let mut env = self.env.clone();
         env.options.restart = true;
         self.start_run(&env)
@@ -197,7 +198,7 @@ impl FormScreen {
         }
         match self.form.neighbour(false) {
             Some(step) => {
-                self.form.go(step);
+                self.form.select_step(step);
                 Vec::new()
             }
             None if self.keep_draft() => {
@@ -211,7 +212,7 @@ impl FormScreen {
     /// Returns whether the user has changed an answer.
     fn is_changed(&self) -> bool {
         let is_first = self.form.step == 0 && !self.form.is_answered(0);
-        let is_unchanged = || is_first || self.form.plan().is_same(&*self.given);
+        let is_unchanged = || is_first || self.form.plan().is_same(&*self.initial_plan);
         self.guide.is_changed().unwrap_or_else(|| !is_unchanged())
     }
 
@@ -226,9 +227,9 @@ impl FormScreen {
     }
 
     /// Discards the draft and its answers.
-    fn start_afresh(&mut self) {
+    fn reset_form(&mut self) {
         self.draft.forget();
-        self.form = Form::new(self.given.operation().plan_for(self.given.inputs()));
+        self.form = Form::new(self.initial_plan.operation().plan_for(self.initial_plan.inputs()));
         self.guide.begin(&mut self.form);
     }
 
@@ -237,14 +238,14 @@ impl FormScreen {
             return if action == Action::Close { vec![Effect::Pop] } else { Vec::new() };
         }
         self.was_run = false;
-        self.asked_about_stopped = false;
+        self.has_offered_resume = false;
         if let Some(effects) = self.guide.act(action, &mut self.form, &self.env) {
             return effects;
         }
         match action {
             Action::Next | Action::Accept => return self.complete_step(),
             Action::Run => return self.run(),
-            Action::BeginAnew => return self.begin_again(),
+            Action::BeginAnew => return self.restart(),
             Action::Close => return self.close(),
             Action::SavePlan => {
                 let popup = SavePlan::new(self.form.plan().boxed_clone(), self.env.clone());
@@ -255,13 +256,13 @@ impl FormScreen {
                 return vec![Effect::Copy(self.form.command()), copied];
             }
             Action::StartAfresh => {
-                self.start_afresh();
+                self.reset_form();
                 let notice = Toast::new(Level::Info, "started afresh; nothing of the draft is kept");
                 return vec![Effect::Toast(notice)];
             }
             Action::NextField if self.complete_path() => {}
             action => match jump_of(action).filter(|step| !self.form.skipped.contains_key(step)) {
-                Some(step) => self.form.go(step),
+                Some(step) => self.form.select_step(step),
                 None => act(&mut self.form, &mut *self.guide, action),
             },
         }
@@ -274,7 +275,7 @@ impl FormScreen {
         let input = self.form.inputs.entry(field).or_default();
         if edit(input) {
             if self.form.table.is_path(field) {
-                self.paths.ask(Path::new(""), input);
+                self.paths.request_completion(Path::new(""), input);
             }
             self.was_run = false;
             self.form.apply_typed(field);
@@ -356,7 +357,7 @@ impl Screen for FormScreen {
             }
             Input::Mouse(mouse) => self.mouse(mouse),
         }
-        self.ask();
+        self.request_data();
         // A connection that is cut later costs no answer.
         if self.form.step != step && !self.was_run && self.is_changed() {
             self.draft.save_later(&self.form, &*self.guide);
@@ -368,7 +369,7 @@ impl Screen for FormScreen {
         let is_changed = self.guide.take(&mut self.form);
         effects.extend(self.guide.take_notices().into_iter().map(Effect::Toast));
         if is_changed {
-            self.ask();
+            self.request_data();
         }
         let is_path = |field: &Field| self.form.wants_text() && self.form.table.is_path(*field);
         let field = self.form.field().filter(is_path);
@@ -430,7 +431,7 @@ impl Screen for FormScreen {
             }
             Action::Advanced if !is_advanced(form.step_id()) => Some("everything is shown here".into()),
             // The preview is made again when the question is closed.
-            Action::BeginAnew if !self.asked_about_stopped && stopped_run(form, &*self.guide).is_none() => {
+            Action::BeginAnew if !self.has_offered_resume && stopped_run(form, &*self.guide).is_none() => {
                 Some("no run of another plan was stopped at the output".into())
             }
             Action::Next if form.is_review() => Some("this is the last step".into()),
@@ -451,7 +452,7 @@ impl Screen for FormScreen {
 
     fn resumed(&mut self) {
         self.guide.resume(&mut self.form);
-        self.ask();
+        self.request_data();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

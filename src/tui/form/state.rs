@@ -54,7 +54,7 @@ pub struct Form {
     pub skipped: BTreeMap<usize, &'static str>,
     answered: BTreeSet<usize>,
     /// Options with an answer of the user, for which nothing is proposed.
-    given: BTreeSet<&'static str>,
+    answered_options: BTreeSet<&'static str>,
     proposes: bool,
     fields: Vec<Field>,
     focus: usize,
@@ -82,7 +82,7 @@ impl Form {
             stopped: None,
             skipped: BTreeMap::new(),
             answered: BTreeSet::new(),
-            given,
+            answered_options: given,
             proposes: true,
             fields: Vec::new(),
             focus: 0,
@@ -232,7 +232,7 @@ impl Form {
     }
 
     /// Goes to a step; earlier ones count as answered if it comes later.
-    pub fn go(&mut self, step: usize) {
+    pub fn select_step(&mut self, step: usize) {
         let step = step.min(self.review());
         if step > self.step {
             self.answered.extend(0..step);
@@ -252,7 +252,7 @@ impl Form {
     /// Goes to the step of this name.
     pub fn go_to(&mut self, id: &str) {
         if let Some(step) = self.steps.iter().position(|step| step.id == id) {
-            self.go(step);
+            self.select_step(step);
         }
     }
 
@@ -314,7 +314,7 @@ impl Form {
     pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
             MouseTarget::Below => {}
-            MouseTarget::Rail if line < self.steps.len() && !self.skipped.contains_key(&line) => self.go(line),
+            MouseTarget::Rail if line < self.steps.len() && !self.skipped.contains_key(&line) => self.select_step(line),
             MouseTarget::Rail => {}
             MouseTarget::Field(field) => {
                 self.focus_on(field);

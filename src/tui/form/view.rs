@@ -9,7 +9,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
 use crate::tui::widgets::page::{
-    command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
+    command_lines, draw_more, draw_scrolled, failure_lines, fitted, reason_lines, waiting, wrapped,
 };
 use crate::tui::widgets::text;
 use gristmill_core::options::Step;
@@ -92,7 +92,7 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
     match first_blocker(form, guide) {
         Some((step, why)) => {
             let title = form.steps().get(step).map_or("", |step| step.title);
-            lines.extend(trouble_lines(&format!("{title}: {why}"), columns, ui));
+            lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
             lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
             if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
                 let key = Span::styled(ui.key(context, *jump), ui.theme.key);
@@ -220,7 +220,7 @@ pub fn draw_fields(
 /// Returns the mistakes in answers that have no field in the step on the screen.
 pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let hidden = form.mistakes.iter().filter(|(field, _)| !form.fields().contains(field));
-    hidden.flat_map(|(_, why)| trouble_lines(why, columns, ui)).collect()
+    hidden.flat_map(|(_, why)| reason_lines(why, columns, ui)).collect()
 }
 
 /// Draws a step that consists of fields, of which the focused one is in view. Mistakes, the lines of the guide, or the help of the focused
@@ -228,7 +228,7 @@ pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<
 fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();
-    let mut foot: Vec<_> = form.mistakes.values().flat_map(|why| trouble_lines(why, columns, ui)).collect();
+    let mut foot: Vec<_> = form.mistakes.values().flat_map(|why| reason_lines(why, columns, ui)).collect();
     if foot.is_empty() {
         foot = guide.foot(form, columns, ui);
     }

@@ -318,10 +318,10 @@ pub fn metadataset(bytes: &[u8]) {
 
 /// Takes any bytes as a join index: rows are read at their offsets, and nothing incomplete is taken as complete.
 pub fn join_index(bytes: &[u8]) {
-    use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
+    use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL_BYTES, HEADER};
     let file = file_of(bytes, ".bin");
     let Ok(index) = JoinIdx::open(file.path()) else { return };
-    let row = (index.columns() * CELL) as u64;
+    let row = (index.columns() * CELL_BYTES) as u64;
     assert_eq!(HEADER + index.rows() * row, bytes.len() as u64);
     assert_eq!(&bytes[..16], &header(index.columns())[..]);
     for number in [0, index.rows() / 2, index.rows().saturating_sub(1)] {

@@ -111,7 +111,7 @@ impl TreeReader<'_> {
             // An escape that is cut is left out.
             let end = if self.text.get(at) == Some(&b'\\') { at } else { self.text.len() };
             let mut text = String::new();
-            decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.room(), &mut text);
+            decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.remaining_chars(), &mut text);
             tree.text(self.label.take(), &text, self.span(begin + 1, u64::MAX));
         }
         self.tree = Some(tree);
@@ -127,7 +127,7 @@ impl Visit for TreeReader<'_> {
 
     fn key(&mut self, _: &[u8], _: usize, span: Span) {
         self.end = span.to + 1;
-        let room = self.tree.as_ref().map_or(0, Builder::room);
+        let room = self.tree.as_ref().map_or(0, Builder::remaining_chars);
         let key = text_of(self.raw(span), room);
         if let Some(tree) = &mut self.tree {
             tree.note_key(&key);
@@ -146,7 +146,7 @@ impl Visit for TreeReader<'_> {
                 tree.close();
             }
             Kind::String => {
-                let text = text_of(self.raw(span), tree.room());
+                let text = text_of(self.raw(span), tree.remaining_chars());
                 tree.text(label, &text, self.span(span.from, self.base + span.to as u64));
             }
             _ => tree.scalar(label, self.word(span)),

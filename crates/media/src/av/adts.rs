@@ -78,7 +78,7 @@ struct FrameSummary {
     /// Of the last frame, which the reference program reports.
     channels: u32,
     /// Number of blocks in each of the checked frames.
-    asked_blocks: [u64; SBR_FRAMES as usize],
+    block_votes: [u64; SBR_FRAMES as usize],
     /// Which of the checked frames contain data for twice the sample rate: one bit per frame.
     doubling: u8,
 }
@@ -93,7 +93,7 @@ impl FrameSummary {
 
     /// Returns the number of blocks in the first `frames` frames, limited to the checked ones.
     fn blocks_before(&self, frames: u64) -> u64 {
-        self.asked_blocks.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
+        self.block_votes.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
     }
 }
 
@@ -164,7 +164,7 @@ fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut FrameSummary) 
     } else {
         walk.channels = header.channels;
     }
-    if let Some(blocks) = usize::try_from(walk.frames).ok().and_then(|frame| walk.asked_blocks.get_mut(frame)) {
+    if let Some(blocks) = usize::try_from(walk.frames).ok().and_then(|frame| walk.block_votes.get_mut(frame)) {
         *blocks = header.blocks;
     }
     walk.frames += 1;

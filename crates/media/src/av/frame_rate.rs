@@ -5,7 +5,7 @@ use super::rational::{Rational, INT_MAX};
 /// Number of candidate rates.
 const CANDIDATE_RATES: usize = 30 * 12 + 30 + 3 + 6;
 /// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
-const LOOKED_AT: u64 = 20;
+const EVALUATED_INTERVALS: u64 = 20;
 /// After this number of frames, a minimum duration also ends the estimation.
 const MIN_FRAMES: u64 = 30;
 /// That duration, in seconds.
@@ -84,7 +84,7 @@ impl FrameRateEstimator {
         }
         self.last = Some(time);
         let tick = self.base.as_f64();
-        let wanted = if tick > 0.0005 { 2 * LOOKED_AT } else { LOOKED_AT };
+        let wanted = if tick > 0.0005 { 2 * EVALUATED_INTERVALS } else { EVALUATED_INTERVALS };
         let long =
             self.frames > MIN_FRAMES && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= MIN_SECONDS;
         self.enough = self.steps >= wanted || long;

@@ -19,7 +19,7 @@ const MAX_BOXES: usize = 1000;
 /// Length of the prefix of a versioned box in bytes: the version, and three bytes of flags.
 const FULL_BOX_PREFIX_BYTES: usize = 4;
 /// Properties that libavif supports; others must not be essential.
-const KNOWN: [&[u8; 4]; 13] = [
+const SUPPORTED_PROPERTIES: [&[u8; 4]; 13] = [
     b"ispe", b"auxC", b"colr", b"av1C", b"pasp", b"clap", b"irot", b"imir", b"pixi", b"a1op", b"lsel", b"a1lx", b"clli",
 ];
 
@@ -115,7 +115,7 @@ impl<'a> Items<'a> {
                 continue;
             }
             let found = *list.get(index - 1).ok_or_else(|| wrong("with a property that is not there"))?;
-            if is_essential && !KNOWN.contains(&&found.0) {
+            if is_essential && !SUPPORTED_PROPERTIES.contains(&&found.0) {
                 // libavif treats such an item as absent.
                 kinds.remove(&id);
             }

@@ -141,13 +141,13 @@ struct AppleIcon {
     /// Width and height in pixels.
     side: u32,
     /// The part that is an image file of its own.
-    whole: Option<&'static [u8; 4]>,
+    file_magic: Option<&'static [u8; 4]>,
     /// The parts of raw colours and of their mask.
     bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
 const fn apple(side: u32, whole: &'static [u8; 4]) -> AppleIcon {
-    AppleIcon { side, whole: Some(whole), bare: None }
+    AppleIcon { side, file_magic: Some(whole), bare: None }
 }
 
 /// In order of preference; the second of two entries of equal size is the one for a screen of higher density.
@@ -157,13 +157,13 @@ const APPLE: [AppleIcon; 12] = [
     apple(512, b"ic14"),
     apple(256, b"ic08"),
     apple(256, b"ic13"),
-    AppleIcon { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
+    AppleIcon { side: 128, file_magic: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
     apple(64, b"icp6"),
-    AppleIcon { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
+    AppleIcon { side: 48, file_magic: None, bare: Some((b"ih32", b"h8mk")) },
     apple(64, b"ic12"),
-    AppleIcon { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
+    AppleIcon { side: 32, file_magic: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
     apple(32, b"ic11"),
-    AppleIcon { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
+    AppleIcon { side: 16, file_magic: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
 ];
 /// The maximum number of parts that are read; fewer part names are defined.
 const MAX_PARTS: usize = 10_000;
@@ -191,7 +191,7 @@ pub(super) fn best_apple(reader: &mut Reader) -> Result<LargestImage, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
-        if let Some((at, len)) = icon.whole.and_then(part) {
+        if let Some((at, len)) = icon.file_magic.and_then(part) {
             return Ok(LargestImage::Whole { at, len });
         }
         let Some((colours, mask)) = icon.bare else { continue };

@@ -245,7 +245,10 @@ impl Directory<'_, '_> {
         if raw && !strips && !self.tags.contains_key(&TILE_OFFSETS) {
             return Err(ReadEnd::other("a TIFF file without pixels"));
         }
-        if raw && !strips && (self.whole(TILE_WIDTH)?.is_none() || self.whole(TILE_HEIGHT)?.is_none()) {
+        if raw
+            && !strips
+            && (self.number_or_absent(TILE_WIDTH)?.is_none() || self.number_or_absent(TILE_HEIGHT)?.is_none())
+        {
             return Err(ReadEnd::broken("the TIFF file has tiles of no size", 0));
         }
         if matches!(mode, "P" | "PA") && self.numbers(COLOUR_MAP, 1)?.is_none() {
@@ -272,7 +275,7 @@ impl Directory<'_, '_> {
     }
 
     /// Like [`number`](Self::number), but treats a tag of another type as absent.
-    fn whole(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
+    fn number_or_absent(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         match self.number(tag) {
             Err(ReadEnd::Other(_)) => Ok(None),
             other => other,
@@ -283,7 +286,7 @@ impl Directory<'_, '_> {
         if !self.tags.contains_key(&WIDTH) || !self.tags.contains_key(&HEIGHT) {
             return Err(ReadEnd::other("a TIFF file without a size"));
         }
-        let (Some(width), Some(height)) = (self.whole(WIDTH)?, self.whole(HEIGHT)?) else {
+        let (Some(width), Some(height)) = (self.number_or_absent(WIDTH)?, self.number_or_absent(HEIGHT)?) else {
             return Err(ReadEnd::broken("the size of the TIFF file is no whole number", 0));
         };
         let fits = |number: i64| u32::try_from(number.max(0));
@@ -345,7 +348,9 @@ impl Directory<'_, '_> {
         let planes = if apart { samples } else { 1 };
         let is_tiled = !self.tags.contains_key(&STRIP_OFFSETS);
         let (part_width, part_height, tags) = if is_tiled {
-            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(None) };
+            let (Some(w), Some(h)) = (self.number_or_absent(TILE_WIDTH)?, self.number_or_absent(TILE_HEIGHT)?) else {
+                return Ok(None);
+            };
             (w, h, (TILE_OFFSETS, TILE_BYTES))
         } else {
             let rows = self.number(ROWS_PER_STRIP)?.unwrap_or(height);
@@ -406,7 +411,9 @@ impl Directory<'_, '_> {
         let (part_width, part_height, offsets) = if strips {
             (width, self.number(ROWS_PER_STRIP)?.unwrap_or(height), STRIP_OFFSETS)
         } else {
-            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(false) };
+            let (Some(w), Some(h)) = (self.number_or_absent(TILE_WIDTH)?, self.number_or_absent(TILE_HEIGHT)?) else {
+                return Ok(false);
+            };
             (w, h, TILE_OFFSETS)
         };
         let offsets = self.numbers(offsets, MAX_VALUES)?.unwrap_or_default();

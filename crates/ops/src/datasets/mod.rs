@@ -187,15 +187,15 @@ impl Dataset {
     /// # Errors
     /// It is something else; the hint names what reads it, or how it is converted.
     pub fn check_shards(&self) -> Outcome<()> {
-        const WHAT: &str = "opening the data set";
+        const ACTIVITY: &str = "opening the data set";
         files::check_suffix(&self.path)?;
         match self.kind.info().shards {
             Err(_) if self.kind == DatasetKind::OtherFile && !is_file(&self.path) => {
-                Err(Failure::usage(WHAT, "it is a fifo, socket or device, not a file or folder")
+                Err(Failure::usage(ACTIVITY, "it is a fifo, socket or device, not a file or folder")
                     .on(Subject::path(&self.path))
                     .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
             }
-            support @ Err(_) => Err(self.refusal(WHAT, support)),
+            support @ Err(_) => Err(self.refusal(ACTIVITY, support)),
             Ok(()) => Ok(()),
         }
     }

@@ -15,7 +15,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
 /// The name of the operation in error messages.
-pub const WHAT: &str = "making the raw index";
+pub const ACTIVITY: &str = "making the raw index";
 /// Bytes of one range: fits into the cache of one core.
 const RANGE_BYTES: u64 = 512 << 10;
 /// A line longer than this is checked while it is read, in bytes.
@@ -27,7 +27,7 @@ const READ_BYTES: usize = 256 << 10;
 /// meaningless.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
-    let refuse = |why: String, hint: &str| Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
+    let refuse = |why: String, hint: &str| Err(Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
     if file.is_empty() {
         return refuse("the file is empty, and an index of nothing cannot be read".into(), "leave the file out");
     }
@@ -123,7 +123,7 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
         cancel.check()?;
         let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
-        file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+        file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
         checker.take(space, &mut NullVisitor);
         at += wanted as u64;
     }
@@ -228,7 +228,7 @@ pub fn refusal(path: &Path, counts: &RawIndexCounts) -> Option<Failure> {
         }
     };
     Some(
-        Failure::data(WHAT, format!("{why}; nothing was written"))
+        Failure::data(ACTIVITY, format!("{why}; nothing was written"))
             .on(Subject::path(path).line(first.line + 1))
             .with_hint("correct the lines, or leave them out with --skip-bad-lines"),
     )

@@ -3,7 +3,7 @@
 use super::fetch::{fetch, FetchRequest};
 use super::job_progress::cost;
 use super::layouts;
-use super::pool::{run_units, together};
+use super::pool::{run_both, run_units};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
 use super::Phase;
@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const WHAT: &str = "counting";
+const ACTIVITY: &str = "counting";
 /// Text that one thread takes at a time, in bytes.
 const UNIT_BYTES: u64 = 8 << 20;
 /// Text that is read at a time, in bytes.
@@ -125,7 +125,7 @@ struct CountFile<'a> {
 pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
-    let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
+    let tokenizer = Tokenizer::load_with(&plan.tokenizer, &run_both)?;
     let glob = plan.glob.as_deref();
     let selection = Selection { glob, reads_tables: true, all_splits: true, ..Selection::default() };
     let (inputs, rules) = (&plan.inputs, &[&InputRules::JSON_LINES]);
@@ -146,7 +146,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     };
     if is_written {
         let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
-        let problems = layouts::check(&files, &plan.fields(), (WHAT, threads), &context.cancel)?;
+        let problems = layouts::check(&files, &plan.fields(), (ACTIVITY, threads), &context.cancel)?;
         problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
@@ -168,7 +168,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
 fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
     match &plan.output {
         Some(output) if !plan.overwrite && files::try_is_taken(output)? => {
-            Err(Failure::data(WHAT, "there is a file of that name already")
+            Err(Failure::data(ACTIVITY, "there is a file of that name already")
                 .on(Subject::path(output))
                 .with_hint("give another --output, or --force-overwrite replaces it"))
         }
@@ -257,7 +257,7 @@ fn count_files(
     let mut before = (0, 0);
     for unit in counts {
         let (Some(file), Some(counted)) = (files.get(unit.file), report.files.get_mut(unit.file)) else {
-            return Err(Failure::internal(WHAT, "a unit is of no file"));
+            return Err(Failure::internal(ACTIVITY, "a unit is of no file"));
         };
         if before.0 != unit.file {
             before = (unit.file, 0);
@@ -388,7 +388,7 @@ impl Counter {
                     Ok(())
                 })
             }),
-            DocumentBlock::Spans { .. } => Err(Failure::internal(WHAT, "a file is read by an index")),
+            DocumentBlock::Spans { .. } => Err(Failure::internal(ACTIVITY, "a file is read by an index")),
         }
     }
 
@@ -532,7 +532,7 @@ mod tests {
     use crate::operations::{start, Count};
     use gristmill_core::RunOptions;
     use gristmill_storage::fs::RealFs;
-    use gristmill_tokenizer::DIFFERS;
+    use gristmill_tokenizer::DIFFERENCE_MARK;
     use std::sync::Arc;
 
     #[test]
@@ -540,7 +540,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tokenizers/gpt2.json");
-        for (text, is_logged) in [(format!("some words, and {DIFFERS}"), true), ("some words".to_owned(), false)] {
+        for (text, is_logged) in
+            [(format!("some words, and {DIFFERENCE_MARK}"), true), ("some words".to_owned(), false)]
+        {
             write_file(&RealFs, &path, format!("{}\n", serde_json::json!({ "text": text })).as_bytes(), FILE_MODE)
                 .unwrap();
             let plan = CountPlan {

@@ -51,7 +51,7 @@ pub(crate) mod cost {
     /// Copying a byte.
     pub(crate) const BYTE_COPIED: f64 = 4e-9;
     /// Writing a row of a table, including sorting its key.
-    pub(crate) const ROW: f64 = 6e-6;
+    pub(crate) const SECONDS_PER_ROW: f64 = 6e-6;
     /// Making a file durable and moving it to its place.
     pub(crate) const FILE_PUBLISHED: f64 = 4e-3;
     /// Turning a byte of text into tokens.
@@ -68,7 +68,7 @@ pub(crate) mod cost {
     }
 
     pub(crate) fn rows(rows: u64) -> f64 {
-        rows as f64 * ROW
+        rows as f64 * SECONDS_PER_ROW
     }
 
     /// Publishing files, including cleaning up.

@@ -13,7 +13,7 @@ const MIN_ELAPSED: Duration = Duration::from_secs(3);
 #[derive(Debug, Default)]
 pub struct Rate {
     /// Time, items, bytes, tokens.
-    seen: VecDeque<(Instant, u64, u64, u64)>,
+    readings: VecDeque<(Instant, u64, u64, u64)>,
     started: Option<Instant>,
 }
 
@@ -22,15 +22,16 @@ impl Rate {
     pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
         let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
-        if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
+        if self.readings.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
             // A new phase has started to count from zero.
-            self.seen.clear();
+            self.readings.clear();
             self.started = Some(now);
         }
-        self.seen.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
-        while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
+        self.readings.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
+        while self.readings.len() > 2
+            && self.readings.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
         {
-            self.seen.pop_front();
+            self.readings.pop_front();
         }
     }
 
@@ -46,7 +47,7 @@ impl Rate {
 
     /// Returns the time left, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
     pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
-        let last = self.seen.back()?.0;
+        let last = self.readings.back()?.0;
         if last.duration_since(self.started?) < MIN_ELAPSED {
             return None;
         }
@@ -66,7 +67,7 @@ impl Rate {
     }
 
     fn speed(&self, pick: impl Fn(&(Instant, u64, u64, u64)) -> u64) -> f64 {
-        let (Some(first), Some(last)) = (self.seen.front(), self.seen.back()) else { return 0.0 };
+        let (Some(first), Some(last)) = (self.readings.front(), self.readings.back()) else { return 0.0 };
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         if seconds <= 0.0 {
             0.0

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
 
-const WHAT: &str = "indexing";
+const ACTIVITY: &str = "indexing";
 
 /// The program that reads an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Operation for Index {
     type Report = IndexReports;
     const NAME: &'static str = "index";
     const ABOUT: &'static str = "Write an index next to text: where each line begins, for Modalities or Forager";
-    const DOING: &'static str = "indexing";
+    const ACTIVITY: &'static str = "indexing";
     const PLAN_OF: &'static str = "indexing text";
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", MAIN),
@@ -268,7 +268,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                 }
             }
         }
-        _ => return Err(Failure::usage(WHAT, "the format or the path is missing")),
+        _ => return Err(Failure::usage(ACTIVITY, "the format or the path is missing")),
     }
     reports.problems = context.problems.to_vec();
     reports.counts = context.problems.counts();

@@ -205,7 +205,7 @@ impl Operation for MixNew {
     type Report = MixReport;
     const NAME: &'static str = "mix new";
     const ABOUT: &'static str = "Write a metadataset: a blend, an epochized blend or a join of prepared data sets";
-    const DOING: &'static str = "checking";
+    const ACTIVITY: &'static str = "checking";
     const PLAN_OF: &'static str = "writing a metadataset";
     const FILE_NAME: Option<&'static str> = Some("mix");
     const GROUPS: &'static [Group<Self::Plan>] = &[

@@ -119,7 +119,7 @@ pub trait Operation: Sized + Send + Sync + 'static {
     /// Description in one line without full stop.
     const ABOUT: &'static str;
     /// Description of the running operation, such as `merging`.
-    const DOING: &'static str;
+    const ACTIVITY: &'static str;
     /// Kind of plan that a plan file declares, such as `merging token files`.
     const PLAN_OF: &'static str;
     /// The command in plan files, where it is not [`NAME`](Self::NAME) with hyphens.
@@ -132,11 +132,11 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[];
     /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
-    /// Whether progress names the current phase in place of [`DOING`](Self::DOING).
+    /// Whether progress names the current phase in place of [`ACTIVITY`](Self::ACTIVITY).
     const SHOWS_PHASES: bool = false;
 
     /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
-    fn asks_always(plan: &Self::Plan) -> bool {
+    fn always_prompts(plan: &Self::Plan) -> bool {
         let _ = plan;
         false
     }
@@ -258,7 +258,7 @@ pub(crate) fn start<O: Operation<Preview = R, Report = R>, R: Report>(
     options: RunOptions,
     fs: Arc<dyn Fs>,
 ) -> Outcome<Task<R>> {
-    Task::start(O::DOING, options, fs, move |context| match is_preview {
+    Task::start(O::ACTIVITY, options, fs, move |context| match is_preview {
         true => O::preview(&plan, context),
         false => O::run(&plan, context),
     })
@@ -508,7 +508,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
     }
 
     fn doing(&self) -> &'static str {
-        O::DOING
+        O::ACTIVITY
     }
 
     fn file_name(&self) -> String {
@@ -651,7 +651,7 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
         let plan = self.0.clone();
-        Task::start(O::DOING, options, Arc::new(RealFs), move |context| match is_preview {
+        Task::start(O::ACTIVITY, options, Arc::new(RealFs), move |context| match is_preview {
             true => O::preview(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
             false => O::run(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
         })
@@ -677,7 +677,7 @@ fn command_line_of<O: Operation>(plan: &O::Plan) -> CommandLine {
     let (inputs, options): (Vec<_>, Vec<_>) =
         O::GROUPS.iter().flat_map(|group| group.options).partition(|option| option.info.is_positional);
     inputs.into_iter().for_each(|input| add_to_line(&mut line, input, plan));
-    line.flag_if(O::asks_always(plan), "--yes");
+    line.flag_if(O::always_prompts(plan), "--yes");
     options.into_iter().for_each(|option| add_to_line(&mut line, option, plan));
     line
 }

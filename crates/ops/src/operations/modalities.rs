@@ -67,7 +67,7 @@ macro_rules! rewrite {
             type Report = RewriteReport;
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
-            const DOING: &'static str = "writing";
+            const ACTIVITY: &'static str = "writing";
             const PLAN_OF: &'static str = $what;
             const GROUPS: &'static [Group<Self::Plan>] = &[
                 Group::new("", "settings", $options),

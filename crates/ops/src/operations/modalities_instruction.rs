@@ -55,7 +55,7 @@ impl Operation for ModalitiesInstruction {
     const NAME: &'static str = "modalities instruction";
     const ABOUT: &'static str =
         "Apply a chat template to conversations, divide them into train, val and test, and pack each";
-    const DOING: &'static str = "preparing";
+    const ACTIVITY: &'static str = "preparing";
     const PLAN_OF: &'static str = "preparing instruction data";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

@@ -2,7 +2,7 @@
 
 use super::pack::{self, PackReport};
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
-use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
+use crate::engine::modalities::instruction::{write_partitions, Partition, PartitionFile, Settings};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::modalities::make_parent;
@@ -165,7 +165,7 @@ fn write_lines(
         let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).kept_cached();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
-    deal(settings, compat, &mut written, &context.handles())?;
+    write_partitions(settings, compat, &mut written, &context.handles())?;
     let mut lengths = Vec::new();
     for target in written {
         target.file.finish()?;

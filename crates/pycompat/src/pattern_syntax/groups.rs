@@ -66,7 +66,7 @@ impl Translator {
         } else if self.eat("(") {
             self.condition()?;
             most_alternatives = 2;
-        } else if !self.eat_look_around() {
+        } else if !self.parse_lookaround() {
             multiline = self.flagged_group()?;
         }
         if capturing {
@@ -88,7 +88,7 @@ impl Translator {
         Ok(true)
     }
 
-    pub(super) fn eat_look_around(&mut self) -> bool {
+    pub(super) fn parse_lookaround(&mut self) -> bool {
         for sign in ["=", "!", "<=", "<!", ">"] {
             if self.eat(sign) {
                 let _ = write!(self.out, "(?{sign}");

@@ -24,7 +24,7 @@ pub(super) struct Bpe {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     symbols: Vec<Symbol>,
-    agenda: BinaryHeap<Pair>,
+    merge_queue: BinaryHeap<Pair>,
     kept: HashMap<Box<[u8]>, Cut>,
 }
 
@@ -120,7 +120,7 @@ impl Bpe {
     }
 
     fn merge(&self, text: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
-        let Scratch { symbols, agenda, .. } = scratch;
+        let Scratch { symbols, merge_queue: agenda, .. } = scratch;
         symbols.clear();
         agenda.clear();
         let mut start = 0;

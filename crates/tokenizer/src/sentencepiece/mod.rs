@@ -199,7 +199,7 @@ impl Model {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| self.bytes_of(*id)).collect();
         let text = String::from_utf8_lossy(&bytes);
         match text.strip_prefix(' ') {
-            Some(rest) if self.normalizer.puts_space_before() => rest.to_owned(),
+            Some(rest) if self.normalizer.adds_leading_space() => rest.to_owned(),
             _ => text.into_owned(),
         }
     }

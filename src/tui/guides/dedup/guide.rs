@@ -36,7 +36,7 @@ pub struct DedupGuide {
     /// The folder whose files were last asked for.
     listed: String,
     /// The plan of the last request for a review.
-    asked: Option<DedupPlan>,
+    requested_plan: Option<DedupPlan>,
 }
 
 /// Returns the plan of the form.
@@ -49,7 +49,14 @@ impl DedupGuide {
     pub fn start(env: &UiEnv) -> Self {
         let workers = Workers::start(env);
         let lengths = ListState::new(SHOWN_LENGTHS.len() + 1);
-        Self { workers, lengths, is_own: false, known: DedupFacts::default(), listed: String::new(), asked: None }
+        Self {
+            workers,
+            lengths,
+            is_own: false,
+            known: DedupFacts::default(),
+            listed: String::new(),
+            requested_plan: None,
+        }
     }
 
     /// Returns the preview of these answers.
@@ -112,8 +119,8 @@ impl Guide for DedupGuide {
             });
             self.workers.lengths(&plan, &wanted);
         }
-        if form.is_review() && form.plan().check(false).is_empty() && self.asked.as_ref() != Some(&plan) {
-            self.asked = Some(plan.clone());
+        if form.is_review() && form.plan().check(false).is_empty() && self.requested_plan.as_ref() != Some(&plan) {
+            self.requested_plan = Some(plan.clone());
             self.workers.review(plan);
         }
     }
@@ -164,7 +171,7 @@ impl Guide for DedupGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked, self.known.review) = (None, None);
+        (self.requested_plan, self.known.review) = (None, None);
         self.known.estimates.is_stopped = false;
     }
 

@@ -112,10 +112,10 @@ impl Workers {
             return;
         }
         self.open.push((fresh, EstimateEffort::First, Cancel::default()));
-        self.ask_lengths();
+        self.request_lengths();
     }
 
-    fn ask_lengths(&mut self) {
+    fn request_lengths(&mut self) {
         let Some(plan) = &self.of else { return };
         let ask = |(lengths, look, cancel): &(Vec<u64>, EstimateEffort, Cancel)| {
             (plan.clone(), lengths.clone(), *look, cancel.clone())
@@ -162,7 +162,7 @@ impl Workers {
             let is_followed = found.iter().any(|(_, one)| look.is_followed(one));
             if is_followed {
                 self.open.insert(place, (lengths, EstimateEffort::Whole, Cancel::default()));
-                self.ask_lengths();
+                self.request_lengths();
             }
             taken.extend(found.into_iter().map(|(length, found)| (length, found, is_followed)));
         }

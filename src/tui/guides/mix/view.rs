@@ -6,7 +6,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{trouble_lines, waiting};
+use crate::tui::widgets::page::{reason_lines, waiting};
 use crate::tui::widgets::{split_bar, text};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::text::{count, display_safe, grouped};
@@ -77,7 +77,7 @@ fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: 
     let columns = usize::from(body.width);
     let lines = match &guide.found {
         None => vec![waiting("searching for data sets", ui)],
-        Some(Err(why)) => trouble_lines(why, columns, ui),
+        Some(Err(why)) => reason_lines(why, columns, ui),
         Some(Ok(())) if guide.rows.is_empty() => {
             let why = "no prepared data set was found below this folder, up to three levels down";
             text::wrap(why, columns).into_iter().map(Line::from).collect()

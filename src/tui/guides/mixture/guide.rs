@@ -124,7 +124,7 @@ impl MixtureGuide {
         self.rows = found.into_iter().map(row).collect();
         self.take_over(form);
         if self.chosen().next().is_none() && !has_lengths(form) {
-            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.trouble.is_none());
+            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.failure.is_none());
             self.apply(form);
         }
         form.focus_on(FOLDERS);
@@ -139,7 +139,7 @@ impl MixtureGuide {
             folders_of(plan).zip(weights.chain(std::iter::repeat(String::new()))).collect();
         for row in &mut self.rows {
             let member = given.iter().find(|(path, _)| absolute(path) == row.folder.path);
-            row.is_chosen = member.is_some() && row.folder.trouble.is_none();
+            row.is_chosen = member.is_some() && row.folder.failure.is_none();
             row.weight = member.map(|(_, weight)| weight.clone()).unwrap_or_default();
             if let Some((path, _)) = member {
                 row.path = path.to_string_lossy().into_owned();
@@ -160,7 +160,7 @@ impl MixtureGuide {
         self.folders.set_len(self.rows.len());
         self.folders.select(index);
         form.inputs.remove(&ADD);
-        self.change(form, |row| row.is_chosen = row.folder.trouble.is_none());
+        self.change(form, |row| row.is_chosen = row.folder.failure.is_none());
     }
 
     /// Writes the chosen rows into the plan.
@@ -354,7 +354,7 @@ impl Guide for MixtureGuide {
         /// Columns of a row up to the end of its box.
         const BOX_COLUMNS: usize = 6;
         if list == "folders" && (is_double || column < BOX_COLUMNS) {
-            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
         }
     }
 
@@ -380,7 +380,7 @@ impl Guide for MixtureGuide {
         }
         match action {
             Action::Toggle => {
-                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
             }
             Action::Left | Action::Right => self.step_weight(form, action == Action::Right),
             Action::DropRow => {

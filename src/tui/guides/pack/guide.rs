@@ -52,7 +52,7 @@ struct LastRequests {
 /// The guide.
 pub struct PackGuide {
     workers: Workers,
-    asked: LastRequests,
+    last_requests: LastRequests,
     /// The keys of documents; the last row is for a program.
     pub(super) keys: ListState,
     /// The tokenizers that were found.
@@ -76,7 +76,7 @@ impl PackGuide {
         workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
         Self {
             workers,
-            asked: LastRequests::default(),
+            last_requests: LastRequests::default(),
             keys: ListState::new(0),
             found: ListState::new(0),
             is_program: false,
@@ -84,7 +84,7 @@ impl PackGuide {
         }
     }
 
-    fn ask_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
+    fn request_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
         let is_reached = !matches!(form.step_id(), "source" | "text");
         if plan.tokenizer.is_empty() || !is_reached {
             return;
@@ -95,8 +95,8 @@ impl PackGuide {
         // Only the end token, and the program that made the text, change what is shown.
         let relevant = PackPlan { end: plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
         let asked = (plan.tokenizer.clone(), document.clone(), relevant);
-        if self.asked.tokenizer.as_ref() != Some(&asked) {
-            self.asked.tokenizer = Some(asked);
+        if self.last_requests.tokenizer.as_ref() != Some(&asked) {
+            self.last_requests.tokenizer = Some(asked);
             self.workers.tokenizer(TokenizerQuestion { name: plan.tokenizer.clone(), document, plan: plan.clone() });
         }
     }
@@ -179,22 +179,23 @@ impl Guide for PackGuide {
         let plan = plan_of(form);
         let chosen = [&plan.glob, &plan.paths_file, &plan.split, &plan.subset].map(Clone::clone);
         let files = (plan.inputs.clone(), chosen, formats::names(&plan));
-        if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
-            self.asked.files = Some(files);
+        if !plan.inputs.is_empty() && self.last_requests.files.as_ref() != Some(&files) {
+            self.last_requests.files = Some(files);
             self.workers.files(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {
             // The rules of this format count for the documents that are shown.
             let rules = formats::document_rules(&plan);
             let extract = (plan.text.clone(), rules, Arc::as_ptr(&documents) as usize);
-            if self.asked.extract.as_ref() != Some(&extract) {
-                self.asked.extract = Some(extract.clone());
+            if self.last_requests.extract.as_ref() != Some(&extract) {
+                self.last_requests.extract = Some(extract.clone());
                 self.workers.extract(extract.0, documents, rules);
             }
         }
-        self.ask_tokenizer(form, &plan);
-        if form.is_review() && form.plan().check(false).is_empty() && self.asked.preview.as_ref() != Some(&plan) {
-            self.asked.preview = Some(plan.clone());
+        self.request_tokenizer(form, &plan);
+        if form.is_review() && form.plan().check(false).is_empty() && self.last_requests.preview.as_ref() != Some(&plan)
+        {
+            self.last_requests.preview = Some(plan.clone());
             self.workers.preview(plan);
         }
     }
@@ -263,7 +264,7 @@ impl Guide for PackGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked.preview, self.known.preview) = (None, None);
+        (self.last_requests.preview, self.known.preview) = (None, None);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {

@@ -60,7 +60,7 @@ impl ClickTargets {
     }
 
     /// Says where a spot is drawn.
-    pub fn put(&self, area: Rect, spot: ClickTarget) {
+    pub fn add(&self, area: Rect, spot: ClickTarget) {
         self.0.borrow_mut().put(area, spot);
     }
 
@@ -82,7 +82,7 @@ pub struct DrawContext<'a> {
     /// The colours of pictures in cells.
     pub depth: Depth,
     /// Areas of the fields, for the mouse.
-    pub spots: &'a ClickTargets,
+    pub click_targets: &'a ClickTargets,
 }
 
 /// Does what the mouse did to a step.

@@ -197,7 +197,7 @@ impl PrepareForm {
     pub fn see_alone(&mut self, facts: DatasetFacts) {
         self.screen.with_guide_of(|guide: &mut PrepareGuide, form| {
             guide.steps.is_scanning = !facts.scan_complete;
-            guide.see(Arc::new(facts));
+            guide.set_facts(Arc::new(facts));
             guide.update(form);
         });
     }
@@ -224,7 +224,7 @@ impl PrepareForm {
 
     /// Goes to a step.
     pub fn go(&mut self, step: Step) {
-        self.change_guide(|_, form| form.go(step.index()));
+        self.change_guide(|_, form| form.select_step(step.index()));
         settle(self);
     }
 
@@ -282,7 +282,7 @@ pub fn settle(form: &mut PrepareForm) {
         let step = Step::at(form.step);
         if let Some(plan) = guide.steps.answers.plan.media.clone().filter(|_| step == Step::Media) {
             let seen = tally(&plan, &guide.steps.answers.facts);
-            guide.steps.media.seen = Some((plan, Arc::new(seen)));
+            guide.steps.media.tally = Some((plan, Arc::new(seen)));
         }
         if step == Step::Review {
             guide.preview = Some(Arc::new(preview(&guide.steps.answers.plan, &guide.steps.answers.facts)));

@@ -49,7 +49,7 @@ pub struct PrepareGuide {
     /// Whether that screen is open.
     pub(super) is_run_shown: bool,
     /// Answers that are taken over as soon as the data are open.
-    pub(super) given: Option<PreparePlan>,
+    pub(super) pending_answers: Option<PreparePlan>,
     /// Typed answers of a draft that are not in the plan, for the same moment.
     pub(super) unchosen: Option<String>,
     /// The interrupted run of the data set.
@@ -62,12 +62,12 @@ pub struct PrepareGuide {
     pub(super) time: Option<String>,
     pub(super) notices: Vec<Toast>,
     /// The newest facts as they came.
-    pub(super) seen: Option<Arc<DatasetFacts>>,
+    pub(super) latest_facts: Option<Arc<DatasetFacts>>,
     pub(super) failure: Option<Failure>,
     /// Whether the shards are known.
     pub(super) is_open: bool,
     pub(super) depth: Depth,
-    spots: ClickTargets,
+    click_targets: ClickTargets,
     pub(super) derived_at: Option<Instant>,
     pub(super) derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     pub(super) evaluated_for: Option<(SampleMapping, Arc<DatasetFacts>)>,
@@ -102,18 +102,18 @@ impl PrepareGuide {
             scan: None,
             started: Rc::default(),
             is_run_shown: false,
-            given: None,
+            pending_answers: None,
             unchosen: None,
             interrupted: None,
             preview: None,
             is_dry_run: false,
             time: None,
             notices: Vec::new(),
-            seen: None,
+            latest_facts: None,
             failure: None,
             is_open: false,
             depth,
-            spots: ClickTargets::default(),
+            click_targets: ClickTargets::default(),
             derived_at: None,
             derived_for: None,
             evaluated_for: None,
@@ -136,7 +136,7 @@ impl PrepareGuide {
             form.set_plan(erase::<Prepare>(plan.clone()));
         }
         for step in Step::ALL {
-            match self.steps.why_skipped(step) {
+            match self.steps.skip_reason(step) {
                 Some(why) => form.skipped.insert(step.index(), why),
                 None => form.skipped.remove(&step.index()),
             };
@@ -180,7 +180,7 @@ impl PrepareGuide {
         if self.steps.answers.is_update() {
             return vec![Effect::Push(splits_screen::open(self.path.clone(), self.env.clone()))];
         }
-        form.go(Step::Splits.index());
+        form.select_step(Step::Splits.index());
         self.steps.splits.by_hand(&self.steps.answers);
         self.change(form, |_, _| ());
         Vec::new()
@@ -234,7 +234,7 @@ impl Guide for PrepareGuide {
     fn begin(&mut self, form: &mut Form) {
         let Some(plan) = form.plan_of::<PreparePlan>().cloned() else { return };
         if !self.is_open {
-            self.given = Some(plan);
+            self.pending_answers = Some(plan);
             return;
         }
         self.steps.clear();
@@ -259,7 +259,7 @@ impl Guide for PrepareGuide {
                 state.set_focus(stop);
             }
         }
-        self.ask_workers(step);
+        self.request_step_data(step);
     }
 
     fn take(&mut self, form: &mut Form) -> bool {
@@ -380,7 +380,7 @@ impl Guide for PrepareGuide {
 
     fn blocker(&self, form: &Form, step: usize) -> Option<String> {
         let (is_shown, step) = (form.step == step, Step::at(step));
-        if self.steps.why_skipped(step).is_some() {
+        if self.steps.skip_reason(step).is_some() {
             return None;
         }
         let of_answers = self.steps.state(step)?.blocker(&self.steps.answers);
@@ -389,7 +389,7 @@ impl Guide for PrepareGuide {
     }
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
-        self.spots.clear();
+        self.click_targets.clear();
         let settings = settings_of(form);
         // A blank row is above the settings.
         let rows = settings.len() + usize::from(!settings.is_empty());
@@ -403,7 +403,7 @@ impl Guide for PrepareGuide {
             focused: form.rail.is_none() && !is_setting(form),
             is_scanning: self.steps.is_scanning,
             depth: self.depth,
-            spots: &self.spots,
+            click_targets: &self.click_targets,
         };
         let steps = &mut self.steps;
         let answers = &steps.answers;
@@ -426,7 +426,7 @@ impl Guide for PrepareGuide {
     }
 
     fn mouse(&mut self, form: &mut Form, mouse: MouseEvent) -> bool {
-        let gesture = if form.is_review() { None } else { self.spots.gesture(mouse) };
+        let gesture = if form.is_review() { None } else { self.click_targets.gesture(mouse) };
         let Some(gesture) = gesture else { return false };
         if !matches!(gesture, crate::tui::widgets::Gesture::Wheel { .. }) {
             form.rail = None;

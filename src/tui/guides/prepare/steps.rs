@@ -88,7 +88,7 @@ impl PrepareSteps {
     }
 
     /// Takes new facts.
-    pub fn see(&mut self, facts: Arc<DatasetFacts>) {
+    pub fn set_facts(&mut self, facts: Arc<DatasetFacts>) {
         self.answers.facts = facts;
         self.refresh();
     }
@@ -165,7 +165,7 @@ impl PrepareSteps {
     }
 
     /// Returns why a step has no question for these answers.
-    pub fn why_skipped(&self, step: Step) -> Option<&'static str> {
+    pub fn skip_reason(&self, step: Step) -> Option<&'static str> {
         let is_skipped = step == Step::FieldMap && !self.sample_type.wants_field_map();
         is_skipped.then_some("the sample type chosen needs no field map")
     }
@@ -198,9 +198,9 @@ impl PrepareSteps {
     /// Takes the counts of problems that a failed run found. Returns whether duplicate keys are among them, which are a question of the
     /// first step.
     pub fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)]) -> bool {
-        self.source.saw_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
+        self.source.has_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
         self.refresh();
-        self.source.saw_duplicates
+        self.source.has_duplicates
     }
 }
 

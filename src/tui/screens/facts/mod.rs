@@ -58,7 +58,7 @@ struct FactsScreen {
     /// A scan that continues while its facts are on display.
     scan: Option<LiveScan>,
     /// What the scan had found at the last drawing.
-    seen: Option<Arc<DatasetFacts>>,
+    drawn_facts: Option<Arc<DatasetFacts>>,
     /// Whether the scan has ended and everything it found is drawn.
     settled: bool,
     /// Number of groups that are still being gathered.
@@ -75,7 +75,7 @@ impl FactsScreen {
             scanned: FactsSheet::default(),
             stream: None,
             scan: None,
-            seen: None,
+            drawn_facts: None,
             settled: false,
             waiting: 0,
             cancel: Cancel::default(),
@@ -105,14 +105,14 @@ impl FactsScreen {
         let finished = scan.is_finished();
         let facts = scan.facts();
         let was_settled = std::mem::replace(&mut self.settled, finished);
-        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
+        if self.drawn_facts.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
             return finished != was_settled;
         }
         self.scanned = gather::of_scan(&facts);
         if let Some(failure) = scan.failure().filter(|f| !f.is_cancelled()) {
-            self.scanned.troubles.push(failure.to_string());
+            self.scanned.failures.push(failure.to_string());
         }
-        self.seen = Some(facts);
+        self.drawn_facts = Some(facts);
         true
     }
 
@@ -125,11 +125,11 @@ impl FactsScreen {
         if self.is_counting() {
             lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent)));
         }
-        for trouble in &sheet.troubles {
+        for trouble in &sheet.failures {
             let words = text::wrap(&format!("{} {trouble}", ui.glyphs.warn), columns).into_iter();
             lines.extend(words.map(|l| Line::from(Span::styled(l, ui.theme.warn))));
         }
-        if sheet.charts.is_empty() && !self.is_counting() && sheet.troubles.is_empty() {
+        if sheet.charts.is_empty() && !self.is_counting() && sheet.failures.is_empty() {
             lines.push(Line::from(Span::styled("there is nothing to be drawn", ui.theme.muted)));
         }
         lines.push(Line::default());

@@ -56,7 +56,7 @@ impl OtherRun {
     }
 
     /// Returns why the run cannot be resumed from here; `None` if it can.
-    pub fn why_not_again(&self) -> Option<String> {
+    pub fn rerun_refusal(&self) -> Option<String> {
         match &self.run {
             RunKind::Works => Some("another process works on it".into()),
             RunKind::Lost => Some("its answers are not known here; the same command starts over".into()),
@@ -81,7 +81,7 @@ impl OtherRun {
 /// Searches for such runs periodically.
 pub struct ProcessWatcher {
     worker: LatestWorker<(), Vec<OtherRun>>,
-    asked: Instant,
+    last_poll: Instant,
     found: Vec<OtherRun>,
 }
 
@@ -91,7 +91,7 @@ impl ProcessWatcher {
         let asker = env.clone();
         let mut worker = LatestWorker::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
         worker.ask(());
-        Self { worker, asked: Instant::now(), found: Vec::new() }
+        Self { worker, last_poll: Instant::now(), found: Vec::new() }
     }
 
     /// Takes the results, and starts the next search when it is due. Returns whether there were new results.
@@ -101,8 +101,8 @@ impl ProcessWatcher {
         if let Some(found) = found {
             self.found = found;
         }
-        if !self.worker.is_waiting() && self.asked.elapsed() >= SEARCH_INTERVAL {
-            self.asked = Instant::now();
+        if !self.worker.is_waiting() && self.last_poll.elapsed() >= SEARCH_INTERVAL {
+            self.last_poll = Instant::now();
             self.worker.ask(());
         }
         came

@@ -74,10 +74,10 @@ impl JobProblems {
     }
 
     /// Returns why an action of the list is not available now.
-    pub fn why_not(&self, action: Action) -> Option<String> {
+    pub fn disabled_reason(&self, action: Action) -> Option<String> {
         match ProblemTable::takes(action) && !self.is_entered {
             true => Some("no problem is selected".to_owned()),
-            false => self.table.why_not(action),
+            false => self.table.disabled_reason(action),
         }
     }
 
@@ -140,7 +140,7 @@ impl JobsPanel {
         frame.render_widget(block, area);
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.table.draw(frame, padded, focused, focused, ui);
-        self.places.put(self.table.table.area, super::Pane::Problems);
+        self.mouse_areas.put(self.table.table.area, super::Pane::Problems);
         self.details_height = usize::from(inner.height);
     }
 }

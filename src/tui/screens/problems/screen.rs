@@ -40,7 +40,7 @@ pub struct ProblemScreen {
     table: ProblemTable,
     /// The problems that are currently listed.
     shown: Option<Arc<ProblemList>>,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 impl ProblemScreen {
@@ -52,8 +52,14 @@ impl ProblemScreen {
         here: SampleAt,
     ) -> Self {
         let row = feed.borrow().problems.iter().position(|(at, _)| at >= here);
-        let mut screen =
-            Self { feed, chosen, crumbs, table: ProblemTable::default(), shown: None, places: MouseAreas::default() };
+        let mut screen = Self {
+            feed,
+            chosen,
+            crumbs,
+            table: ProblemTable::default(),
+            shown: None,
+            mouse_areas: MouseAreas::default(),
+        };
         screen.refresh();
         screen.table.list.select(row.unwrap_or(0));
         screen
@@ -127,13 +133,13 @@ impl Screen for ProblemScreen {
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
-        self.table.why_not(action)
+        self.table.disabled_reason(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(action) => return self.act(action),
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.table.list.scroll(rows),
                 Some(Gesture::Click { line, .. }) => {
                     if let Some(row) = self.table.list.row_at(line) {
@@ -163,7 +169,7 @@ impl Screen for ProblemScreen {
         frame.render_widget(block, area);
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.draw(frame, padded, true, true, ui);
-        self.places.clear();
-        self.places.put(self.table.area, ());
+        self.mouse_areas.clear();
+        self.mouse_areas.put(self.table.area, ());
     }
 }

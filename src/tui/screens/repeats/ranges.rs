@@ -142,7 +142,7 @@ pub trait Ranges {
     /// Returns a row of a list; `None` if it is not available yet.
     fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>>;
     /// Returns the document and range that a row of a list shows, if any.
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<Self::At>>;
+    fn displayed_range(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<Self::At>>;
     /// Returns the document to open first and the row of its file.
     fn first(&self) -> Option<(Self::At, usize)>;
     /// Returns the row of a document, or of the next one with ranges; `None` if neither is known.
@@ -165,7 +165,7 @@ pub trait Ranges {
     fn stop(&mut self) -> bool {
         false
     }
-    /// Executes an action that changes what is examined. Sets `spot` to `None` if the documents are about to get other identifiers.
+    /// Executes an action that changes what is examined. Sets `displayed_range` to `None` if the documents are about to get other identifiers.
     fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
     /// Collects the results of the background work.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<Self::At>>;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Maximum number of rows that are cached, and number of rows per request.
 const MAX_KEPT_ROWS: usize = 4_096;
-const TOGETHER: usize = 128;
+const ROWS_PER_READ: usize = 128;
 
 /// Identifies a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct RunRanges {
     /// The cached documents, by number.
     pub(super) rows: BTreeMap<u64, Document>,
     /// The first row and the number of rows requested last.
-    asked: Option<(u64, usize)>,
+    requested_rows: Option<(u64, usize)>,
     /// The document read last.
     page: Option<(DocumentAt, Outcome<Page>)>,
     /// The document being read.
@@ -66,7 +66,7 @@ impl RunRanges {
         let mut run = Self {
             removed: None,
             rows: BTreeMap::new(),
-            asked: None,
+            requested_rows: None,
             page: None,
             reading: None,
             sought: Default::default(),
@@ -97,7 +97,7 @@ impl RunRanges {
         self.page_reader.stop();
         self.row_reader.forget();
         self.rows.clear();
-        (self.removed, self.asked, self.page, self.reading) = (None, None, None, None);
+        (self.removed, self.requested_rows, self.page, self.reading) = (None, None, None, None);
         self.opener.ask(self.ranges.clone());
     }
 
@@ -223,7 +223,7 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<DocumentAt>> {
+    fn displayed_range(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<DocumentAt>> {
         let removed = self.removed()?;
         let directory = removed.directory();
         match listed {
@@ -292,10 +292,10 @@ impl Ranges for RunRanges {
     fn need(&mut self, view: std::ops::Range<usize>) {
         let Some(removed) = self.removed().cloned() else { return };
         let Some(first) = view.clone().find(|row| !self.rows.contains_key(&(*row as u64))) else { return };
-        let missing = (first.saturating_sub(TOGETHER / 4) as u64, TOGETHER.max(view.len()));
+        let missing = (first.saturating_sub(ROWS_PER_READ / 4) as u64, ROWS_PER_READ.max(view.len()));
         // Rows that could not be read are not requested over and over.
-        if self.asked != Some(missing) {
-            self.asked = Some(missing);
+        if self.requested_rows != Some(missing) {
+            self.requested_rows = Some(missing);
             self.row_reader.ask((removed, missing.0, missing.1));
         }
     }
@@ -334,7 +334,7 @@ impl Ranges for RunRanges {
         }
         match self.row_reader.take() {
             Some(Ok(rows)) => {
-                self.asked = None;
+                self.requested_rows = None;
                 if self.rows.len() + rows.len() > MAX_KEPT_ROWS {
                     self.rows.clear();
                 }

@@ -14,7 +14,9 @@ impl<R: Ranges> RangesPage<R> {
         match action {
             Action::Close if self.ranges.stop() || self.close() => Vec::new(),
             Action::Close => vec![Effect::Pop],
-            Action::Left | Action::Right | Action::Toggle | Action::Reload => self.ranges.act(action, &mut self.spot),
+            Action::Left | Action::Right | Action::Toggle | Action::Reload => {
+                self.ranges.act(action, &mut self.displayed)
+            }
             Action::CopyPath => self.copy_place(),
             action => {
                 // A copy that is found later must not move the view after the user has navigated elsewhere.
@@ -27,7 +29,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Copies the file and line on display.
     fn copy_place(&self) -> Vec<Effect> {
-        let place = self.spot.as_ref().and_then(|spot| self.ranges.place(spot.at));
+        let place = self.displayed.as_ref().and_then(|spot| self.ranges.place(spot.at));
         let Some(FileLine { path, line, .. }) = place else { return Vec::new() };
         let copied = Effect::Toast(Toast::new(Level::Ok, "copied the place"));
         vec![Effect::Copy(format!("{}:{line}", path.display())), copied]
@@ -46,7 +48,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let gesture = match input {
             Input::Action(action) => return self.press(action),
-            Input::Mouse(mouse) => self.places.gesture(mouse),
+            Input::Mouse(mouse) => self.mouse_areas.gesture(mouse),
             Input::Key(_) | Input::Paste(_) => None,
         };
         if gesture.is_some() {

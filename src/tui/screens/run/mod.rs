@@ -229,7 +229,7 @@ impl RunState {
             Action::ExcludeProblem if self.ended_meanwhile => None,
             Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
             action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),
-            action => self.problems.why_not(action),
+            action => self.problems.disabled_reason(action),
         }
     }
 }

@@ -89,14 +89,14 @@ pub struct RunScreen {
     run: RunState,
     /// Serves the list of problems, once it is on display and the run has ended.
     problem_editor: Option<ProblemEditor>,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 impl RunScreen {
     /// Creates a screen whose job starts when the screen is first shown.
     pub fn new(order: JobRequest, env: UiEnv) -> Self {
         let run = RunState::default();
-        Self { env, order, job: None, run, problem_editor: None, places: MouseAreas::default() }
+        Self { env, order, job: None, run, problem_editor: None, mouse_areas: MouseAreas::default() }
     }
 
     /// Creates a screen of a job in this state, for tests.
@@ -160,7 +160,7 @@ impl RunScreen {
     }
 
     /// Opens the output of the job, with the split session of the list of problems if it belongs to the same data set.
-    fn open_made(&self) -> Option<Effect> {
+    fn open_output(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
             JobOutput::Samples(path) => self.session_of(path),
@@ -219,7 +219,7 @@ impl RunScreen {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
-            Some(RunRequest::Browse) => self.open_made().into_iter().collect(),
+            Some(RunRequest::Browse) => self.open_output().into_iter().collect(),
             Some(RunRequest::Problems(action)) => match &mut self.problem_editor {
                 Some(problem_editor) => problem_editor.act(action, &mut self.run.problems),
                 None => Vec::new(),
@@ -279,7 +279,7 @@ impl Screen for RunScreen {
                 effects
             }
             Input::Mouse(mouse) => {
-                match self.places.gesture(mouse) {
+                match self.mouse_areas.gesture(mouse) {
                     Some(Gesture::Click { line, .. }) => {
                         if let Some(row) = self.run.problems.list.row_at(line) {
                             self.run.problems.list.select(row);
@@ -368,7 +368,7 @@ impl Screen for RunScreen {
         let block = panel("Run", true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.clear();
+        self.mouse_areas.clear();
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let mut words = self.order.words.clone();
         if let (Some(overview), Some(result)) = (&self.order.overview, &self.run.result) {
@@ -378,7 +378,7 @@ impl Screen for RunScreen {
         }
         let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else {
             if self.run.tab == Tab::Problems {
-                self.places.put(self.run.problems.area, ());
+                self.mouse_areas.put(self.run.problems.area, ());
             }
             return;
         };

@@ -17,7 +17,7 @@ fn changed_lines(three: &ThreeWayMerge) -> (u64, u64) {
 }
 
 /// Opens the popup.
-pub fn ask(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
+pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let (added, removed) = changed_lines(&three);
     let mut lines = vec![if three.theirs.is_empty() {
         "The file is gone since it was opened. Nothing was written.".to_owned()

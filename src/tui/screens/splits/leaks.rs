@@ -3,7 +3,7 @@
 use super::choice::{Choice, ChoiceOption};
 use super::screen::choose_split;
 use super::session::SplitSession;
-use super::state::{columns, together};
+use super::state::{columns, combine_edits};
 use crate::tui::jobs::{JobId, JobResult, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Handles `L`: asks how to look for leaks; also offers the last check.
-pub fn ask(session: &SplitSession) -> Vec<Effect> {
+pub fn open_choice(session: &SplitSession) -> Vec<Effect> {
     let mut offers = vec![
         ChoiceOption::new("by name", "same key or file name in two splits: takes seconds"),
         ChoiceOption::new("by content", "reads every shard that is in a split, and compares"),
@@ -106,8 +106,8 @@ pub struct LeakScreen {
     result: Option<JobResult>,
     list: ListState,
     homes: ShardSplits,
-    seen: Option<u64>,
-    places: MouseAreas<()>,
+    shown_version: Option<u64>,
+    mouse_areas: MouseAreas<()>,
     /// The key that writes, as of the last draw.
     write_key: String,
 }
@@ -121,8 +121,8 @@ impl LeakScreen {
             result: None,
             list: ListState::default(),
             homes: ShardSplits::default(),
-            seen: None,
-            places: MouseAreas::default(),
+            shown_version: None,
+            mouse_areas: MouseAreas::default(),
             write_key: String::new(),
         };
         screen.observe();
@@ -132,8 +132,8 @@ impl LeakScreen {
     fn observe(&mut self) -> bool {
         let version = self.session.version();
         let mut changed = false;
-        if self.seen != Some(version) {
-            self.seen = Some(version);
+        if self.shown_version != Some(version) {
+            self.shown_version = Some(version);
             self.homes = self.session.editor().map(|editor| ShardSplits::of(&editor)).unwrap_or_default();
             changed = true;
         }
@@ -209,7 +209,7 @@ impl LeakScreen {
         if repairs.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
-        let edit = together(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
+        let edit = combine_edits(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
         let effects = self.session.apply(edit);
         self.observe();
         effects
@@ -314,7 +314,7 @@ impl Screen for LeakScreen {
             Input::Action(action) => {
                 self.list.act(action);
             }
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
                 Some(Gesture::Click { line, .. }) => {
                     if let Some(row) = self.list.row_at(line) {
@@ -343,7 +343,7 @@ impl Screen for LeakScreen {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         self.write_key = ui.key(Context::SplitsLeaks, Action::Write);
         let report = match &self.result {
             None => return draw_running(self.view.as_ref(), frame, area, ui),
@@ -354,7 +354,7 @@ impl Screen for LeakScreen {
             Some(_) => return,
         };
         let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
-        self.places.put(inner, ());
+        self.mouse_areas.put(inner, ());
     }
 }
 

@@ -64,7 +64,7 @@ struct SessionState {
     /// The text that is open in an editor.
     text: Option<PathBuf>,
     /// A text that is to be opened again, and at which line.
-    again: Option<(PathBuf, Option<u64>)>,
+    reopen_at: Option<(PathBuf, Option<u64>)>,
     marks: Arc<Marks>,
     /// The most recently started leak check.
     leak_job: Option<JobId>,
@@ -103,7 +103,7 @@ impl SplitSession {
             write_failure: None,
             cannot_look_up: false,
             text: None,
-            again: None,
+            reopen_at: None,
             marks: Arc::default(),
             leak_job: None,
             marked: None,
@@ -224,7 +224,7 @@ impl SplitSession {
         (pending > 0).then(|| {
             let changes = count(pending as u64, "change");
             let are = agree(pending as u64, "is", "are");
-            let later = match self.why_not_kept() {
+            let later = match self.draft_failure() {
                 None => "Opening it again offers them.".to_owned(),
                 Some(why) => format!("They are lost then, since they cannot be kept in the state folder: {why}."),
             };
@@ -233,7 +233,7 @@ impl SplitSession {
     }
 
     /// Returns why unwritten changes would not be offered again.
-    pub fn why_not_kept(&self) -> Option<String> {
+    pub fn draft_failure(&self) -> Option<String> {
         self.inner.borrow().keep_failure.as_ref().map(|failure| failure.why.clone())
     }
 
@@ -340,9 +340,9 @@ impl SplitSession {
 
     /// Opens a rejected text again, at a line, with the next [`tick`](Self::tick): the popup that asked must be closed by then, because its
     /// closing looks the same as the return of the terminal.
-    pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) {
+    pub(super) fn reopen_editor(&self, file: &Path, line: Option<u64>) {
         let mut inner = self.inner.borrow_mut();
-        inner.again = Some((file.to_owned(), line));
+        inner.reopen_at = Some((file.to_owned(), line));
         inner.is_reworking = true;
         inner.env.wake.wake();
     }
@@ -395,7 +395,7 @@ impl SplitSession {
     /// Replaces the editor: the file as another process left it, with the changes applied to it.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
-        inner.put(editor);
+        inner.set_editor(editor);
         inner.follow();
     }
 }

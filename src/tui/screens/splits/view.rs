@@ -130,7 +130,7 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
     let sign = if view.is_new { "+ " } else { "" };
     let name = format!("{sign}{}", text::safe(column_name(view)));
     if view.name.is_empty() {
-        return best_fit(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
+        return longest_fitting(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
     }
     if view.samples == 0 {
         let why = match view.shards.iter().any(|shard| shard.samples > 0) {
@@ -138,17 +138,17 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
             false if shards > 0 => "empty: no sample",
             false => "empty",
         };
-        return best_fit(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
+        return longest_fitting(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
     }
     let share = format!("{:.1} %", view.share * 100.0);
     let long = format!("{}  {share}", count(shards, "shard"));
     let longest = format!("{}  {}  {share}", count(shards, "shard"), count(view.samples, "sample"));
     let short = format!("{}  {share}", grouped(shards));
-    best_fit(&name, &[&longest, &long, &short, &share], room, ui)
+    longest_fitting(&name, &[&longest, &long, &short, &share], room, ui)
 }
 
 /// Returns a name, followed by the first of the facts that fits.
-fn best_fit(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
+fn longest_fitting(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
     let fitting = facts.iter().find(|fact| text::width(name) + 2 + text::width(fact) <= room);
     match fitting {
         Some(fact) => format!("{name}  {fact}"),

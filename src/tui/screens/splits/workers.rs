@@ -123,7 +123,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
         marks: marker(&env.wake),
         drop_text: LatestWorker::start("splits-drop", wake(), |file: PathBuf| text_edit::remove(&file)),
         text: LatestWorker::start("splits-copy", wake(), |(editor, state_dir): (SplitEditor, PathBuf)| {
-            text_edit::put(&editor, &state_dir)
+            text_edit::write_draft(&editor, &state_dir)
         }),
     }
 }

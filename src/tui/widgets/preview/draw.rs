@@ -5,7 +5,7 @@ use super::{Pixels, PreviewState};
 use crate::tui::ui::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::{draw_selection, text};
-use gristmill_data::preview::cells::{fit, Depth};
+use gristmill_data::preview::cells::{fitted_cells, Depth};
 use gristmill_data::preview::hex::HexView;
 use gristmill_data::preview::tokens::{TokenText, TokenTone};
 use gristmill_data::preview::tree::{LineKind, TreeLine};
@@ -103,7 +103,7 @@ impl PreviewState {
         let mut body = Rect { height: area.height - foot_rows, ..area };
         if let Drawable::Picture(picture) = &preview.body {
             // Facts are drawn right below the picture, not at the bottom of the pane.
-            body.height = body.height.min(fit(picture, body.width, body.height).1);
+            body.height = body.height.min(fitted_cells(picture, body.width, body.height).1);
         }
         if matches!(preview.body, Drawable::Waveform(_)) {
             body.height = body.height.min(WAVEFORM_LINES);

@@ -35,13 +35,13 @@ impl PictureRequest {
 /// A picture ready to be sent to the terminal; without a protocol it is drawn as cells.
 #[derive(Clone)]
 pub struct EncodedPicture {
-    wanted: PictureRequest,
+    request: PictureRequest,
     protocol: Option<Protocol>,
 }
 
 impl std::fmt::Debug for EncodedPicture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} encoded: {}", self.wanted, self.protocol.is_some())
+        write!(f, "{:?} encoded: {}", self.request, self.protocol.is_some())
     }
 }
 
@@ -51,13 +51,13 @@ pub struct Pixels {
     graphics: Graphics,
     cell: Option<(u16, u16)>,
     ready: Vec<EncodedPicture>,
-    wanted: Vec<PictureRequest>,
+    requests: Vec<PictureRequest>,
     grids: Vec<(PictureRequest, Depth, Arc<CellGrid>)>,
 }
 
 impl Default for Pixels {
     fn default() -> Self {
-        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), wanted: Vec::new(), grids: Vec::new() }
+        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), requests: Vec::new(), grids: Vec::new() }
     }
 }
 
@@ -86,12 +86,12 @@ impl Pixels {
             return None;
         }
         let answer = self.answer();
-        let found = self.ready.iter().position(|e| e.wanted.is(picture, columns, rows));
+        let found = self.ready.iter().position(|e| e.request.is(picture, columns, rows));
         match found {
             Some(at) => self.ready.get(at).and_then(|e| e.protocol.as_ref()),
             None => {
-                if !self.wanted.iter().any(|w| w.is(picture, columns, rows)) {
-                    self.wanted.push(PictureRequest { picture: Arc::clone(picture), columns, rows, answer });
+                if !self.requests.iter().any(|w| w.is(picture, columns, rows)) {
+                    self.requests.push(PictureRequest { picture: Arc::clone(picture), columns, rows, answer });
                 }
                 None
             }
@@ -100,7 +100,7 @@ impl Pixels {
 
     /// Takes the pictures to encode, for [`work`](Self::work); may be empty.
     pub fn take_wanted(&mut self) -> Vec<PictureRequest> {
-        std::mem::take(&mut self.wanted)
+        std::mem::take(&mut self.requests)
     }
 
     /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
@@ -108,7 +108,10 @@ impl Pixels {
     pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
-            EncodedPicture { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
+            EncodedPicture {
+                protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell),
+                request: wanted,
+            }
         };
         wanted.into_iter().map(encode_one).collect()
     }
@@ -122,7 +125,7 @@ impl Pixels {
 
     /// Draws a picture into the top left of `area`, with its aspect ratio. Returns the columns and rows it took.
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
-        let (columns, rows) = cells::fit(picture, area.width, area.height);
+        let (columns, rows) = cells::fitted_cells(picture, area.width, area.height);
         let stays = matches!(self.graphics().0, Graphics::Sixel | Graphics::Iterm2);
         if let Some(protocol) = self.get(picture, columns, rows) {
             let size = protocol.size();

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 /// The rows of a body. They are computed when it is first drawn, or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    made: Option<(usize, RowKind)>,
+    built_for: Option<(usize, RowKind)>,
     width: usize,
     ascii: bool,
 }
@@ -58,7 +58,7 @@ impl Rows {
     /// Computes the rows for `width` columns, unless they exist.
     pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize, ascii: bool) {
         (self.width, self.ascii) = (width, ascii);
-        if self.made.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
+        if self.built_for.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
             return;
         }
         let kind = match body {
@@ -73,7 +73,7 @@ impl Rows {
             Drawable::Tensors(views) => RowKind::Lines(tensor_lines(views, width, ascii).into()),
             Drawable::Picture(_) | Drawable::Waveform(_) => RowKind::Whole,
         };
-        self.made = Some((width, kind));
+        self.built_for = Some((width, kind));
     }
 
     /// Computes the rows for their last width.
@@ -83,11 +83,11 @@ impl Rows {
 
     /// Discards the rows, because the folds changed.
     pub(super) fn forget(&mut self) {
-        self.made = None;
+        self.built_for = None;
     }
 
     fn kind(&self) -> Option<&RowKind> {
-        self.made.as_ref().map(|(_, kind)| kind)
+        self.built_for.as_ref().map(|(_, kind)| kind)
     }
 
     /// Returns the number of rows.
@@ -140,7 +140,7 @@ impl Rows {
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(RowKind::Hex(bytes, _)) => *bytes,
-            _ => gristmill_data::preview::hex::ROW,
+            _ => gristmill_data::preview::hex::BYTES_PER_ROW,
         }
     }
 

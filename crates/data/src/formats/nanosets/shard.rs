@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WHAT: &str = "reading the tokens";
+const ACTIVITY: &str = "reading the tokens";
 
 /// The tokens of one `.ds` file, open for reading at arbitrary positions.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Shard {
         let at = first.checked_mul(self.token_size.bytes()).ok_or_else(|| self.beyond(first))?;
         self.data.read_exact_at(bytes, at).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.beyond(first),
-            _ => Failure::io(WHAT, self.data.path(), &error),
+            _ => Failure::io(ACTIVITY, self.data.path(), &error),
         })
     }
 
@@ -77,7 +77,7 @@ impl Shard {
             "it has {}, and those from token {first} on are requested",
             gristmill_core::text::count(self.tokens(), "token")
         );
-        Failure::data(WHAT, why).on(Subject::path(self.data.path()))
+        Failure::data(ACTIVITY, why).on(Subject::path(self.data.path()))
     }
 
     /// Returns the bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is allocated.

@@ -42,7 +42,7 @@ impl IndexTree {
         begin_cell(&mut self.cell, payload, None);
         pages.push_payload(&mut self.cell, payload, INDEX_LOCAL_MAX)?;
         let leaf = &mut self.levels[0].current;
-        if leaf.fits(self.cell.len()) {
+        if leaf.has_space_for(self.cell.len()) {
             leaf.push(&self.cell);
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl IndexTree {
             self.levels.push(Level::new(depth));
         }
         let page = &mut self.levels[depth].current;
-        if page.fits(4 + divider.len()) {
+        if page.has_space_for(4 + divider.len()) {
             page.push(&interior_cell(child, &divider));
             return Ok(());
         }

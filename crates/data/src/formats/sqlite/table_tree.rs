@@ -40,7 +40,7 @@ impl TableTree {
         debug_assert!(rowid > self.last_rowid || self.leaf.is_empty());
         begin_cell(&mut self.cell, payload, Some(rowid));
         pages.push_payload(&mut self.cell, payload, TABLE_LOCAL_MAX)?;
-        if !self.leaf.fits(self.cell.len()) {
+        if !self.leaf.has_space_for(self.cell.len()) {
             self.flush_leaf(pages)?;
         }
         self.leaf.push(&self.cell);

@@ -41,7 +41,7 @@ pub const LEAD_BYTES: usize = 8 << 10;
 /// Maximum characters of a lead.
 const LEAD_CHARACTERS: usize = 200;
 /// Minimum bytes left on a page for the next text to begin on it.
-const LEAST_ROOM: usize = 1 << 10;
+const MIN_TEXT_CHARS: usize = 1 << 10;
 /// Maximum bytes of values other than texts that are shown together.
 const MAX_LITERAL_BYTES: usize = 32 << 10;
 
@@ -172,7 +172,7 @@ impl<'a> RunningText<'a> {
         let segments = match body {
             Drawable::Tree(lines) => segments_of(lines),
             Drawable::Text(_) => {
-                vec![Segment { heading: String::new(), source: Source::Span(whole(name, bytes)), line: 0 }]
+                vec![Segment { heading: String::new(), source: Source::Span(whole_text(name, bytes)), line: 0 }]
             }
             _ => return None,
         };
@@ -243,7 +243,7 @@ impl<'a> RunningText<'a> {
         for segment in &self.segments {
             let length = self.length(segment);
             let end = begin + 1 + length;
-            if end > from && (left == room || left >= LEAST_ROOM) {
+            if end > from && (left == room || left >= MIN_TEXT_CHARS) {
                 let offset = from.saturating_sub(begin);
                 if !out.text.is_empty() {
                     out.text.push_str("\n\n");
@@ -347,7 +347,7 @@ impl Search {
 }
 
 /// Returns the span of a part that is a single text.
-fn whole(name: &str, bytes: &dyn PartBytes) -> TextSpan {
+fn whole_text(name: &str, bytes: &dyn PartBytes) -> TextSpan {
     if part_class(name) == PartClass::Json {
         let first = bytes.read(0, 1 << 10).unwrap_or_default();
         let begin = first.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));

@@ -58,7 +58,7 @@ pub fn timeline(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeErr
         line.beyond |= sample.size > 0 && sample.at >= reader.len();
         line.count += 1;
         if line.count > MAX_VISITED_SAMPLES {
-            return Err(tangled());
+            return Err(invalid_edit_list());
         }
     }
     if !track.edited {
@@ -129,7 +129,7 @@ fn edited(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeError> {
     })
 }
 
-fn tangled() -> ProbeError {
+fn invalid_edit_list() -> ProbeError {
     ProbeError::broken("its edit lists are too long to be followed", 0)
 }
 
@@ -202,7 +202,7 @@ impl<'a> EditWalk<'a> {
             heard = true;
             self.sound_edits += u32::from(self.track.kind == Kind::Audio);
             let stretch = EditSegment { time: edit.time, duration, now, begun: false, before: 0, has_key_after: false };
-            if !self.stretch(reader, index, stretch, visitor)? {
+            if !self.play_segment(reader, index, stretch, visitor)? {
                 break;
             }
         }
@@ -248,13 +248,13 @@ impl<'a> EditWalk<'a> {
     fn step(&mut self) -> Result<(), ProbeError> {
         self.steps += 1;
         if self.steps > MAX_VISITED_SAMPLES {
-            Err(tangled())
+            Err(invalid_edit_list())
         } else {
             Ok(())
         }
     }
 
-    fn stretch(
+    fn play_segment(
         &mut self,
         reader: &mut Reader,
         index: usize,
@@ -263,7 +263,7 @@ impl<'a> EditWalk<'a> {
     ) -> Result<bool, ProbeError> {
         // Each edit reads the tables from their beginning, so a large number of edits of long tables would take quadratic time.
         if reader.bytes_read() / 16 > reader.len() + (1 << 20) {
-            return Err(tangled());
+            return Err(invalid_edit_list());
         }
         let entry = self.entry_point(reader, edit.time)?;
         let mut prefix = self.line.and_then(|line| line.prefixes.get(index)).copied();

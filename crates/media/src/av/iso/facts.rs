@@ -3,7 +3,7 @@
 use super::edits::{self, Timeline};
 use super::fragments;
 use super::samples::{parsed, Sample, Visitor};
-use super::track::{Kind, Track, UNTOLD};
+use super::track::{Kind, Track, NO_DURATION};
 use super::Movie;
 use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, SampleTally, VideoCodec};
 use crate::av::cover::CoverPicture;
@@ -133,7 +133,7 @@ impl Stage<'_> {
         let base = track.base();
         let start = line.start.or(view.first.filter(|_| view.count > 0).map(|(_, shown)| shown));
         let mut end = Some(line.duration);
-        if line.duration == UNTOLD {
+        if line.duration == NO_DURATION {
             end = self.last_end(reader, index, &line)?;
         }
         let Some(end) = end else {
@@ -216,9 +216,8 @@ impl Stage<'_> {
         };
         let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
         let length = match sound {
-            Some(sound) => {
-                Some((edits::timeline(sound, reader)?.duration, sound.base())).filter(|&(ticks, _)| ticks != UNTOLD)
-            }
+            Some(sound) => Some((edits::timeline(sound, reader)?.duration, sound.base()))
+                .filter(|&(ticks, _)| ticks != NO_DURATION),
             None => None,
         };
         cover.show(reader, length, &mut probed.facts)
@@ -290,7 +289,7 @@ impl Stage<'_> {
         facts.audio_channels = Some(hearing.setup.channels);
         facts.audio_num_samples = Some(hearing.tally.samples());
         facts.audio_duration =
-            hearing.tally.duration(start, Some(line.duration).filter(|&duration| duration != UNTOLD));
+            hearing.tally.duration(start, Some(line.duration).filter(|&duration| duration != NO_DURATION));
         Ok(())
     }
 }
@@ -317,7 +316,7 @@ impl AudioTally<'_> {
     fn next(&mut self, reader: &mut Reader, sample: Sample) -> Result<(), ProbeError> {
         if let Some(before) = self.pending.replace(sample) {
             let duration = if before.duration == 0 { (sample.time - before.time).max(0) } else { before.duration };
-            self.hear(reader, &before, duration, false)?;
+            self.count_sample(reader, &before, duration, false)?;
         }
         Ok(())
     }
@@ -325,12 +324,18 @@ impl AudioTally<'_> {
     fn finish(&mut self, reader: &mut Reader, end: i64) -> Result<(), ProbeError> {
         if let Some(last) = self.pending.take() {
             let duration = if last.duration == 0 { end.saturating_sub(last.time).max(0) } else { last.duration };
-            self.hear(reader, &last, duration, true)?;
+            self.count_sample(reader, &last, duration, true)?;
         }
         Ok(())
     }
 
-    fn hear(&mut self, reader: &mut Reader, sample: &Sample, duration: i64, last: bool) -> Result<(), ProbeError> {
+    fn count_sample(
+        &mut self,
+        reader: &mut Reader,
+        sample: &Sample,
+        duration: i64,
+        last: bool,
+    ) -> Result<(), ProbeError> {
         let mut size = sample.size;
         let end = sample.at.saturating_add(size);
         if end > reader.len() {

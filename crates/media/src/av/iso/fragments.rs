@@ -36,7 +36,7 @@ struct CurrentFragment {
     implicit: u64,
     base: u64,
     track: u32,
-    found: bool,
+    has_fragment: bool,
     description: u32,
     duration: u32,
     size: u32,
@@ -188,7 +188,7 @@ impl Fragments {
         self.current = CurrentFragment {
             base,
             track,
-            found: true,
+            has_fragment: true,
             description: field(reader, 2, defaults.description)?,
             duration: field(reader, 8, defaults.duration)?,
             size: field(reader, 0x10, defaults.size)?,
@@ -218,7 +218,7 @@ impl Fragments {
         tracks: &mut [Track],
         visitor: &mut Visitor,
     ) -> Result<(), ProbeError> {
-        if !self.current.found {
+        if !self.current.has_fragment {
             return Err(ProbeError::broken("a run of samples belongs to no track", head.at));
         }
         let Some(index) = self.find(tracks) else { return Ok(()) };

@@ -67,7 +67,7 @@ impl SoundCounter {
     }
 
     /// Handles a video frame: from its first key frame on, all sound counts.
-    pub fn meet_picture(&mut self, time: i64, key: bool) {
+    pub fn count_picture(&mut self, time: i64, key: bool) {
         if key && self.seek.is_none_or(|seek| time >= seek) {
             self.found = true;
         }

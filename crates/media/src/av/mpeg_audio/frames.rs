@@ -8,7 +8,7 @@ use super::TICKS;
 use crate::{ProbeError, Reader};
 
 /// Bytes that are searched for two consecutive frames.
-const SEARCHED: u64 = 64 << 10;
+const MAX_SEARCH_BYTES: u64 = 64 << 10;
 /// Length of an ID3v1 tag in bytes.
 const ID3V1: u64 = 128;
 /// Length of the footer of an APE tag in bytes.
@@ -29,7 +29,7 @@ pub(super) struct DecodedSound {
 
 /// Returns the offset of the first of two consecutive matching frames, at or after `from`.
 pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
-    for at in from..from.saturating_add(SEARCHED) {
+    for at in from..from.saturating_add(MAX_SEARCH_BYTES) {
         let here = reader.up_to(at, 4)?;
         let Some(here) = here.first_chunk::<4>().copied() else {
             return Err(ProbeError::broken("no two frames of MPEG audio follow each other", at));

@@ -12,7 +12,7 @@ const MAX_PIXELS: u32 = 40_000_000;
 const MAX_CODED_BYTES: u64 = 64 << 20;
 /// The maximum number of frames in the coded data of one image, such as layers.
 const MAX_FRAMES: usize = 1000;
-const PIECE: u64 = 64 << 10;
+const CHUNK_BYTES: u64 = 64 << 10;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     for spans in coded(reader).map_err(error)? {
@@ -27,7 +27,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
         for (at, len) in &spans {
             let mut done = 0;
             while done < *len {
-                let count = (len - done).min(PIECE);
+                let count = (len - done).min(CHUNK_BYTES);
                 bytes.extend_from_slice(reader.exactly(at + done, usize::try_from(count).unwrap_or_default())?);
                 done += count;
             }

@@ -5,7 +5,7 @@ use crate::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Bytes that are read, and bytes that are decompressed, at a time.
-const PIECE: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 const DECOMPRESS_BYTES: usize = 64 << 10;
 
 /// Checks the image at `start`.
@@ -81,7 +81,7 @@ impl Chunks<'_, '_> {
                 None => return Err(cut(self.reader)),
             }
         }
-        let count = usize::try_from(self.left).unwrap_or(PIECE).min(PIECE);
+        let count = usize::try_from(self.left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
         let end = cut(self.reader);
         let bytes = self.reader.up_to(self.at, count)?;
         if bytes.is_empty() {

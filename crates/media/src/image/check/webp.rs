@@ -28,16 +28,16 @@ pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     let mut walk = ChunkWalk { reader, at: 12, end };
     let (kind, len) = walk.header()?;
     if &kind != b"VP8X" {
-        return walk.room(len);
+        return walk.check_length(len);
     }
-    walk.room(len)?;
+    walk.check_length(len)?;
     let flags = walk.reader.array::<1>(walk.at)?[0];
     walk.at += len;
     let (is_animation, mut begun) = (flags & ANIMATION != 0, false);
     while walk.at != walk.end {
         let start = walk.at;
         let (kind, len) = walk.header()?;
-        walk.room(len)?;
+        walk.check_length(len)?;
         match &kind {
             b"VP8X" => return Err(wrong(start)),
             b"ALPH" | b"VP8 " | b"VP8L" => {
@@ -79,7 +79,7 @@ impl ChunkWalk<'_, '_> {
         Ok(([a, b, c, d], u64::from(u32::from_le_bytes(len)).next_multiple_of(2)))
     }
 
-    fn room(&self, len: u64) -> Result<(), ProbeError> {
+    fn check_length(&self, len: u64) -> Result<(), ProbeError> {
         if self.at + len > self.end {
             return Err(wrong(self.at));
         }
@@ -92,7 +92,7 @@ impl ChunkWalk<'_, '_> {
         loop {
             let start = self.at;
             let (kind, len) = self.header()?;
-            self.room(len)?;
+            self.check_length(len)?;
             match &kind {
                 b"ALPH" if !alpha => {
                     if codes {

@@ -1,6 +1,6 @@
 //! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
 
-use super::lint::shard::UPDATE;
+use super::lint::shard::UPDATE_HINT;
 use super::PreparedDataset;
 use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::recorded::describe_resized;
@@ -199,7 +199,7 @@ fn sizes<'p>(prepared: &'p PreparedDataset, report: &mut InfoReport) -> HashMap<
                     changed += 1;
                     if changed <= MAX_LISTED {
                         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), how);
-                        report.problems.push(problem.with_hint(hint_for(&prepared.root, UPDATE)));
+                        report.problems.push(problem.with_hint(hint_for(&prepared.root, UPDATE_HINT)));
                     }
                 }
             }

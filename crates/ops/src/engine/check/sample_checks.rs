@@ -50,7 +50,7 @@ pub(super) struct SampleChecker<'a> {
     lacking: Vec<u64>,
     named: Vec<Vec<String>>,
     excluded: HashSet<&'a str>,
-    seen: HashSet<&'a str>,
+    part_names: HashSet<&'a str>,
     /// Number of AppleDouble samples that the loader reads as samples, and the key of the first.
     apple_doubles: u64,
     first_apple_double: String,
@@ -73,7 +73,7 @@ impl<'a> SampleChecker<'a> {
             lacking: vec![0; n],
             named: vec![Vec::new(); n],
             excluded,
-            seen: HashSet::new(),
+            part_names: HashSet::new(),
             apple_doubles: 0,
             first_apple_double: String::new(),
         }
@@ -91,7 +91,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn sample(&mut self, key: &str) {
         let has = std::mem::take(&mut self.has);
         if let Some(&excluded) = self.excluded.get(key) {
-            self.seen.insert(excluded);
+            self.part_names.insert(excluded);
             return;
         }
         let Some(fields) = self.fields else { return };
@@ -112,7 +112,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn apple_double(&mut self, key: &str) {
         self.has = 0;
         if let Some(&excluded) = self.excluded.get(key) {
-            self.seen.insert(excluded);
+            self.part_names.insert(excluded);
         } else if self.fields.is_some() {
             if self.apple_doubles == 0 {
                 key.clone_into(&mut self.first_apple_double);
@@ -131,7 +131,7 @@ impl<'a> SampleChecker<'a> {
     /// Resets the state, for a second pass over the same shard.
     pub(super) fn restart(&mut self) {
         self.has = 0;
-        self.seen.clear();
+        self.part_names.clear();
         self.apple_doubles = 0;
         self.lacking.iter_mut().for_each(|n| *n = 0);
         self.named.iter_mut().for_each(Vec::clear);
@@ -161,7 +161,7 @@ impl<'a> SampleChecker<'a> {
             }
         }
         self.report_apple_doubles(problems)?;
-        let mut lost: Vec<&str> = self.excluded.difference(&self.seen).copied().collect();
+        let mut lost: Vec<&str> = self.excluded.difference(&self.part_names).copied().collect();
         lost.sort_unstable();
         for key in lost.iter().take(MAX_NAMED_SAMPLES as usize) {
             let subject = Subject::shard(self.shard).key(*key);

@@ -207,7 +207,7 @@ impl WriteBack {
 
     pub(super) fn written(&mut self, out: OutputLine<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
-        self.composer.give_buffer(buffer);
+        self.composer.return_buffer(buffer);
         if self.spare.capacity() > MAX_KEPT_BYTES {
             self.spare = String::new();
         }

@@ -1,7 +1,7 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
-use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
+use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, MAX_LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Group {
             }
         };
         if let Some((_, count)) = self.counts.get_mut(at) {
-            if *count < LISTED_PLACES as u64 {
+            if *count < MAX_LISTED_PLACES as u64 {
                 self.places.push(place);
             }
             *count += 1;

@@ -300,7 +300,8 @@ impl LeakSearch {
         let mut hasher = self.hasher(id, self.options.content.then_some(&file), handles.cancel, buffer);
         // Damage is reported by lint and verify.
         let scan = scan_shard(&shard, &mut hasher, &Handles { problems: &NullProblemSink, ..*handles })?;
-        let taken = ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.met };
+        let taken =
+            ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.found_parts };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";

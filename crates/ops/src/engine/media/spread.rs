@@ -131,7 +131,7 @@ fn span(least: u32, most: u32) -> String {
 }
 
 /// Maximum number of distinct sizes counted; a hostile table has one per row.
-const SIZES_KEPT: usize = 10_000;
+const MAX_DISTINCT_SIZES: usize = 10_000;
 /// Sizes listed.
 const MAX_LISTED_SIZES: usize = 20;
 /// The name under which all further sizes are counted.
@@ -276,7 +276,7 @@ impl SpreadTally {
 }
 
 fn count_size(sizes: &mut BTreeMap<(u32, u32), u64>, size: (u32, u32)) {
-    if sizes.len() < SIZES_KEPT || sizes.contains_key(&size) {
+    if sizes.len() < MAX_DISTINCT_SIZES || sizes.contains_key(&size) {
         *sizes.entry(size).or_default() += 1;
     }
 }

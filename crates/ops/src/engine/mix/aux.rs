@@ -114,7 +114,7 @@ impl AuxSource {
 /// Looks up the names in a sample of a member's records in its sources. `None` if no record contains a name that looks like media.
 pub(super) fn look_up(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
     let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
-    let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
+    let records = records::read_records(&member.opened, member.view.as_deref(), &member.path, cancel)?;
     let mut lookup = AuxLookup { member: member.label.clone(), records: 0, found: 0, missing: 0, examples: Vec::new() };
     let mut asked: HashSet<String> = HashSet::new();
     for record in &records {

@@ -47,7 +47,7 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     let mut walk = Walk::new(handles);
     let splits = walk.file(&file)?;
     report_overlaps(&mut walk, &file, &splits);
-    let lookups = look_ups(&mut walk, handles)?;
+    let lookups = collect_lookups(&mut walk, handles)?;
     check_joins(&mut walk, &file);
     let findings = std::mem::take(&mut walk.library.findings);
     walk.problems.extend(findings);
@@ -109,7 +109,7 @@ fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
     }
 }
 
-fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
+fn collect_lookups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
     let members = std::mem::take(&mut walk.with_aux);
     let mut lookups: Vec<AuxLookup> = Vec::new();
     let mut seen = std::collections::HashSet::new();

@@ -61,7 +61,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
             handles.cancel.check()?;
         }
     }
-    let end_token = match first.filter(|(offset, length)| *length >= size && packed.holds(*offset, *length)) {
+    let end_token = match first.filter(|(offset, length)| *length >= size && packed.contains_span(*offset, *length)) {
         Some((offset, length)) => Some(last_token(&packed, offset + length)?),
         None => None,
     };
@@ -165,7 +165,7 @@ pub(super) fn verify_tokens(
         if document % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
-        if packed.holds(offset, length) && length > 0 {
+        if packed.contains_span(offset, length) && length > 0 {
             let (greatest, tail) = scan(packed, offset, length, &mut buffer, handles)?;
             ends.take(document, &tail);
             if let Some(vocabulary) = vocabulary.filter(|vocabulary| greatest > vocabulary.greatest) {

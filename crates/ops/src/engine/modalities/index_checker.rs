@@ -61,15 +61,21 @@ impl IndexChecker {
         let end = expected.checked_add(length);
         let fits = end.is_some_and(|end| end <= self.data_bytes);
         if length == 0 {
-            self.blame(document, "it has no token, not even an end token");
+            self.set_reason(document, "it has no token, not even an end token");
         } else if !length.is_multiple_of(self.token_bytes) {
-            self.blame(document, "its length is no multiple of the size of a token");
+            self.set_reason(document, "its length is no multiple of the size of a token");
         } else if !fits {
-            self.blame(document, "it ends after the last token");
+            self.set_reason(document, "it ends after the last token");
         } else if early < 0 {
-            self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
+            self.set_reason(
+                document,
+                &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"),
+            );
         } else if early % i128::from(HEADER_BYTES) != 0 {
-            self.blame(document, &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"));
+            self.set_reason(
+                document,
+                &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"),
+            );
         } else if early > 0 {
             self.early += 1;
             self.first_early = self.first_early.or(Some(document));
@@ -78,7 +84,7 @@ impl IndexChecker {
         fits.then_some(expected)
     }
 
-    fn blame(&mut self, document: u64, why: &str) {
+    fn set_reason(&mut self, document: u64, why: &str) {
         if self.wrong.is_none() {
             self.wrong = Some((document, why.to_owned()));
         }

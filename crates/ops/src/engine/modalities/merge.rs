@@ -111,7 +111,7 @@ fn put_items(
 ) -> Outcome<()> {
     let (mut items, mut done) = (packed.items(), 0_u64);
     while let Some((offset, length)) = items.next_item()? {
-        if !packed.holds(offset, length) {
+        if !packed.contains_span(offset, length) {
             let why = format!("document {done} is not within the tokens");
             return Err(Failure::data("reading the index", why).on(Subject::path(packed.file().path())));
         }

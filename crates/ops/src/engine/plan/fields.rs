@@ -151,13 +151,13 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let tried = check(fields, samples);
     let mut problems: Vec<Problem> =
         tried.iter().filter_map(|tried| failing(plan, tried, is_optional(&tried.field), samples)).collect();
-    problems.extend(misfits(class, &tried, samples));
+    problems.extend(type_mismatches(class, &tried, samples));
     problems
 }
 
 /// Returns notes on fields that resolve to a value of another type than declared, each with the first such sample. They are notes because
 /// the trainer does not check types.
-pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
+pub fn type_mismatches(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
     let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
     let reasons = tried.iter().filter_map(|tried| {
         let field_type = type_of(&tried.field)?;

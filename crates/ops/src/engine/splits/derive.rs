@@ -16,8 +16,8 @@ pub(super) struct Views {
     /// Stored in chunks, like the items: a copy held by a worker must not make the next change copy all of them.
     excludes: SharedList<ExcludeView>,
     totals: ExcludeTotals,
-    seen_splits: Vec<SplitEntry>,
-    seen_excludes: SharedList<Item>,
+    previous_splits: Vec<SplitEntry>,
+    previous_excludes: SharedList<Item>,
     /// For each shard, the number of excludes that exclude it as a whole.
     excluded: Arc<Vec<u32>>,
     /// For each shard, the number of splits that contain it.
@@ -77,7 +77,7 @@ impl Views {
     /// Updates the views. Without a base nothing is new or moved.
     fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&FileBase>, is_first: bool) {
         let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
-        let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.seen_splits)
+        let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.previous_splits)
             .into_iter()
             .zip(std::mem::take(&mut self.splits))
             .map(|(entry, view)| (entry.id(), (entry, view)))
@@ -101,7 +101,7 @@ impl Views {
             self.splits.push(view);
         }
         places_changed |= !old.is_empty();
-        self.seen_splits = doc.splits().to_vec();
+        self.previous_splits = doc.splits().to_vec();
         if places_changed || excluded_changed {
             self.update_loose(shards, base);
         }
@@ -110,10 +110,10 @@ impl Views {
 
     /// Updates the excludes; returns whether the set of shards excluded as a whole changed.
     fn update_excludes(&mut self, items: &SharedList<Item>, shards: &Shards, base: Option<&FileBase>) -> bool {
-        if self.seen_excludes.is_same(items) {
+        if self.previous_excludes.is_same(items) {
             return false;
         }
-        let (front, back) = self.seen_excludes.common(items);
+        let (front, back) = self.previous_excludes.common(items);
         let checked = &self.checked;
         let made: Vec<ExcludeView> = items
             .range(front, items.len() - back)
@@ -140,7 +140,7 @@ impl Views {
         let end = self.excludes.len() - back;
         self.excludes.range(front, end).for_each(|gone| count(gone, -1));
         self.excludes.splice(vec![ListEdit { at: front, removed: end - front, inserted: made }]);
-        self.seen_excludes = items.clone();
+        self.previous_excludes = items.clone();
         changed
     }
 

@@ -302,7 +302,7 @@ impl SplitEditor {
     /// Returns the same edit for another version of the file; applies the parts of an [`Edit::Many`] one by one.
     fn translated(&mut self, edit: &Edit, theirs: &Self) -> Outcome<Edit> {
         let same_item = |index: usize| {
-            let gone = |what: String| Failure::data(words::EDITING, what);
+            let gone = |what: String| Failure::data(words::ACTIVITY, what);
             let item = self.doc.excludes().get(index).map(|item| Arc::clone(item.value()));
             let item = item.ok_or_else(|| gone(format!("there is no exclude number {}", index + 1)))?;
             let place = theirs.doc.excludes().iter().position(|other| *other.value() == item);
@@ -316,7 +316,7 @@ impl SplitEditor {
             }
             Edit::SetNote { index, note } => Edit::SetNote { index: same_item(*index)?, note: note.clone() },
             Edit::ReplaceText { .. } => {
-                return Err(Failure::data(words::EDITING, "the text was edited as a whole")
+                return Err(Failure::data(words::ACTIVITY, "the text was edited as a whole")
                     .with_hint("make that change again on the new file"));
             }
             Edit::Many { title, edits } => {

@@ -212,7 +212,7 @@ impl CheckedPlan {
         let plan = DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..settled(plan)? };
         let layout = Layout::of(&plan, options)?;
         let inputs = inputs::find(&plan, snapshot, cancel)?;
-        inputs.check_apart(&plan, &layout)?;
+        inputs.refuse_overlap(&plan, &layout)?;
         for length in lengths {
             inputs.check_memory(&Rule::of(&plan, *length), options.memory_bytes)?;
         }

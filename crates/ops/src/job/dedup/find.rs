@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Passages per part that are recorded for a later run.
-const NOTED_PASSAGES: usize = 64;
+const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
 const COUNTER_CELLS: usize = 1 << 12;
 /// Limit of passes over what remains of hot keys. After it, contexts that each differ slightly from the previous one are held in memory and
@@ -40,19 +40,19 @@ pub(super) struct FoundPart {
 struct FoundPartRecord {
     mark: Mark,
     runs: Vec<Vec<u64>>,
-    passages: Vec<NotedPassage>,
+    passages: Vec<RecordedPassage>,
 }
 
 /// Position, length and count of a passage, as stored in the journal.
-pub(super) type NotedPassage = (u64, u64, u64);
+pub(super) type RecordedPassage = (u64, u64, u64);
 
 /// Returns the passages with the most repeated bytes, for the journal.
-pub(super) fn noted_passages(passages: &Passages) -> Vec<NotedPassage> {
-    passages.heaviest(NOTED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
+pub(super) fn recorded_passages(passages: &Passages) -> Vec<RecordedPassage> {
+    passages.heaviest(MAX_RECORDED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
 }
 
 /// Returns the passages stored in the journal.
-pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
+pub(super) fn passages_of(noted: &[RecordedPassage]) -> Passages {
     let mut passages = Passages::default();
     noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
     passages
@@ -96,8 +96,8 @@ impl Finding<'_> {
         let job = self.job;
         let name = format!("find/{part}");
         let path = job.layout.scratch.join(format!("{part}.intervals"));
-        if let Some(noted) = job.noted::<FoundPartRecord>(&name) {
-            if noted.mark.holds(&path)? {
+        if let Some(noted) = job.recorded_unit::<FoundPartRecord>(&name) {
+            if noted.mark.is_unchanged(&path)? {
                 let passages = passages_of(&noted.passages);
                 let intervals = FinishedSpill::of_file(path, noted.mark);
                 return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
@@ -109,7 +109,7 @@ impl Finding<'_> {
             // On disk, so that it can be resumed like the text.
             pile.spill()?;
         }
-        let mut found = Intervals { finding: self, waiting: Vec::new(), pile, runs: Vec::new() };
+        let mut found = Intervals { finding: self, waiting: Vec::new(), spilled: pile, runs: Vec::new() };
         let source = Source {
             list: self.units.iter().map(|unit| &unit.collected).zip(self.bases.iter().copied()).collect(),
             parts: job.division.parts,
@@ -124,9 +124,9 @@ impl Finding<'_> {
         let passages = resolver.passages().clone();
         found.flush()?;
         let runs = found.runs;
-        let intervals = found.pile.finish()?;
+        let intervals = found.spilled.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
-            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
+            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: recorded_passages(&passages) })?;
         }
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }
@@ -315,7 +315,7 @@ struct Slice {
 struct Intervals<'a> {
     finding: &'a Finding<'a>,
     waiting: Vec<Interval>,
-    pile: SpillBuffer<'a>,
+    spilled: SpillBuffer<'a>,
     runs: Vec<Vec<u64>>,
 }
 
@@ -344,10 +344,10 @@ impl Intervals<'_> {
 
     /// Turns the waiting intervals into a run.
     fn flush(&mut self) -> Outcome<()> {
-        let before = self.pile.len() / INTERVAL as u64;
+        let before = self.spilled.len() / INTERVAL as u64;
         merge(&mut self.waiting);
         for interval in &self.waiting {
-            self.pile.append(&interval_bytes(interval.start, interval.end))?;
+            self.spilled.append(&interval_bytes(interval.start, interval.end))?;
         }
         let bounds = self.finding.bases.iter().copied().chain([self.finding.end()]);
         let start = |bound: u64| before + self.waiting.partition_point(|one| one.start < bound) as u64;

@@ -29,8 +29,8 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const LEAST_PART: u64 = 1 << 10;
 
 /// Compressed files examined to estimate the length of their text, and the bytes of each.
-const LOOKED_INTO: usize = 8;
-const LOOKED_AT: u64 = 1 << 20;
+const EXAMINED_FILES: usize = 8;
+const EXAMINED_BYTES: u64 = 1 << 20;
 
 /// The files of a run.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ pub(super) struct Inputs {
     /// An index that is read instead of a folder; its shards take the place of files.
     index: Option<Index>,
     /// Further files that are read from the index.
-    beside: Vec<(PathBuf, FileStamp)>,
+    extra_files: Vec<(PathBuf, FileStamp)>,
     /// Bytes of text per hundred bytes of compressed files.
     per_hundred: u64,
     /// Limit of the memory for reading one of the files, and for compressing its output.
@@ -102,11 +102,11 @@ impl Inputs {
         }
         let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.has_plain_lines()).collect();
         let (mut bytes, mut text) = (0_u64, 0_u64);
-        for file in packed.iter().step_by(packed.len().div_ceil(LOOKED_INTO).max(1)) {
+        for file in packed.iter().step_by(packed.len().div_ceil(EXAMINED_FILES).max(1)) {
             cancel.check()?;
             let (taken, given) = match file.source.is_table() {
-                true => text_share(file, &text_field(&plan.text_key), LOOKED_AT, cancel)?,
-                false => unpacked_share(file, LOOKED_AT)?,
+                true => text_share(file, &text_field(&plan.text_key), EXAMINED_BYTES, cancel)?,
+                false => unpacked_share(file, EXAMINED_BYTES)?,
             };
             (bytes, text) = (bytes + taken, text + given);
         }
@@ -148,7 +148,7 @@ impl Inputs {
     }
 
     /// Refuses an output that contains one of the files or is in a folder that is read, with links resolved.
-    pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
+    pub(super) fn refuse_overlap(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
         // The shards of an index are not checked as files.
         let files = self.line_files();
         let refuse = |why: String, name: &str| {
@@ -200,7 +200,7 @@ impl Inputs {
             for name in [OFFSET, METADATA, METAOFF] {
                 let path = shard.join(name);
                 let stamp = stamp_at(&path)?;
-                self.beside.push((path, stamp));
+                self.extra_files.push((path, stamp));
             }
             let path = shard.join(TOKENIZED);
             let stamp = stamp_at(&path)?;
@@ -248,7 +248,7 @@ impl Inputs {
 
     /// Returns every file in the state in which it was found.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
-        let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
+        let beside = self.extra_files.iter().map(|(path, stamp)| (path.as_path(), *stamp));
         self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
     }
 
@@ -344,7 +344,7 @@ impl Inputs {
         for file in &self.files {
             text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
         }
-        text.push_str(&format!("{:?}", self.beside));
+        text.push_str(&format!("{:?}", self.extra_files));
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 

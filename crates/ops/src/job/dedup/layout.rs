@@ -17,7 +17,7 @@ pub(super) struct Layout {
     /// Data that is read by position and not kept: in the run folder, or where the user wants it.
     pub(super) scratch: PathBuf,
     /// Whether it is outside of the run folder.
-    pub(super) is_elsewhere: bool,
+    pub(super) is_on_other_disk: bool,
     pub(super) index: Option<PathBuf>,
     pub(super) ranges: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ impl Layout {
         Ok(Self {
             own,
             scratch,
-            is_elsewhere: options.scratch.is_some(),
+            is_on_other_disk: options.scratch.is_some(),
             index: plan.export_index.as_deref().map(absolute).transpose()?,
             ranges: plan.export_ranges.as_deref().map(absolute).transpose()?,
             output,

@@ -53,7 +53,7 @@ fn write(fs: &dyn Fs, folder: &Path, path: &Path) -> Outcome<()> {
 
 /// Records the scratch folder of this run in both places. The folders must exist.
 pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
-    match layout.is_elsewhere {
+    match layout.is_on_other_disk {
         true => {
             write(fs, &layout.scratch, &layout.output)?;
             write(fs, &layout.own.work(), &layout.scratch)
@@ -63,7 +63,7 @@ pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
 }
 
 /// Removes scratch that a stopped run with this output left in another place than that of this run.
-pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
+pub(super) fn remove_previous(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     let Some(note) = read(&layout.own.work())? else { return Ok(()) };
     let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
     // The folder itself must also name the output: anyone may have written the file, which is no reason to remove a foreign folder.
@@ -90,7 +90,7 @@ pub(super) fn check_leftovers(
     problems: &gristmill_core::ProblemLog,
     log: &dyn Fn(String),
 ) -> Outcome<()> {
-    let Some(parent) = layout.scratch.parent().filter(|_| layout.is_elsewhere) else { return Ok(()) };
+    let Some(parent) = layout.scratch.parent().filter(|_| layout.is_on_other_disk) else { return Ok(()) };
     let Ok(entries) = files::read_dir(parent) else { return Ok(()) };
     for entry in entries.flatten() {
         let is_folder = entry.kind().is_dir();

@@ -7,7 +7,7 @@ use super::LengthEstimate;
 const MAX_BOUND_DISTANCE: f64 = 0.25;
 const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
-const DEVIATIONS: f64 = 4.0;
+const MAX_DEVIATIONS: f64 = 4.0;
 
 /// Adjusts the shares of the lengths, given in any order, so that they never grow with the length, and sets bounds for those that are not
 /// exact. `deviation` is the standard deviation of a share. If little of the text was read, the upper bound is missing, and the bounds are
@@ -16,7 +16,7 @@ pub(super) fn settle(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthE
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);
     let half = |length: &LengthEstimate| match length.most_share {
-        Some(_) => (DEVIATIONS * deviation(length)).clamp(MIN_BOUND_DISTANCE, MAX_BOUND_DISTANCE / 2.0),
+        Some(_) => (MAX_DEVIATIONS * deviation(length)).clamp(MIN_BOUND_DISTANCE, MAX_BOUND_DISTANCE / 2.0),
         None => MAX_BOUND_DISTANCE / 2.0,
     };
     let bounds = |length: &LengthEstimate| {

@@ -1,7 +1,7 @@
 //! First stage: the documents of each unit become text, anchor records, and the intervals found by the scan itself.
 
 use super::anchors::{AnchorScan, Collector, Run};
-use super::find::{noted_passages, passages_of, NotedPassage};
+use super::find::{passages_of, recorded_passages, RecordedPassage};
 use super::job::Job;
 use super::notes::Notes;
 use super::source::{each_line, Line, LineRange};
@@ -75,7 +75,7 @@ pub(super) struct ReadUnitRecord {
     anchors: Mark,
     found: Mark,
     runs: Vec<Run>,
-    passages: Vec<NotedPassage>,
+    passages: Vec<RecordedPassage>,
 }
 
 /// A unit that was read.
@@ -102,7 +102,7 @@ impl ReadUnit {
 pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let name = name_of(number);
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
-    if let Some(noted) = job.noted::<ReadUnitRecord>(&name) {
+    if let Some(noted) = job.recorded_unit::<ReadUnitRecord>(&name) {
         if let Some(unit) = resumed(noted, path)? {
             let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
             job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
@@ -132,7 +132,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
             anchors,
             found,
             runs: collected.runs.clone(),
-            passages: noted_passages(&collected.passages),
+            passages: recorded_passages(&collected.passages),
         };
         job.note(&name, &noted)?;
     }
@@ -143,7 +143,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
 fn resumed(noted: ReadUnitRecord, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
     let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
     for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
-        if !mark.holds(path)? {
+        if !mark.is_unchanged(path)? {
             return Ok(None);
         }
     }
@@ -284,7 +284,9 @@ fn name_of(number: usize) -> String {
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
     let parts = PartsAhead::begin();
     let begin = |number: usize| {
-        if let Some(unit) = units.get(number).filter(|_| job.noted::<ReadUnitRecord>(&name_of(number)).is_none()) {
+        if let Some(unit) =
+            units.get(number).filter(|_| job.recorded_unit::<ReadUnitRecord>(&name_of(number)).is_none())
+        {
             begin_unit(job, &parts, unit);
         }
     };

@@ -53,7 +53,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
         return Ok(if is_done { Decision::Nothing } else { Decision::Run });
     }
     for place in layout.places() {
-        if holds_something(place) {
+        if is_not_empty(place) {
             // A store that does not answer may have something there.
             files::try_is_taken(place)?;
             let why = match files::is_dir(place) {
@@ -68,7 +68,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
 }
 
 /// Whether a folder contains anything except empty folders, which a run may have left that was killed just before it moved its files.
-fn holds_something(place: &Path) -> bool {
+fn is_not_empty(place: &Path) -> bool {
     let Ok(entries) = files::read_dir(place) else { return files::is_taken(place) };
     let mut folders = vec![entries];
     while let Some(mut entries) = folders.pop() {

@@ -2,11 +2,11 @@
 
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
-use super::job::{journal_key, note, noted, Job};
+use super::job::{journal_key, note, recorded_unit, Job};
 use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::record::{decide, Decision};
-use super::split::{scratch_needed, Division, KNOWN};
+use super::split::{scratch_needed, Division, MATCH_CACHE_DIVISOR};
 use super::stages::run_stages;
 use super::tables;
 use super::{DedupReport, Figures, Tuning};
@@ -87,7 +87,7 @@ impl<'a> UnlockedRun<'a> {
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
-        inputs.check_apart(plan, &layout)?;
+        inputs.refuse_overlap(plan, &layout)?;
         let rule = Rule::of(plan, plan.min_length.unwrap_or_default());
         inputs.check_memory(&rule, context.options.memory_bytes)?;
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
@@ -163,12 +163,12 @@ impl<'a> UnlockedRun<'a> {
             return self.nothing();
         }
         if context.options.restart {
-            leftover::clear_former(fs, &self.layout)?;
+            leftover::remove_previous(fs, &self.layout)?;
             self.remove_scratch()?;
             own.remove_work(fs)?;
         }
         check_running(self.plan, own)?;
-        leftover::clear_former(fs, &self.layout)?;
+        leftover::remove_previous(fs, &self.layout)?;
         leftover::check_leftovers(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.work(&lock);
         // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
@@ -217,9 +217,9 @@ impl<'a> UnlockedRun<'a> {
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
         let mut memory = self.inputs.memory(&rule, &context.options);
-        memory.piles = self.tuning.piles.unwrap_or(memory.piles);
+        memory.spill_bytes = self.tuning.piles.unwrap_or(memory.spill_bytes);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
-        let division = match noted::<Division>(&journal, "division") {
+        let division = match recorded_unit::<Division>(&journal, "division") {
             Some(division) => {
                 context.log("going on with what a stopped run has done");
                 division
@@ -236,16 +236,16 @@ impl<'a> UnlockedRun<'a> {
         // The size of the text in compressed files is only an estimate.
         let least = scratch_needed(&rule, bytes, bytes, &memory, &division).min(needed);
         self.check_space(needed, least)?;
-        if self.layout.is_elsewhere {
+        if self.layout.is_on_other_disk {
             if let Some(parent) = self.layout.scratch.parent() {
                 make_folder(fs, parent, PRIVATE_FOLDER, &mut Vec::new())?;
             }
         }
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
-        let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
-        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
-        let budget = Budget::new(memory.piles - known_bytes - lists);
+        let known_bytes = if needed > 0 { memory.spill_bytes / MATCH_CACHE_DIVISOR } else { 0 };
+        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.spill_bytes / 2);
+        let budget = Budget::new(memory.spill_bytes - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));

@@ -68,7 +68,8 @@ pub(super) fn run_stages(
     hash: &str,
 ) -> Outcome<DedupReport> {
     let units = job.inputs.units(&job.division, &job.context.cancel)?;
-    let known = job.noted::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
+    let known =
+        job.recorded_unit::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
     let is_known = known.is_some();
     let merged = match known {
         Some(merged) => merged,
@@ -123,7 +124,7 @@ pub(super) fn run_stages(
 fn still_there(job: &Job<'_>, merged: MergedRanges) -> Outcome<Option<MergedRanges>> {
     for (number, ranges) in merged.ranges.iter().enumerate() {
         if let Some(ranges) = ranges {
-            if !ranges.mark.holds(&job.layout.ranges_of(number))? {
+            if !ranges.mark.is_unchanged(&job.layout.ranges_of(number))? {
                 return Ok(None);
             }
         }
@@ -281,7 +282,7 @@ fn placed_files(units: &[Vec<LineRange>], merged: &MergedRanges) -> Vec<PlacedFi
             lines += count;
             noted += usize::try_from(count).unwrap_or_default();
             file.parts.push(PlacedPart {
-                stretch: LineRange { from, ..*stretch },
+                lines: LineRange { from, ..*stretch },
                 unit,
                 ranges,
                 base,

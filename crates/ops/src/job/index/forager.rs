@@ -1,7 +1,7 @@
 //! The plain index of Forager: takes the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
 
 use super::IndexReport;
-use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, WHAT};
+use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, ACTIVITY};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
@@ -49,17 +49,17 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     context.phase_of(Phase::Open, "file", "looking for files");
     let name = &plan.index_folder;
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {
-        return Err(Failure::usage(WHAT, "the index folder has to be a plain name").on(Subject::field(name)));
+        return Err(Failure::usage(ACTIVITY, "the index folder has to be a plain name").on(Subject::field(name)));
     }
-    let base = files::metadata(&plan.base).map_err(|error| Failure::io(WHAT, &plan.base, &error))?;
+    let base = files::metadata(&plan.base).map_err(|error| Failure::io(ACTIVITY, &plan.base, &error))?;
     if !base.is_dir() {
-        return Err(Failure::usage(WHAT, "it is not a folder")
+        return Err(Failure::usage(ACTIVITY, "it is not a folder")
             .on(Subject::path(&plan.base))
             .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
     if is_there(&target)? {
-        return Err(Failure::data(WHAT, "there is an index already")
+        return Err(Failure::data(ACTIVITY, "there is an index already")
             .on(Subject::path(&target))
             .with_hint("take it away to make a new one, or name another with --index-folder"));
     }
@@ -136,7 +136,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
     if is_there(target)? {
-        return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
+        return Err(Failure::data(ACTIVITY, "an index appeared while this one was made").on(Subject::path(target)));
     }
     if is_remote(target) {
         for name in [FILE_LOCATION, SAMPLE_LOCATIONS] {
@@ -164,7 +164,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
-        line.wait_for_room(*number, handles.cancel)?;
+        line.wait_for_slot(*number, handles.cancel)?;
         let Some(file) = files.get(unit.file) else {
             return Err(Failure::internal("indexing", "a unit is of no file"));
         };
@@ -187,7 +187,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
 
 fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
     let open = open_read(&file.path)?;
-    let stamp = open.stamp().map_err(|error| Failure::io(WHAT, &file.path, &error))?;
+    let stamp = open.stamp().map_err(|error| Failure::io(ACTIVITY, &file.path, &error))?;
     if stamp == file.stamp {
         Ok(open)
     } else {
@@ -196,7 +196,7 @@ fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
 }
 
 fn changed(file: &TextFile) -> Failure {
-    Failure::data(WHAT, "the file changed while the folder was read")
+    Failure::data(ACTIVITY, "the file changed while the folder was read")
         .on(Subject::path(&file.path))
         .with_hint("run it again when no program writes to the files")
 }

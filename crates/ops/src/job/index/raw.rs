@@ -2,7 +2,7 @@
 
 use super::IndexReport;
 use crate::engine::raw_index::{
-    index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, WHAT,
+    index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, ACTIVITY,
 };
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
@@ -90,7 +90,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         _ => plan.source == target,
     };
     if is_same {
-        return Err(Failure::usage(WHAT, "the file and its index have the same path").on(Subject::path(&target)));
+        return Err(Failure::usage(ACTIVITY, "the file and its index have the same path").on(Subject::path(&target)));
     }
     let mut report = IndexReport {
         format: "modalities",
@@ -107,7 +107,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     };
     match plan.existing {
         ExistingFile::Error if is_there => {
-            return Err(Failure::data(WHAT, "there is a file of that name already")
+            return Err(Failure::data(ACTIVITY, "there is a file of that name already")
                 .on(Subject::path(&target))
                 .with_hint("--file-existence-policy override replaces it, skip leaves it alone"));
         }
@@ -118,7 +118,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         _ => {}
     }
     if files::is_dir(&target) {
-        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(&target)));
+        return Err(Failure::usage(ACTIVITY, "there is a folder of that name").on(Subject::path(&target)));
     }
     let file = open(&plan.source)?;
     report.bytes = file.len();
@@ -176,7 +176,7 @@ fn check_lines(
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
-        line.wait_for_room(*number, handles.cancel)?;
+        line.wait_for_slot(*number, handles.cancel)?;
         let mut buffer = spare().pop().unwrap_or_default();
         let index = index_unit(file, *unit, &mut buffer, &handles)?;
         spare().push(buffer);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The lines and their index while they are being made.
 const DRAFTS: [&str; 2] = ["lines", "index"];
-const WHAT: &str = "leaving out the bad lines";
+const ACTIVITY: &str = "leaving out the bad lines";
 
 /// Size of the write buffer for the lines, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -106,13 +106,13 @@ fn some_left(file: &ReadFile, clean: CleanLines) -> Outcome<CleanLines> {
         return Ok(clean);
     }
     let why = "no line is left: all of them are bad or blank; nothing was written";
-    Err(Failure::data(WHAT, why).on(Subject::path(file.path())))
+    Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())))
 }
 
 fn other_copy(target: &Path) -> Failure {
     let why = "another file of this name is there, and it is not this copy; nothing was written";
     let hint = "move it away, or replace it with --force-overwrite";
-    Failure::data(WHAT, why).on(Subject::path(target)).with_hint(hint)
+    Failure::data(ACTIVITY, why).on(Subject::path(target)).with_hint(hint)
 }
 
 fn clean_report(file: &ReadFile, clean: &CleanLines, target: &Path) -> JsonlReport {

@@ -1,6 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
-use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
+use super::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::mixture::{
     build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan,
 };
@@ -69,7 +69,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
             MixtureForecast::quick(request)
         }
         true => {
-            check_room(before.what, &output, bytes.saturating_mul(2))?;
+            check_space(before.what, &output, bytes.saturating_mul(2))?;
             context.phase_of(Phase::Scan, "sample", "laying out an epoch");
             let index = build(request, &context.handles())?;
             nothing_to_do = !write(&index, &before, context)?;

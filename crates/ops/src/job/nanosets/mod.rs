@@ -49,7 +49,7 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Outcome<Vec<Str
 
 /// Fails if this many bytes do not fit on the disk of the output. Checked before the work, so that the disk does not become full after
 /// hours.
-fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
+fn check_space(what: &str, output: &Path, needed: u64) -> Outcome<()> {
     let free = free_bytes(output)?;
     if needed <= free {
         return Ok(());

@@ -25,7 +25,7 @@ pub(super) struct Selection {
     /// Excludes that the previous run added itself.
     pub(super) added: HashSet<String>,
     /// Those of them that are decided again.
-    pub(super) judged: HashSet<String>,
+    pub(super) redecided: HashSet<String>,
     /// Whether the run has written these shards again, with other names of entries.
     pub(super) is_renamed: bool,
 }
@@ -66,7 +66,7 @@ fn has(collected: &Collected, position: usize) -> bool {
     collected.lock().unwrap_or_else(PoisonError::into_inner).get(position).is_some_and(Option::is_some)
 }
 
-fn put(collected: &Collected, position: usize, spooled: SpooledShard) {
+fn store_shard(collected: &Collected, position: usize, spooled: SpooledShard) {
     if let Some(slot) = collected.lock().unwrap_or_else(PoisonError::into_inner).get_mut(position) {
         *slot = Some(spooled);
     }
@@ -107,7 +107,7 @@ fn resume(
             context.shared.count_in(position, &spooled);
             spooled.problems.report_to(&context.shared.problems)?;
             context.shared.progress.add(1, shard.stamp.bytes);
-            put(collected, position, spooled);
+            store_shard(collected, position, spooled);
             resumed += 1;
         }
     }
@@ -140,7 +140,7 @@ fn adopt_live(
             }
             let adopted = spooled.move_to(&*context.shared.fs, folder)?;
             record(journal, &shard, &adopted)?;
-            put(collected, position, adopted);
+            store_shard(collected, position, adopted);
         }
         context.shared.cancel.check()?;
         if ended {
@@ -171,7 +171,7 @@ fn scan_missing(
         };
         if let Some(spooled) = spooled {
             record(journal, &shard, &spooled)?;
-            put(collected, position, spooled);
+            store_shard(collected, position, spooled);
         }
         Ok(())
     })?;

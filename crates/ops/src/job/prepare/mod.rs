@@ -124,7 +124,7 @@ pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, Spo
     let plan = match plan.rerun {
         Rerun::Update => {
             let facts = dataset::open(Path::new(&plan.path))?.facts;
-            inherited(&rerun::mending(plan, &facts), facts.prepared.as_ref())
+            inherited(&rerun::repair_plan(plan, &facts), facts.prepared.as_ref())
         }
         _ => plan.clone(),
     };
@@ -143,7 +143,7 @@ pub struct PrepareJob {
 struct Context {
     plan: PreparePlan,
     /// The plan as given.
-    asked_plan: PreparePlan,
+    requested_plan: PreparePlan,
     /// The plan that is recorded for the next run.
     recorded_plan: PreparePlan,
     shared: Arc<ScanShared>,
@@ -180,7 +180,7 @@ impl PrepareJob {
         };
         let board = Arc::new(StatusBoard::new());
         let context = Context {
-            asked_plan: plan.clone(),
+            requested_plan: plan.clone(),
             recorded_plan: plan.clone(),
             plan,
             shared: Arc::clone(&shared),

@@ -90,7 +90,7 @@ fn run_or_clear(
 /// Decides what to work on and whether there is anything to do, or fails if the plan must not run.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
-    let asked = &rerun::mending(asked, &facts);
+    let asked = &rerun::repair_plan(asked, &facts);
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
     context.plan = inherited(asked, facts.prepared.as_ref());
     let selection = rerun::selection(context, &facts)?;
@@ -189,7 +189,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let path = own.running_plan();
     fs.remove_file(&path)?;
     let mut file = fs.create_file(&path)?;
-    let mut plan = context.asked_plan.clone();
+    let mut plan = context.requested_plan.clone();
     if let Ok(path) = files::absolute(&plan.path) {
         plan.path = path.to_string_lossy().into_owned();
     }
@@ -257,7 +257,7 @@ fn build(
     shared.progress.expect(samples, 0);
     if context.plan.scope == Scope::WithoutSampleTables {
         duplicates::refuse_scattered(context, selection, spools)?;
-        let database = media::kept_alone(context, own)?;
+        let database = media::reuse_media_only_report(context, own)?;
         return Ok((
             BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
             None,
@@ -297,7 +297,7 @@ fn all_excludes(
     facts: &DatasetFacts,
     required: Vec<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
+    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.redecided);
     let needed: HashSet<&String> = required.iter().collect();
     let known = facts.prepared.as_ref().map_or(&[][..], |prepared| &prepared.user_excludes);
     // Shards that are not read again require nothing.
@@ -353,7 +353,7 @@ fn finish(
     if context.plan.duplicates == Duplicates::KeepFirst {
         report_duplicates(context, selection, built)?;
     }
-    super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.judged)?;
+    super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.redecided)?;
     // The content of the shards is only known now.
     let reported = shared.problems.to_vec();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !reported.contains(p)) {

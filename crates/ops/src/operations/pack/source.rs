@@ -85,7 +85,7 @@ pub struct FirstDocuments {
     /// The keys of those that are objects: those with text first, then by frequency.
     pub keys: Vec<DocumentKey>,
     /// Failures and damage met while they were read.
-    pub troubles: Vec<String>,
+    pub failures: Vec<String>,
 }
 
 /// The texts of the first documents.
@@ -173,7 +173,7 @@ pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
             if failure.is_cancelled() {
                 return found;
             }
-            found.troubles.push(failure.to_string());
+            found.failures.push(failure.to_string());
         }
     }
     let mut seen: HashMap<String, DocumentKey> = HashMap::new();
@@ -203,7 +203,7 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
     let name: Arc<str> = Arc::from(file.name.as_str());
     let whole = first.lines.into_iter().filter(|(_, line)| line.len() <= MAX_DOCUMENT_BYTES);
     found.lines.extend(whole.map(|(number, line)| (Arc::clone(&name), number + 1, line)));
-    found.troubles.extend(first.damage);
+    found.failures.extend(first.damage);
     Ok(())
 }
 

@@ -216,12 +216,12 @@ impl EncodedBlock {
         if tokens == 0 && spec.needs_tokens {
             return Ok(Err("the tokenizer makes no token of its text"));
         }
-        if spec.may_overflow && !shaped.iter().all(|part| fits(spec.token, part)) {
+        if spec.may_overflow && !shaped.iter().all(|part| can_store(spec.token, part)) {
             return Ok(Err(TOO_LARGE));
         }
-        put(spec.token, begin.as_slice(), &mut self.bytes);
-        shaped.iter().for_each(|part| put(spec.token, part, &mut self.bytes));
-        put(spec.token, end.as_slice(), &mut self.bytes);
+        append_ids(spec.token, begin.as_slice(), &mut self.bytes);
+        shaped.iter().for_each(|part| append_ids(spec.token, part, &mut self.bytes));
+        append_ids(spec.token, end.as_slice(), &mut self.bytes);
         self.lengths.push((tokens + usize::from(begin.is_some()) + usize::from(end.is_some())) as u64);
         self.note_lengths(spec, spec.length_change(ids.len()));
         Ok(Ok(()))
@@ -240,10 +240,10 @@ impl EncodedBlock {
         mask: &[u8],
         changed: (u64, u64),
     ) -> Result<(), &'static str> {
-        if spec.may_overflow && !fits(spec.token, ids) {
+        if spec.may_overflow && !can_store(spec.token, ids) {
             return Err(TOO_LARGE);
         }
-        put(spec.token, ids, &mut self.bytes);
+        append_ids(spec.token, ids, &mut self.bytes);
         self.mask.extend_from_slice(mask);
         self.lengths.push(ids.len() as u64);
         self.note_lengths(spec, changed);
@@ -266,7 +266,7 @@ pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut V
     Ok([whole, &[], &[]])
 }
 
-pub(super) fn fits(token: TokenType, ids: &[u32]) -> bool {
+pub(super) fn can_store(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
@@ -274,7 +274,7 @@ pub(super) fn fits(token: TokenType, ids: &[u32]) -> bool {
 const AT_ONCE: usize = 256;
 
 /// Appends ids in the bytes of the token type; all must fit.
-pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
+pub(super) fn append_ids(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
     match token {
         TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
         TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),

@@ -15,7 +15,7 @@ pub enum RowOrder {
 
 /// The rows of some files, numbered over all of these, and the tasks that they are dealt to.
 #[derive(Clone, Debug)]
-pub struct RowDeal {
+pub struct RowAssignment {
     order: RowOrder,
     tasks: u64,
     /// The tasks of this run, sorted; outputs are numbered by their position here.
@@ -26,7 +26,7 @@ pub struct RowDeal {
     files: Vec<(u64, Range<u64>)>,
 }
 
-impl RowDeal {
+impl RowAssignment {
     /// Deals the rows of files. Returns also the files that have rows of `ranks`, restricted to these if they are in blocks.
     pub fn new(order: RowOrder, tasks: u32, ranks: Vec<u32>, files: Vec<TextFile>) -> (Self, Vec<TextFile>) {
         let range = |file: &TextFile| file.rows.as_ref().map_or(0..0, |rows| rows.range.clone());
@@ -109,24 +109,24 @@ pub struct RowFilter {
     range: Option<Range<u64>>,
     /// The index of the file, and what is dealt of it to each format; empty if a format takes all rows.
     file: usize,
-    deals: Vec<Arc<RowDeal>>,
+    assignments: Vec<Arc<RowAssignment>>,
 }
 
 impl RowFilter {
     /// Returns the filter of a file by its index.
-    pub fn new(file: usize, rows: Option<&FileRows>, deals: Vec<Arc<RowDeal>>) -> Self {
-        Self { range: rows.map(|rows| rows.range.clone()), file, deals }
+    pub fn new(file: usize, rows: Option<&FileRows>, deals: Vec<Arc<RowAssignment>>) -> Self {
+        Self { range: rows.map(|rows| rows.range.clone()), file, assignments: deals }
     }
 
     /// Whether all rows are packed.
     pub fn has_all(&self) -> bool {
-        self.range.is_none() && self.deals.is_empty()
+        self.range.is_none() && self.assignments.is_empty()
     }
 
     /// Whether a row is packed.
     pub fn has(&self, row: u64) -> bool {
         self.range.as_ref().is_none_or(|range| range.contains(&row))
-            && (self.deals.is_empty() || self.deals.iter().any(|deal| deal.slot(self.file, row).is_some()))
+            && (self.assignments.is_empty() || self.assignments.iter().any(|deal| deal.slot(self.file, row).is_some()))
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     /// Returns the rank of each row of all files, `-` for none.
     fn ranks(order: RowOrder, tasks: u32, ranks: &[u32], files: &[Range<u64>]) -> String {
-        let (deal, kept) = RowDeal::new(order, tasks, ranks.to_vec(), files.iter().cloned().map(file).collect());
+        let (deal, kept) = RowAssignment::new(order, tasks, ranks.to_vec(), files.iter().cloned().map(file).collect());
         let mut shown = String::new();
         for (number, file) in kept.iter().enumerate() {
             let range = file.rows.clone().unwrap().range;

@@ -84,7 +84,10 @@ pub fn opened(plan: &PackPlan) -> Vec<PathBuf> {
     let formats = chosen(plan);
     let is_alone = formats.len() == 1;
     let path = |format: &&dyn TokenFormat| if is_alone { output.clone() } else { output.join(format.name()) };
-    formats.iter().map(|format| format.opened(plan, OutputTarget { path: path(format), is_alone })).collect()
+    formats
+        .iter()
+        .map(|format| format.opened(plan, OutputTarget { path: path(format), is_only_target: is_alone }))
+        .collect()
 }
 
 /// Returns the noun, in the singular, for what the files of a format consist of.

@@ -105,7 +105,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    fn lay_over(&mut self, later: Self) {
+    fn merge_later(&mut self, later: Self) {
         self.place = later.place;
         self.marks.extend(later.marks);
         self.totals = later.totals;
@@ -202,7 +202,7 @@ fn read(bytes: &[u8], plan: &str) -> Option<(RunInputs, Option<Record>)> {
         // A record that cannot be read makes all later ones unusable, as they only contain changes.
         let Ok(record) = serde_json::from_slice::<Record>(json) else { break };
         match &mut all {
-            Some(all) => all.lay_over(record),
+            Some(all) => all.merge_later(record),
             None => all = Some(record),
         }
     }

@@ -54,7 +54,7 @@ impl Layout {
     pub(super) fn place(&self, plan: &PackPlan, format: &dyn TokenFormat) -> OutputTarget {
         let is_alone = formats::only(plan).is_some();
         let path = if is_alone { self.output.clone() } else { self.output.join(format.name()) };
-        OutputTarget { path, is_alone }
+        OutputTarget { path, is_only_target: is_alone }
     }
 
     /// Returns the places that only this program writes to, which are never input.

@@ -14,8 +14,7 @@ use std::path::Path;
 /// Lists the files that a plan writes, by the spools that they are made of, and begins to upload the spools that become files unchanged.
 pub(super) fn expect(context: &TaskContext, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
     for (spec, output) in specs.iter().zip(&inputs.outputs) {
-        for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_read_again)
-        {
+        for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_reread) {
             context.uploads.add(layout.spools().join(spec.format).join(spool), path);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::assemble::Assembler;
 use super::feed::{BlockAndPosition, PassReader};
-use crate::job::pool::{run_units, together};
+use crate::job::pool::{run_both, run_units};
 use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{Mismatch, Tokenizer};
@@ -75,7 +75,7 @@ pub(super) fn run(
         })
     };
     // The tokenizers are compared while texts are packed; the pass ends when both are done.
-    together(&mut verify_against_reference, &mut pack);
+    run_both(&mut verify_against_reference, &mut pack);
     let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
@@ -118,7 +118,7 @@ impl Pipeline<'_, '_> {
     fn work(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
         loop {
             let reserved = self.limits.block_bytes.saturating_mul(MEMORY_PER_TEXT_BYTE);
-            let (bytes, mut packed) = self.wait_for_room(reserved, cancel, stop)?;
+            let (bytes, mut packed) = self.wait_for_slot(reserved, cancel, stop)?;
             let fed = {
                 let mut feed = locked(&self.feed);
                 cancel.check()?;
@@ -134,7 +134,7 @@ impl Pipeline<'_, '_> {
                 })
             };
             let Some((fed, number)) = fed else {
-                self.give_back(reserved);
+                self.release_space(reserved);
                 return Ok(());
             };
             packer.run(&fed.piece, &mut packed)?;
@@ -155,7 +155,7 @@ impl Pipeline<'_, '_> {
 
     /// Waits until there is memory for another block. Every block in flight is being worked on or waits for one that is, so there is always
     /// progress.
-    fn wait_for_room(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
+    fn wait_for_slot(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
         let mut flow = locked(&self.flow);
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
             cancel.check()?;
@@ -171,7 +171,7 @@ impl Pipeline<'_, '_> {
         flow.in_flight = flow.in_flight.saturating_sub(from).saturating_add(to);
     }
 
-    fn give_back(&self, taken: usize) {
+    fn release_space(&self, taken: usize) {
         self.change(taken, 0);
         self.moved.notify_all();
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Everything that is published together.
 pub(super) struct Outputs<'a> {
     /// Files of each format, in the order of the targets in the report.
-    pub(super) made: &'a [Vec<FinishedFile>],
+    pub(super) finished_files: &'a [Vec<FinishedFile>],
     pub(super) side_files: Vec<SideFile>,
     pub(super) plan_hash: &'a str,
 }
@@ -46,7 +46,7 @@ fn stage(
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
     // Two more files: the report and the plan.
-    let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
+    let expected = outputs.finished_files.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
     let publication = Publication::begin(fs, layout.root(), &layout.own)?;
     let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
@@ -56,7 +56,7 @@ fn stage(
         outputs: Vec::new(),
     };
     let mut last: Vec<&Path> = Vec::new();
-    for (made, target) in outputs.made.iter().zip(&mut report.targets) {
+    for (made, target) in outputs.finished_files.iter().zip(&mut report.targets) {
         for file in made {
             context.cancel.check()?;
             target.outputs.push(file.output());

@@ -1,7 +1,7 @@
 //! The record that a finished pack leaves, and how the next run uses it.
 
 use super::super::formats;
-use super::inputs::{whole, Inputs};
+use super::inputs::{absolute, Inputs};
 use super::layout::Layout;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use crate::tokens::encode::differences;
@@ -84,7 +84,7 @@ impl Recorded {
                 let stamp = FileStamp { bytes: file.bytes, ..FileStamp::default() };
                 RecordedInput { path: address.into(), stamp }
             }
-            None => RecordedInput { path: whole(&file.path), stamp: file.stamp },
+            None => RecordedInput { path: absolute(&file.path), stamp: file.stamp },
         };
         inputs.files().into_iter().map(record).collect()
     }
@@ -100,7 +100,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     }
     let refuse = |why, hint| Err(refuse::<PackPlan>(&layout.output, why, hint));
     let mut recorded = Recorded::of_what_is_there(&layout.own)?;
-    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = whole(&input.path));
+    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = absolute(&input.path));
     if let Some(recorded) = &recorded {
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(why, "--force-overwrite replaces it; or name another output");

@@ -14,7 +14,7 @@ use crate::engine::plan::file::pack_to_yaml;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
-use crate::job::pool::together;
+use crate::job::pool::run_both;
 use crate::job::publish::{make_folder, FinishedFile};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
@@ -85,7 +85,7 @@ impl<'a> Job<'a> {
         let layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // The tokenizer is verified while the first texts are packed.
-        let tokenizer = load_tokenizer(plan, &together)?;
+        let tokenizer = load_tokenizer(plan, &run_both)?;
         let specs = formats::encodings(plan, &tokenizer)?;
         let snapshots = fetch_remote(plan, false, context)?;
         let find = || find(plan, &layout, &specs, snapshots, &context.cancel);
@@ -177,7 +177,7 @@ impl<'a> Job<'a> {
             let opened = Assembler::new(context, self.plan, &self.specs, places, journal, record.take(), commit_bytes)?;
             let Some(mut assembler) = opened else {
                 context.log("what a stopped run left is damaged: it is begun again");
-                journal = self.begin_again(&begin)?;
+                journal = self.restart(&begin)?;
                 continue;
             };
             assembler.suppress_problems_before(told);
@@ -190,7 +190,7 @@ impl<'a> Job<'a> {
                     ));
                     told = Some(assembler.place());
                     begin.reference = Some(mismatch.to_string());
-                    journal = self.begin_again(&begin)?;
+                    journal = self.restart(&begin)?;
                 }
             }
         }
@@ -215,7 +215,7 @@ impl<'a> Job<'a> {
     }
 
     /// Creates a new journal, and removes all spools.
-    fn begin_again(&self, begin: &RunInputs) -> Outcome<Journal> {
+    fn restart(&self, begin: &RunInputs) -> Outcome<Journal> {
         let fs = &*self.context.fs;
         let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
         fs.remove_dir_all(&self.layout.spools())?;
@@ -340,7 +340,7 @@ impl<'a> Job<'a> {
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();
-        let outputs = Outputs { made: &made, side_files, plan_hash: &self.hash };
+        let outputs = Outputs { finished_files: &made, side_files, plan_hash: &self.hash };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
         context.outputs.settle(OutputState::Published);
         report.elapsed = context.elapsed();

@@ -8,7 +8,7 @@ use crate::tui::guides::text_files::{file_line, listing_lines};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
+use crate::tui::widgets::page::{failure_lines, reason_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
 use gristmill_core::pack::TextField;
@@ -80,7 +80,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
         line = draw_fields(form, guide.columns().label, frame, area, line, &[JQ], ui);
     }
     let mut lines = Vec::new();
-    for why in &documents.troubles {
+    for why in &documents.failures {
         lines.extend(wrapped(&format!("{} {why}", ui.glyphs.warn), columns, ui.theme.warn));
     }
     match guide.known.extracted.clone().filter(|found| found.field == plan_of(form).text) {
@@ -106,7 +106,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
                     style,
                 )));
                 if let Some(why) = guide.known.text_blocker() {
-                    lines.extend(trouble_lines(&why, columns, ui));
+                    lines.extend(reason_lines(&why, columns, ui));
                 }
                 // Those without text come first: they need attention.
                 let mut order: Vec<usize> = (0..all).collect();

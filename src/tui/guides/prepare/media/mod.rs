@@ -31,7 +31,7 @@ pub struct MediaStep {
     /// The answers.
     pub form: MediaForm,
     /// What the answers would record, and the answers that this is of; follows them after a moment.
-    pub seen: Option<(MediaPlan, Arc<MediaTally>)>,
+    pub tally: Option<(MediaPlan, Arc<MediaTally>)>,
     focus: usize,
 }
 
@@ -52,9 +52,9 @@ impl MediaStep {
     }
 
     /// Returns what the answers would record, unless they were changed since.
-    pub fn seen_now(&self) -> Option<&MediaTally> {
+    pub fn current_tally(&self) -> Option<&MediaTally> {
         let plan = self.form.plan()?;
-        self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
+        self.tally.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
     }
 
     /// One line that says that there are media, where nothing is to be recorded.
@@ -80,7 +80,7 @@ impl MediaStep {
     }
 
     fn matches_nothing(&self, answers: &Answers) -> bool {
-        !answers.is_counting() && self.seen_now().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
+        !answers.is_counting() && self.current_tally().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
     }
 }
 

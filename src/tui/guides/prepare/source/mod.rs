@@ -50,7 +50,7 @@ pub struct SourceStep {
     /// Duplicate keys.
     pub duplicates: Duplicates,
     /// A run found keys that name two samples; the scan keeps too few keys to find all of them.
-    pub saw_duplicates: bool,
+    pub has_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
     /// Findings in view.
@@ -80,7 +80,7 @@ impl SourceStep {
             stops.push(FocusStop::Tgz);
         }
         let asks =
-            self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
+            self.has_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
         // Keeping the first of several pieces would keep a part of a sample.
         if asks && answers.derived.unusable_samples.is_none() {
             stops.push(FocusStop::Duplicates);

@@ -61,7 +61,7 @@ fn act(page: &mut RangesPage<impl Ranges>, action: Action) -> Result<(), &'stati
 
 /// Returns the current position: the file and line of the document, and the index of the range.
 fn spot(page: &RangesPage<impl Ranges>) -> (&str, u64, usize) {
-    let spot = page.spot.as_ref().unwrap();
+    let spot = page.displayed.as_ref().unwrap();
     let place = page.ranges.place(spot.at).unwrap();
     (place.name, place.line, spot.range)
 }

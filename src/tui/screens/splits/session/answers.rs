@@ -29,7 +29,7 @@ impl SplitSession {
         if let Some(end) = written {
             self.take_written(end, effects);
         }
-        let again = self.inner.borrow_mut().again.take();
+        let again = self.inner.borrow_mut().reopen_at.take();
         if let Some((file, line)) = again {
             let mut inner = self.inner.borrow_mut();
             inner.is_reworking = false;
@@ -65,7 +65,7 @@ impl SplitSession {
             Ok(editor) => {
                 let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
                 let base = editor.base_hash();
-                inner.put(editor);
+                inner.set_editor(editor);
                 inner.kept = Some(inner.version());
                 inner.failure = None;
                 inner.check();
@@ -114,7 +114,7 @@ impl SplitSession {
         inner.is_reworking = false;
         match reworked.outcome {
             Ok(toast) => {
-                inner.put(reworked.editor);
+                inner.set_editor(reworked.editor);
                 effects.extend(toast.map(Effect::Toast));
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
@@ -129,14 +129,14 @@ impl SplitSession {
         match end {
             WriteResult::Written(end) => {
                 let (written, editor) = *end;
-                inner.put(editor);
+                inner.set_editor(editor);
                 inner.follow();
                 inner.written = Some(Arc::new(written));
             }
             WriteResult::Failed(failure) => inner.write_failure = Some(*failure),
             WriteResult::Changed(three) => {
                 drop(inner);
-                effects.push(Effect::Push(conflict::ask(self.clone(), *three)));
+                effects.push(Effect::Push(conflict::open(self.clone(), *three)));
             }
         }
     }

@@ -9,7 +9,7 @@ impl SessionState {
         self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
     }
 
-    pub(super) fn put(&mut self, editor: SplitEditor) {
+    pub(super) fn set_editor(&mut self, editor: SplitEditor) {
         self.epoch += 1;
         self.editor = Some(editor);
     }

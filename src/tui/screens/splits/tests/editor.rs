@@ -1,6 +1,6 @@
 use super::*;
 use crate::tui::keymap::Action;
-use crate::tui::screens::splits::state::{column, together, SplitsState};
+use crate::tui::screens::splits::state::{column, combine_edits, SplitsState};
 use crate::tui::screens::splits::view;
 use crate::tui::widgets::mouse::MouseAreas;
 use gristmill_core::{Failure, Subject};
@@ -173,7 +173,7 @@ fn a_range_of_excludes_is_removed_from_its_end() {
     let left: Vec<&str> = editor.excludes().iter().map(|exclude| &*exclude.item).collect();
     assert_eq!(left, ["shard_0003.tar/{000100..000104}", "shard_0077.tar/000001"]);
     assert_eq!(editor.pending(), 1, "one step");
-    assert_eq!(together("x".into(), Vec::new()), Edit::Many { title: "x".into(), edits: Vec::new() });
+    assert_eq!(combine_edits("x".into(), Vec::new()), Edit::Many { title: "x".into(), edits: Vec::new() });
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
     let (session, mut effects) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
-    wait(&session, &mut effects, |s| s.why_not_kept().is_some());
+    wait(&session, &mut effects, |s| s.draft_failure().is_some());
     let notice = session.unwritten().unwrap();
     assert!(notice.contains("They are lost then") && !notice.contains("offers them"), "{notice}");
     let mut leave = popup(screen.handle(Input::Action(Action::Close)));

@@ -1,6 +1,6 @@
 //! Reads ranges: the directory at once, documents on demand.
 
-use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW, VERSION};
+use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW_BYTES, VERSION};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
@@ -135,8 +135,8 @@ impl RemovedRanges {
     }
 
     fn block(&self, file: &RangesOfFile, number: u64) -> Outcome<Block> {
-        let mut row = [0; ROW];
-        self.fill(file.at + file.section.block_bytes + number * ROW as u64, &mut row)?;
+        let mut row = [0; ROW_BYTES];
+        self.fill(file.at + file.section.block_bytes + number * ROW_BYTES as u64, &mut row)?;
         let SectionFacts { documents, block_bytes, .. } = file.section;
         let lengths = number_at(&row, 24);
         let block = Block {

@@ -110,9 +110,9 @@ impl RemovedRanges {
         let number = document.as_ref().map(|document| document.number);
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let ranges = document.map(|document| document.ranges).unwrap_or_default();
-        let ranges = ranges
-            .into_iter()
-            .filter_map(|range| crate::engine::dedup::look::whole(&text, place(range.start), place(range.end)));
+        let ranges = ranges.into_iter().filter_map(|range| {
+            crate::engine::dedup::look::whole_characters(&text, place(range.start), place(range.end))
+        });
         let ranges = ranges.collect();
         Ok(Page { number, source, start, line, text, ranges })
     }

@@ -1,7 +1,7 @@
 //! References in a configuration: `${settings.src_path}`, `${paths[0]}`, `${.sibling}`, `${paths.${name}}`, `${node_env:num_cpus}`,
 //! `${cuda_env:RANK}`, `${modalities_env:config_file_path}`, `${oc.env:HOME}`.
 
-use super::WHAT;
+use super::ACTIVITY;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::Node;
@@ -176,7 +176,7 @@ impl Resolver<'_> {
 }
 
 fn failure(why: impl Into<String>) -> Failure {
-    Failure::usage(WHAT, why)
+    Failure::usage(ACTIVITY, why)
 }
 
 fn within(name: &str, value: &Node) -> Failure {

@@ -1,6 +1,6 @@
 //! One epoch before it is shuffled: the data set that is furthest below its share yields the next window.
 
-use super::{Request, WHAT};
+use super::{Request, ACTIVITY};
 use gristmill_core::{Failure, Handles, Outcome};
 
 /// Samples between two checks of the cancel flag.
@@ -41,13 +41,13 @@ pub(super) struct Epoch<T> {
 }
 
 /// Lays out one epoch. The request has been checked. The memory used is that of the window numbers.
-pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
+pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let samples = request.epoch();
     let mut ids: Vec<T> = Vec::new();
     let count = usize::try_from(samples).unwrap_or(usize::MAX);
     if ids.try_reserve_exact(count).is_err() {
         let why = format!("an epoch of {samples} samples does not fit into the memory of this machine");
-        return Err(Failure::environment(WHAT, why));
+        return Err(Failure::environment(ACTIVITY, why));
     }
     let weights = request.normalised();
     // The usual numbers of data sets are compile-time constants; the lanes added to reach them are never the furthest below their share.
@@ -62,7 +62,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
     // A data set without windows and without weight can be the first of several that are all exactly at their share.
     if let Some(member) = used.iter().zip(&request.lengths).position(|(used, length)| *used > 0 && *length == 0) {
         let why = format!("data set {} has no window, and the reference takes one from it all the same", member + 1);
-        return Err(Failure::data(WHAT, why).with_hint("leave it out"));
+        return Err(Failure::data(ACTIVITY, why).with_hint("leave it out"));
     }
     Ok(Epoch { ids, used })
 }

@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
                 Some(snapshot) => snapshot,
                 None => Snapshot::of(&spools.close(name)?, whole)?,
             };
-            spools.go_back(name, snapshot)?;
+            spools.truncate_to(name, snapshot)?;
         }
         spools.settle(name);
         Ok(())

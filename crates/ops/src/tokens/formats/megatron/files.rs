@@ -88,7 +88,7 @@ impl PairSpools {
 impl Pairs {
     /// Returns the pairs of a plan at a place.
     pub(super) fn of(plan: &PackPlan, target: &MegatronTarget, place: OutputTarget, token: TokenType) -> Self {
-        let of_key = |key| prefix(plan, key, &place.path, place.is_alone);
+        let of_key = |key| prefix(plan, key, &place.path, place.is_only_target);
         Self {
             prefixes: text_keys(plan, target).into_iter().map(of_key).collect(),
             token,

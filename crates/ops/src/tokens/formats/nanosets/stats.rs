@@ -26,7 +26,7 @@ pub(super) fn side_files(
     let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
     let mut sum = StatisticsSum::default();
-    let (took, is_dealt) = (finishing.context.elapsed(), output.deal.is_some());
+    let (took, is_dealt) = (finishing.context.elapsed(), output.row_filter.is_some());
     for rank in &output.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
         let tokens = tokens_of(finishing, *rank)?;
