@@ -228,7 +228,7 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
             return None;
         }
         let command = Command::new(name).visible_aliases(operation.aliases().iter().copied());
-        let command = command.about(operation.about()).override_usage(usage(*operation));
+        let command = command.about(operation.description()).override_usage(usage(*operation));
         let options = operation.options();
         let mut own: Vec<&OptionRow> = options.iter().filter(|row| !row.info.is_global).collect();
         own.sort_by_key(|row| row.is_listed_last);

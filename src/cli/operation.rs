@@ -8,7 +8,7 @@ use super::prepare::{self, Confirmation};
 use super::printer::{paint, Tone};
 use super::report;
 use super::screen;
-use super::task::{follow, print_findings, report_earlier_problems};
+use super::task::{print_findings, report_earlier_problems, run_with_progress};
 use crate::prompt;
 use crate::tui::{recent, FirstScreen};
 use gristmill_core::options::Answer;
@@ -89,7 +89,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     }
     let operation = plan.operation();
     let doing = (!operation.shows_phases()).then(|| operation.doing());
-    let report = follow(plan.start(is_preview, options)?, doing, context)?;
+    let report = run_with_progress(plan.start(is_preview, options)?, doing, context)?;
     finish(plan, &*report, notes, context)
 }
 

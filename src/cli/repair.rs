@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
-use super::task::{follow, print_findings};
+use super::task::{print_findings, run_with_progress};
 use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
 use gristmill_core::Severity;
 use gristmill_ops::datasets::Dataset;
@@ -18,7 +18,7 @@ pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = &*paths::local_or_writable(path)?;
     let dry = context.globals.dry_run;
     let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
-    let report = follow(task, Some("repairing"), context)?;
+    let report = run_with_progress(task, Some("repairing"), context)?;
     print_findings(&report.problems, &report.counts, context);
     let line = repaired(path, &report, dry);
     match dry {

@@ -17,7 +17,7 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
-pub fn follow<R: Send + 'static>(
+pub fn run_with_progress<R: Send + 'static>(
     task: Task<R>,
     verb: Option<&'static str>,
     context: &Context,

@@ -64,11 +64,11 @@ impl Prompter {
         if let Some(default) = default {
             input = input.default(default.to_owned()).show_default(is_shown_as_it_is);
         }
-        input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(lost)
+        input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(prompt_failure)
     }
 
     /// Yes or no.
-    pub fn yes(&self, question: &str, default: bool) -> Outcome<bool> {
+    pub fn confirm(&self, question: &str, default: bool) -> Outcome<bool> {
         loop {
             let answer = self.text(&format!("{question} (y or n)"), Some(if default { "y" } else { "n" }), false)?;
             match answer.to_ascii_lowercase().as_str() {
@@ -136,7 +136,7 @@ pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String
     Ok(numbers.into_iter().collect())
 }
 
-fn lost(error: dialoguer::Error) -> Failure {
+fn prompt_failure(error: dialoguer::Error) -> Failure {
     let dialoguer::Error::IO(error) = error;
     if error.kind() == std::io::ErrorKind::Interrupted {
         return Failure::cancelled();

@@ -23,7 +23,7 @@ const SHOWN_COLUMNS: usize = 100;
 
 /// Asks one question that is answered by yes or no.
 pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
-    Prompter::new()?.yes(question, default)
+    Prompter::new()?.confirm(question, default)
 }
 
 /// A value in one line, safe to print.

@@ -131,7 +131,7 @@ pub(super) fn change_option(
     let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
     ask.print(format!("A single {EMPTY} clears an answer that is typed."));
     let Some(row) = rows.get(ask.choose("Which setting?", &lines, rows.len())?) else { return Ok(None) };
-    prompt_option(ask, row, &Question::about(row), plan)?;
+    prompt_option(ask, row, &Question::question_of(row), plan)?;
     Ok(Some(row.info.name))
 }
 
@@ -224,7 +224,7 @@ struct Question {
 
 impl Question {
     /// Returns the question for an option that is to be changed.
-    fn about(row: &OptionRow) -> Self {
+    fn question_of(row: &OptionRow) -> Self {
         let words = match row.kind {
             ValueKind::Choice(_) | ValueKind::Choices(_) => name(row),
             ValueKind::Switch => format!("{}: {}", name(row), row.info.help),
@@ -241,7 +241,7 @@ fn prompt_alternatives(ask: &Prompter, group: &[OptionRow], plan: &mut dyn AnyPl
     let heading = group.first().map_or("", |row| row.heading);
     match group.get(ask.choose(heading, &lines, 0)?) {
         Some(row) if row.kind == ValueKind::Switch => set(ask, plan, row, &Answer::On),
-        Some(row) => prompt_option(ask, row, &Question::about(row), plan)?,
+        Some(row) => prompt_option(ask, row, &Question::question_of(row), plan)?,
         None => false,
     };
     Ok(())
@@ -251,7 +251,7 @@ fn prompt_alternatives(ask: &Prompter, group: &[OptionRow], plan: &mut dyn AnyPl
 fn prompt_option(ask: &Prompter, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
     let before = plan.get(row.info.name);
     let answer = match row.kind {
-        ValueKind::Switch => match ask.yes(&question.words, before == Answer::On)? {
+        ValueKind::Switch => match ask.confirm(&question.words, before == Answer::On)? {
             true => Answer::On,
             false => Answer::Unset,
         },

@@ -168,7 +168,7 @@ impl App {
     }
 
     /// Makes a new frame due.
-    pub fn touch(&mut self) {
+    pub fn request_frame(&mut self) {
         self.changed = true;
     }
 
@@ -274,7 +274,7 @@ impl App {
     fn signal(&mut self, signal: i32) {
         match signal {
             SIGTERM | SIGHUP | SIGQUIT => self.exit = Some(signal_code(signal)),
-            SIGINT => self.act(Action::Interrupt),
+            SIGINT => self.handle_action(Action::Interrupt),
             SIGTSTP => self.requests.push(Request::Suspend),
             SIGCONT => self.requests.push(Request::Retake),
             _ => {}
@@ -294,7 +294,7 @@ impl App {
             Meaning::More => {}
             Meaning::Do(action) => {
                 self.pressed.clear();
-                self.act(action);
+                self.handle_action(action);
             }
             Meaning::Nothing => {
                 let had_more = self.pressed.len() > 1;
@@ -317,7 +317,9 @@ impl App {
         }
         self.pressed.clear();
         match self.bar.gesture(mouse) {
-            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) if self.toast.is_none() => self.act(on),
+            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) if self.toast.is_none() => {
+                self.handle_action(on)
+            }
             _ => self.input(Input::Mouse(mouse)),
         }
     }
@@ -333,7 +335,7 @@ impl App {
         self.run(effects);
     }
 
-    fn act(&mut self, action: Action) {
+    fn handle_action(&mut self, action: Action) {
         if action != Action::Interrupt {
             self.interrupted_once = false;
         }
@@ -424,7 +426,7 @@ impl App {
                 Effect::Pop => self.pop_or_quit(),
                 Effect::PopAndDo(action) => {
                     self.pop_or_quit();
-                    self.act(action);
+                    self.handle_action(action);
                 }
                 Effect::PopAndNumber(number) => {
                     self.pop_or_quit();
@@ -442,7 +444,7 @@ impl App {
                 }
                 Effect::Toast(toast) => self.notify(toast),
                 Effect::RunInTerminal(program) => self.requests.push(Request::Run(program)),
-                Effect::Do(action) => self.act(action),
+                Effect::Do(action) => self.handle_action(action),
                 Effect::Copy(text) => self.requests.push(Request::Copy(text)),
                 Effect::LeaveJobsAndQuit => self.leave_jobs_and_quit(),
                 Effect::Quit => self.exit = Some(0),

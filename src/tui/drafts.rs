@@ -60,7 +60,7 @@ pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
 }
 
 /// Deletes a draft.
-pub fn forget(place: &Path) {
+pub fn delete(place: &Path) {
     if files::exists(place) {
         if let Err(failure) = RealFs.remove_file(place) {
             tracing::warn!(%failure, "a draft could not be removed");

@@ -35,11 +35,11 @@ impl PathCompleter {
     }
 
     /// Offers a result to the focused field, if its text has not changed since the request. Returns whether something changed.
-    pub fn take(&mut self, field: Option<&mut TextField>) -> bool {
+    pub fn apply_result(&mut self, field: Option<&mut TextField>) -> bool {
         let (Some((typed, Some(rest))), Some(field)) = (self.worker.take(), field) else { return false };
         let is_same = field.value() == typed;
         if is_same {
-            field.offer(rest);
+            field.show_completion(rest);
         }
         is_same
     }

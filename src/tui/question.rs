@@ -39,7 +39,7 @@ impl Question {
         Self { title: title.to_owned(), lines, answers, selected: 0, mouse_areas: MouseAreas::default() }
     }
 
-    fn choose(&mut self, index: usize) -> Vec<Effect> {
+    fn accept(&mut self, index: usize) -> Vec<Effect> {
         let mut effects = vec![Effect::Pop];
         if let Some(answer) = self.answers.get_mut(index) {
             effects.append(&mut answer.effects);
@@ -61,7 +61,7 @@ impl Question {
         let typed = typed.to_lowercase().next();
         let found =
             self.answers.iter().position(|a| a.label.chars().next().and_then(|c| c.to_lowercase().next()) == typed);
-        found.map(|index| self.choose(index)).unwrap_or_default()
+        found.map(|index| self.accept(index)).unwrap_or_default()
     }
 }
 
@@ -80,7 +80,7 @@ impl Screen for Question {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => vec![Effect::Pop],
-            Input::Action(Action::Accept) => self.choose(self.selected),
+            Input::Action(Action::Accept) => self.accept(self.selected),
             Input::Action(action @ (Action::Up | Action::Down)) => {
                 self.step(action == Action::Down);
                 Vec::new()
@@ -88,7 +88,7 @@ impl Screen for Question {
             Input::Key(key) => self.key(key.code),
             // As for any button, a single click suffices.
             Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
-                Some(Gesture::Click { on, .. }) => self.choose(on),
+                Some(Gesture::Click { on, .. }) => self.accept(on),
                 _ => Vec::new(),
             },
             _ => Vec::new(),

@@ -77,7 +77,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     app.close();
     // Input typed from now on is for the shell.
     reader.pause();
-    term.leave();
+    term.restore_terminal();
     if app.jobs().running() > 0 {
         app.jobs().cancel_all();
         app.jobs().wait_all(CLEANUP_TIMEOUT);
@@ -186,8 +186,8 @@ impl EventLoop<'_> {
         }
         let drawn = graphics::take_drawn();
         if graphics::leaves_ghosts(&self.pixels, &drawn) {
-            self.term.forget();
-            self.app.touch();
+            self.term.invalidate();
+            self.app.request_frame();
         }
         self.pixels = drawn;
     }
@@ -196,7 +196,7 @@ impl EventLoop<'_> {
     fn update_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
             // An event arrives when the terminal has accepted the last frame.
-            self.title.due = None;
+            self.title.update_at = None;
             return;
         }
         if let Some(title) = self.title.next(Instant::now(), || self.app.window_title()) {
@@ -224,7 +224,7 @@ impl EventLoop<'_> {
                 self.app.tick();
                 *next_tick = Instant::now() + TICK_INTERVAL;
             }
-        } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.due).min() {
+        } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.update_at).min() {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(event) => self.app.handle(event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.app.expire(),
@@ -272,9 +272,9 @@ impl EventLoop<'_> {
                 Request::Copy(text) => self.copy(&text),
                 Request::Ring => self.term.ring(),
                 Request::Redraw => {
-                    self.term.forget();
+                    self.term.invalidate();
                     // A frame may have been drawn since the request.
-                    self.app.touch();
+                    self.app.request_frame();
                     Ok(())
                 }
                 Request::Run(program) => self.run_program(&program),
@@ -310,7 +310,7 @@ impl EventLoop<'_> {
             return Ok(());
         }
         // The process that stopped us may have changed the terminal; leave it properly before taking it again.
-        self.term.leave();
+        self.term.restore_terminal();
         self.term.reenter()
     }
 
@@ -320,7 +320,7 @@ impl EventLoop<'_> {
             return Ok(());
         }
         self.reader.pause();
-        self.term.leave();
+        self.term.restore_terminal();
         self.continued += 1;
         // Stops the whole process group, like the terminal itself: a launcher in the same group is stopped too.
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
@@ -380,7 +380,7 @@ impl EventLoop<'_> {
     fn run_program(&mut self, program: &TerminalProgram) -> std::io::Result<()> {
         let Some((name, arguments)) = program.argv.split_first() else { return Ok(()) };
         self.reader.pause();
-        self.term.leave();
+        self.term.restore_terminal();
         let stdin = rustix::stdio::stdin();
         let modes = rustix::termios::tcgetattr(stdin);
         let status = Command::new(name).args(arguments).spawn().and_then(|child| self.wait_for(child));

@@ -38,7 +38,7 @@ const RESTORE_TITLE: &str = "\x1b[23;0t";
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
 /// Takes the terminal, unless it is already taken.
-fn take() -> io::Result<()> {
+fn enter_raw_mode() -> io::Result<()> {
     if IS_RAW.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
@@ -91,10 +91,10 @@ impl RawTerminal {
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
         HAS_TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = TerminalWriter::start(io::stdout(), wake)?;
-        let free = line.busy();
+        let free = line.status_handle();
         let backend = ClusterBackend::new(line);
         let terminal = Terminal::new(backend)?;
-        if let Err(error) = take() {
+        if let Err(error) = enter_raw_mode() {
             restore();
             return Err(error);
         }
@@ -102,14 +102,14 @@ impl RawTerminal {
     }
 
     /// Restores the terminal temporarily.
-    pub fn leave(&mut self) {
+    pub fn restore_terminal(&mut self) {
         restore();
     }
 
     /// Takes it again; the next frame draws everything.
     pub fn reenter(&mut self) -> io::Result<()> {
         self.forgotten = true;
-        take()
+        enter_raw_mode()
     }
 
     /// Whether the terminal accepted the last frame completely. Until then the next one has to wait.
@@ -131,7 +131,7 @@ impl RawTerminal {
         let Self { terminal, clusters, .. } = self;
         let drawn = terminal.draw(|frame| {
             render(frame);
-            clusters.settle(frame.buffer_mut());
+            clusters.mark_changed(frame.buffer_mut());
         });
         drawn.map(|_| ())
     }
@@ -168,14 +168,14 @@ impl RawTerminal {
     }
 
     /// Forgets the content of the screen, so that the next frame draws everything.
-    pub fn forget(&mut self) {
+    pub fn invalidate(&mut self) {
         self.forgotten = true;
     }
 
     /// Clears the screen and its known content. `Terminal::clear` would query the cursor's position first, and wait for an answer that the
     /// input thread may consume; a resize to the same size sends no query.
     fn clear(&mut self) -> io::Result<()> {
-        self.clusters.forget();
+        self.clusters.mark_cleared();
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
@@ -183,7 +183,7 @@ impl RawTerminal {
 
 impl Drop for RawTerminal {
     fn drop(&mut self) {
-        self.leave();
+        self.restore_terminal();
     }
 }
 

@@ -41,7 +41,7 @@ struct LatestState<Q, A> {
     submitted: Condvar,
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last question whose answer panicked.
-    lost: AtomicU64,
+    panicked_question: AtomicU64,
 }
 
 /// A worker for questions of one kind. A new question replaces a waiting one; an answer to an old question is dropped. Dropping the worker
@@ -60,13 +60,13 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
             slot: Mutex::new(QuestionSlot { question: None, closed: false }),
             submitted: Condvar::new(),
             answer: Mutex::new(None),
-            lost: AtomicU64::new(0),
+            panicked_question: AtomicU64::new(0),
         });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             while let Some((number, question)) = next_question(&worker) {
                 let Some(result) = guarded(|| answer(question)) else {
-                    worker.lost.store(number, Ordering::Release);
+                    worker.panicked_question.store(number, Ordering::Release);
                     wake.wake();
                     continue;
                 };
@@ -101,7 +101,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     }
 
     /// Discards the newest question, and its answer. Returns whether it was still open.
-    pub fn forget(&mut self) -> bool {
+    pub fn discard_newest(&mut self) -> bool {
         let was_open = self.is_waiting();
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
         self.number += 1;
@@ -111,7 +111,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
 
     /// Whether the newest question is still open.
     pub fn is_waiting(&self) -> bool {
-        self.taken.max(self.shared.lost.load(Ordering::Acquire)) < self.number
+        self.taken.max(self.shared.panicked_question.load(Ordering::Acquire)) < self.number
     }
 }
 
@@ -180,7 +180,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
     /// Cancels the question; there will be no answer. Returns whether one was pending.
     pub fn stop(&mut self) -> bool {
         self.cancel.cancel();
-        self.latest.forget()
+        self.latest.discard_newest()
     }
 
     /// See [`LatestWorker::take`].

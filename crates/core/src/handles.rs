@@ -128,7 +128,7 @@ thread_local! {
 /// While it exists, another request ends the waits of the thread.
 #[derive(Debug)]
 pub struct WaitScope {
-    before: Cancel,
+    outer: Cancel,
     /// It belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -137,7 +137,7 @@ impl Cancel {
     /// Lets this request end the waits of this thread for answers of stores, so that a stop need not wait for one that does not answer. A
     /// new value of its own lets nothing end them, for work that is to be finished.
     pub fn enter(&self) -> WaitScope {
-        WaitScope { before: WAITS.replace(self.clone()), _thread: PhantomData }
+        WaitScope { outer: WAITS.replace(self.clone()), _thread: PhantomData }
     }
     /// Returns the request that ends the waits of this thread.
     pub fn of_thread() -> Self {
@@ -147,7 +147,7 @@ impl Cancel {
 
 impl Drop for WaitScope {
     fn drop(&mut self) {
-        WAITS.set(std::mem::take(&mut self.before));
+        WAITS.set(std::mem::take(&mut self.outer));
     }
 }
 

@@ -41,7 +41,7 @@ struct SampleStage {
     sample_distance: u64,
     one_in: u64,
     base: u64,
-    before: Option<(u64, u64)>,
+    last_sample: Option<(u64, u64)>,
     /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
@@ -130,7 +130,7 @@ impl Sampler {
                 sample_distance: Self::sample_distance(rule),
                 one_in: one_in.max(1),
                 base: 0,
-                before: None,
+                last_sample: None,
                 period: 0,
                 shift: Shift::default(),
                 samples: Samples::default(),
@@ -142,7 +142,7 @@ impl Sampler {
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
         let seeing = &mut self.stage;
-        (seeing.base, seeing.before, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
+        (seeing.base, seeing.last_sample, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
     }
 
     /// Takes the next bytes of the document.
@@ -165,7 +165,7 @@ impl Sampler {
     }
 
     /// Returns what was sampled so far and resets the sampler.
-    pub fn take(&mut self) -> Samples {
+    pub fn take_samples(&mut self) -> Samples {
         std::mem::take(&mut self.stage.samples)
     }
 }
@@ -174,7 +174,7 @@ impl Visit for SampleStage {
     fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
         let key = walk.key(owned);
         let windows = owned.high - owned.low + 1;
-        let period = match self.before.replace((key, owned.at)) {
+        let period = match self.last_sample.replace((key, owned.at)) {
             Some((same, at)) if same == key => owned.at - at,
             _ => 0,
         };
@@ -198,7 +198,7 @@ impl Visit for SampleStage {
     }
 
     fn passed(&mut self, from: u64, to: u64, _period: u64) -> Outcome<()> {
-        self.before = None;
+        self.last_sample = None;
         self.samples.windows += to - from;
         self.samples.periodic += to - from;
         Ok(())
@@ -291,9 +291,9 @@ impl Samples {
                 ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
             (Some(growth), _) => {
-                let (both, by_keys) = whole.estimate(&groups, |group| group.found.plus(&group.grown));
+                let (both, by_keys) = whole.estimate(&groups, |group| group.found.sum(&group.grown));
                 let all = both.max(found);
-                let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
+                let gone: f64 = groups.iter().map(|group| group.found.sum(&group.grown).windows).sum();
                 // A removable window counts for its average number of bytes.
                 let bytes_each = all / (gone / window_samples.len().max(1) as f64 * windows).max(1.0);
                 (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)

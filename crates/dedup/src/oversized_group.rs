@@ -30,7 +30,7 @@ pub struct OversizedGroup {
     /// windows are counted.
     changes: Vec<i64>,
     /// Distances at which there are enough windows, once that is known.
-    enough: Vec<(u32, u32)>,
+    sufficient_distances: Vec<(u32, u32)>,
     is_counted: bool,
     spare: Vec<u8>,
 }
@@ -52,7 +52,18 @@ impl OversizedGroup {
     pub fn new(rule: &Rule) -> Self {
         let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());
         let (text, is_counted) = (Vec::new(), false);
-        Self { rule: *rule, first: None, text, near: 0, far: 0, count: 1, changes, enough, is_counted, spare }
+        Self {
+            rule: *rule,
+            first: None,
+            text,
+            near: 0,
+            far: 0,
+            count: 1,
+            changes,
+            sufficient_distances: enough,
+            is_counted,
+            spare,
+        }
     }
 
     /// Stores the first context: its windows are kept, unless the rule keeps none.
@@ -121,7 +132,7 @@ impl OversizedGroup {
             match (since, total as u64 >= self.rule.min_count) {
                 (None, true) => since = Some(distance),
                 (Some(near), false) => {
-                    self.enough.push((near, distance - 1));
+                    self.sufficient_distances.push((near, distance - 1));
                     since = None;
                 }
                 _ => {}
@@ -148,7 +159,7 @@ impl OversizedGroup {
             return Ok(());
         }
         let from = self.first.filter(|_| self.rule.keep == Keep::First).map_or(at, |first| first.at);
-        for (near, far) in overlaps(&self.enough, least, most) {
+        for (near, far) in overlaps(&self.sufficient_distances, least, most) {
             found(part.interval(u32::from(stays), near, far, self.rule.min_length, from - u64::from(far)))?;
         }
         Ok(())
@@ -158,7 +169,7 @@ impl OversizedGroup {
     ///
     /// # Errors
     /// Those of `text`, `found` and `rest`.
-    pub fn take<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
+    pub fn push_context<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
     where
         T: TextReader + ?Sized,
         F: FnMut(Interval) -> Outcome<()>,

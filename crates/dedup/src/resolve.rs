@@ -55,7 +55,7 @@ struct Entry {
 impl Entry {
     /// Returns how the entry agrees with itself.
     fn own_agreement(&self, rule: &Rule) -> [Agreement; 2] {
-        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same, byte: 0 })
+        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same_bytes: same, byte: 0 })
     }
 }
 
@@ -76,10 +76,10 @@ impl Node {
     fn fetch<T: TextReader + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
         let [left, right] = last.map(|same| same.min(MAX_PREFETCHED_BYTES));
         for right in (self.right..=right.max(self.right)).step_by(LINE) {
-            text.touch(at + u64::from(right));
+            text.prefetch(at + u64::from(right));
         }
         for left in (self.left..=left.max(self.left)).step_by(LINE) {
-            text.touch(at.saturating_sub(u64::from(left) + 1));
+            text.prefetch(at.saturating_sub(u64::from(left) + 1));
         }
     }
 }
@@ -154,7 +154,7 @@ impl Resolver {
             if touched < start + PREFETCH_DISTANCE && !self.rule.is_tiny() {
                 let near = touched.max(start)..start + 2 * PREFETCH_DISTANCE;
                 touched = near.end;
-                records.iter().take(near.end).skip(near.start).for_each(|record| text.touch(record.at()));
+                records.iter().take(near.end).skip(near.start).for_each(|record| text.prefetch(record.at()));
             }
             if self.rule.is_tiny() {
                 settle_tiny(group, self.rule.min_length, found)?;
@@ -289,7 +289,7 @@ impl ResolverBuffers {
                         }
                     }
                     if !wide {
-                        last = sides.map(|side| side.same);
+                        last = sides.map(|side| side.same_bytes);
                     }
                     sides
                 }
@@ -299,8 +299,8 @@ impl ResolverBuffers {
             }
             let [left, right] = sides;
             // A window at a distance needs that many bytes to the left, and the rest of its length to the right.
-            let least = (rule.min_length - u64::from(right.same)) as u32;
-            let most = left.same;
+            let least = (rule.min_length - u64::from(right.same_bytes)) as u32;
+            let most = left.same_bytes;
             if least <= most {
                 if at_once {
                     let start = part.at - u64::from(most);
@@ -317,10 +317,10 @@ impl ResolverBuffers {
             if entry.far > most {
                 let branch = Branch { on_left: true, distance: most, byte: left.byte };
                 let entry = Entry { near: entry.near.max(most + 1), ..*entry };
-                self.branches.push(BranchContext { branch, entry, other: right.same });
+                self.branches.push(BranchContext { branch, entry, other: right.same_bytes });
             }
             if least > entry.near && most >= entry.near {
-                let branch = Branch { on_left: false, distance: right.same, byte: right.byte };
+                let branch = Branch { on_left: false, distance: right.same_bytes, byte: right.byte };
                 let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
                 self.branches.push(BranchContext { branch, entry, other: most });
             }
@@ -330,7 +330,7 @@ impl ResolverBuffers {
         passages.add(common);
         self.taken = entries;
         if !at_once {
-            self.classes.settle(&self.parts, rule, found)?;
+            self.classes.report_removable(&self.parts, rule, found)?;
         }
         self.branch(node);
         Ok(())
@@ -398,7 +398,7 @@ impl Group<'_> {
     fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Agreement; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {
-            let wanted = at.checked_sub(repeat.back)?;
+            let wanted = at.checked_sub(repeat.distance)?;
             let (other, agrees) = if wanted == place(&self.pivot) {
                 (&self.pivot, self.pivot.own_agreement(self.rule))
             } else {
@@ -407,7 +407,7 @@ impl Group<'_> {
                 (before.get(number)?, *self.agreed.get(number)?)
             };
             let reach =
-                |entry: &Entry, side: usize| entry.own_agreement(self.rule).get(side).map_or(0, |side| side.same);
+                |entry: &Entry, side: usize| entry.own_agreement(self.rule).get(side).map_or(0, |side| side.same_bytes);
             let side = |number: usize, same: u64, next: Option<u8>| {
                 let (own, other, pivot) = (reach(&entry, number), reach(other, number), reach(&self.pivot, number));
                 let agrees = *agrees.get(number)?;

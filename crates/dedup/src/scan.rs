@@ -23,7 +23,7 @@ struct AnchorOutput {
     min_length: u64,
     /// Position of the document's first byte.
     base: u64,
-    before: AnchorRing,
+    recent_anchors: AnchorRing,
     /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
@@ -100,14 +100,14 @@ struct AnchorStage<'a, S: ?Sized> {
 impl<S: Sink + ?Sized> Visit for AnchorStage<'_, S> {
     #[inline]
     fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
-        self.rest.take(walk, owned, self.sink)
+        self.rest.push_window(walk, owned, self.sink)
     }
     fn period(&self) -> u64 {
         self.rest.period
     }
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
         // Earlier anchors are too far away now.
-        self.rest.before.count = 0;
+        self.rest.recent_anchors.count = 0;
         self.rest.record((from, to - 1), period, self.sink)
     }
 }
@@ -124,7 +124,7 @@ impl Scanner {
             is_tiny: rule.is_tiny(),
             min_length: rule.min_length.max(1),
             base: 0,
-            before: AnchorRing::new(rule),
+            recent_anchors: AnchorRing::new(rule),
             period: 0,
             shift: Shift::default(),
             open: None,
@@ -146,7 +146,7 @@ impl Scanner {
         self.tiny.iter_mut().for_each(SmallWindows::start);
         let rest = &mut self.rest;
         rest.base = base;
-        (rest.before.count, rest.period, rest.open, rest.pending) = (0, 0, None, None);
+        (rest.recent_anchors.count, rest.period, rest.open, rest.pending) = (0, 0, None, None);
         rest.shift = Shift::default();
     }
 
@@ -154,7 +154,7 @@ impl Scanner {
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
         match &mut self.tiny {
-            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.take(*byte, rest.base) {
+            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.push(*byte, rest.base) {
                 Some((low, seen)) => rest.take_tiny(low, seen, sink),
                 None => Ok(()),
             }),
@@ -177,7 +177,7 @@ impl Scanner {
 }
 
 impl AnchorOutput {
-    fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &OwnedWindows, sink: &mut S) -> Outcome<()> {
+    fn push_window<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &OwnedWindows, sink: &mut S) -> Outcome<()> {
         let key = walk.key(owned);
         let anchor = Anchor {
             key,
@@ -187,7 +187,7 @@ impl AnchorOutput {
             copies: 1,
             period: 0,
         };
-        let period = self.before.replace(key, owned.at);
+        let period = self.recent_anchors.replace(key, owned.at);
         // All its windows repeat those one period earlier, and those have an anchor.
         let repeats =
             period > 0 && self.shift.is_periodic(walk.tail(), period, owned.low, owned.high + self.min_length);

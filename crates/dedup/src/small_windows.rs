@@ -58,7 +58,7 @@ impl SmallWindows {
 
     /// Takes a byte of the document whose text begins at `base`. Returns the start of the window that ends with this byte, and its state.
     #[inline]
-    pub(super) fn take(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
+    pub(super) fn push(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
         self.value = (self.value << 8 | u64::from(byte)) & self.mask;
         self.read += 1;
         let low = self.read.checked_sub(self.length)?;

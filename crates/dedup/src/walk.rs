@@ -100,7 +100,7 @@ pub(super) struct Walk {
     chooser: Chooser,
     found: Box<(CandidateBlock, Candidates)>,
     tail: Tail,
-    passing: Option<SkippedText>,
+    skipped: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than [`MAX_WINDOW_BYTES`].
     window: u64,
     /// Bytes that are kept, see [`WINDOWS_BEFORE_HASH`].
@@ -150,7 +150,7 @@ impl Walk {
             chooser,
             found: Box::new((CandidateBlock::new(), Candidates::new())),
             tail: Tail { bytes: Vec::new(), base: 0 },
-            passing: None,
+            skipped: None,
             window,
             kept: WINDOWS_BEFORE_HASH * window as usize,
             key_bits: bits.key,
@@ -185,7 +185,7 @@ impl Walk {
 
     pub(super) fn start(&mut self) {
         self.chooser.start_at(0);
-        self.passing = None;
+        self.skipped = None;
         self.tail.bytes.clear();
         self.tail.base = 0;
     }
@@ -203,7 +203,7 @@ impl Walk {
             match self.pass(visit)? {
                 // What is not passed over is more than a block now: it starts with a window that could not be passed over.
                 Some(from) => self.scan(from, visit)?,
-                None if self.passing.is_none() => self.scan(before, visit)?,
+                None if self.skipped.is_none() => self.scan(before, visit)?,
                 None => {}
             }
         }
@@ -217,14 +217,14 @@ impl Walk {
             self.chooser.scan(&self.tail, (from, to), &mut self.found);
             from = to;
         }
-        self.settle(visit)
+        self.report_owned(visit)
     }
 
     /// Passes over the new text that repeats the text one period earlier. Returns `None` if all of it does, or if nothing is passed over;
     /// otherwise the place at which hashing starts again.
     fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
         let next = self.chooser.owners.next();
-        let passing = match (self.passing, visit.period()) {
+        let passing = match (self.skipped, visit.period()) {
             (Some(passing), _) => passing,
             (None, 0) => return Ok(None),
             (None, period) if !self.tail.has_kept(next, period) => return Ok(None),
@@ -238,12 +238,12 @@ impl Walk {
         let open = (known + 1).saturating_sub(self.window).max(next);
         if open > next {
             visit.passed(next, open, period)?;
-        } else if self.passing.is_none() {
+        } else if self.skipped.is_none() {
             return Ok(None);
         }
         self.chooser.start_at(open);
-        self.passing = (known == end).then_some(SkippedText { period, known });
-        Ok(self.passing.is_none().then_some(open))
+        self.skipped = (known == end).then_some(SkippedText { period, known });
+        Ok(self.skipped.is_none().then_some(open))
     }
 
     /// Ends the document and returns its length in bytes.
@@ -252,12 +252,12 @@ impl Walk {
         if self.window > 0 && len >= self.window {
             let chooser = &mut self.chooser;
             chooser.owners.end(len - self.window + 1, &mut chooser.owned);
-            self.settle(visit)?;
+            self.report_owned(visit)?;
         }
         Ok(len)
     }
 
-    fn settle<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
+    fn report_owned<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
         let mut owned = std::mem::take(&mut self.chooser.owned);
         let done = owned.iter().try_for_each(|one| visit.owned(self, one));
         owned.clear();
@@ -291,11 +291,11 @@ impl Chooser {
         let first = at - skip.min(at);
         for (place, hash) in found.iter() {
             let piece = first + u64::from(place);
-            self.fill(tail, piece);
+            self.push_filler(tail, piece);
             self.owners.push(piece, hash, &mut self.owned);
             self.candidate = piece + 1;
         }
-        self.fill(tail, to.saturating_sub(skip));
+        self.push_filler(tail, to.saturating_sub(skip));
     }
 
     /// Scans the pieces that end at `to` or before.
@@ -308,18 +308,18 @@ impl Chooser {
                 let piece = first + u64::from(place);
                 // The highest bit is 0, so that the hash is less than that of a piece that is no candidate.
                 let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
-                self.fill(tail, piece);
+                self.push_filler(tail, piece);
                 self.owners.push(piece, hash, &mut self.owned);
                 self.candidate = piece + 1;
             }
         }
         self.first = until;
-        self.fill(tail, until);
+        self.push_filler(tail, until);
     }
 
     /// Passes all pieces of a window to the owners where a whole window before `until` has no candidate.
     #[inline]
-    fn fill(&mut self, tail: &Tail, until: u64) {
+    fn push_filler(&mut self, tail: &Tail, until: u64) {
         if until >= self.candidate + self.w {
             self.fill_gap(tail, until);
         }

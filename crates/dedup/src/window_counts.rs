@@ -64,7 +64,7 @@ impl WindowCounts {
         };
         let mixture = self.mixture();
         // The part of the mixture that is seen too rarely to be among the frequent windows.
-        let rare = |law: &RangeDistribution| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
+        let rare = |law: &RangeDistribution| law.mass * (law.p_unseen + law.chances.iter().sum::<f64>());
         let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.range_count)).sum();
         let places: f64 = mixture.iter().map(|law| rare(law) * law.range_count * each).sum();
         let share = if places > 0.0 { removable / places } else { 0.0 };
@@ -110,7 +110,7 @@ impl WindowCounts {
 struct RangeDistribution {
     range_count: f64,
     /// The probability to be seen in no stretch, and in 1, 2 and so on.
-    unseen: f64,
+    p_unseen: f64,
     chances: Vec<f64>,
     mass: f64,
 }
@@ -124,7 +124,7 @@ impl RangeDistribution {
             chance *= (stretches - seen as f64).max(0.0) / (seen + 1) as f64 * odds;
             chance
         };
-        Self { range_count: stretches, unseen, chances: (0..FREQUENT - 1).map(of).collect(), mass: 0.0 }
+        Self { range_count: stretches, p_unseen: unseen, chances: (0..FREQUENT - 1).map(of).collect(), mass: 0.0 }
     }
 
     fn chance(&self, at: usize) -> f64 {

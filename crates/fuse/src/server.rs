@@ -77,7 +77,7 @@ impl<T: Tree> Server<T> {
         inode: u64,
         question: impl FnOnce(&T) -> Result<A, Refusal>,
     ) -> Result<A, Errno> {
-        call_tree(&*self.tree, &self.requests.take(request.pid()), inode, question)
+        call_tree(&*self.tree, &self.requests.begin(request.pid()), inode, question)
     }
 
     /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
@@ -113,7 +113,7 @@ fn call_tree<T: Tree, A>(
     inode: u64,
     question: impl FnOnce(&T) -> Result<A, Refusal>,
 ) -> Result<A, Errno> {
-    let _waits = request.enter();
+    let _waits = request.begin_answer();
     match catch_panic(|| question(tree)) {
         Some(Ok(answer)) => Ok(answer),
         Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
@@ -235,7 +235,7 @@ impl<T: Tree> Filesystem for Server<T> {
             Ok(bytes) => reply.data(&bytes),
             Err(error) => reply.error(error),
         };
-        let taken = self.requests.take(request.pid());
+        let taken = self.requests.begin(request.pid());
         match &self.readers {
             Some(readers) => readers.answer(taken, Box::new(answer)),
             None => answer(&taken),

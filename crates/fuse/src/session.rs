@@ -109,7 +109,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         let (watched, queued) = (&requests, readers.clone());
         let watching = scope.spawn(move || {
             let answer_cancelled = || queued.iter().for_each(|readers| readers.answer_cancelled());
-            watched.watch(killed_processes(), || is_disconnected(&connection), answer_cancelled);
+            watched.end_abandoned_waits(killed_processes(), || is_disconnected(&connection), answer_cancelled);
         });
         report(MountEvent::Mounted(id));
         let ended = session.run();

@@ -90,7 +90,7 @@ struct Utf8 {
 
 impl Utf8 {
     /// Takes a byte; returns `false` when it is not UTF-8. Surrogates are accepted.
-    fn take(&mut self, byte: u8) -> bool {
+    fn push(&mut self, byte: u8) -> bool {
         if self.left > 0 {
             let fits = (self.low..=self.high).contains(&byte);
             *self = Self { left: self.left - 1, low: 0x80, high: 0xbf };
@@ -160,7 +160,7 @@ impl LineChecker {
                 }
             }
             rest = remainder;
-            let is_utf8 = self.utf8.take(*byte);
+            let is_utf8 = self.utf8.push(*byte);
             let mark = MARK.get(usize::try_from(self.checked).unwrap_or(usize::MAX));
             // An incomplete mark is not the beginning of any other valid text.
             let is_fine = match (self.in_mark, mark) {

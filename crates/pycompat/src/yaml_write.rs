@@ -153,15 +153,15 @@ impl Emitter {
             Node::List(items) => self.list(items, place),
             Node::Map(entries) => self.map(entries),
             Node::Str(text) => self.text(text, place),
-            Node::Null => self.bare("null"),
-            Node::Bool(true) => self.bare("true"),
-            Node::Bool(false) => self.bare("false"),
-            Node::Int(value) => self.bare(&value.to_string()),
-            Node::Float(value) => self.bare(&float(*value)),
+            Node::Null => self.write_indicator("null"),
+            Node::Bool(true) => self.write_indicator("true"),
+            Node::Bool(false) => self.write_indicator("false"),
+            Node::Int(value) => self.write_indicator(&value.to_string()),
+            Node::Float(value) => self.write_indicator(&float(*value)),
         }
     }
 
-    fn bare(&mut self, text: &str) {
+    fn write_indicator(&mut self, text: &str) {
         self.indicator(text, true);
     }
 

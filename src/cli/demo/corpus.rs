@@ -1,7 +1,7 @@
 //! The text corpus of the demo: short documents in several languages, one JSON object per line.
 
 use super::random::RandomNumbers;
-use super::scenes::capital;
+use super::scenes::capitalized;
 use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;
 use serde_json::json;
@@ -51,7 +51,7 @@ fn sentence(language: &Language, random: &mut RandomNumbers) -> String {
         .replace("{who}", random_word(&language.who, random))
         .replace("{does}", random_word(&language.does, random))
         .replace("{where}", random_word(&language.places, random));
-    capital(&text) + &language.stop
+    capitalized(&text) + &language.stop
 }
 
 fn random_word<'a>(words: &'a [String], random: &mut RandomNumbers) -> &'a str {

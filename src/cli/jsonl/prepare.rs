@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
 use super::super::prepare::{without_meaningless_flags, JsonlResult};
-use super::super::task::follow;
+use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan};
@@ -17,7 +17,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
     let options = context.run_options();
     let task = if context.globals.dry_run { preview_plan(&plan, options)? } else { start_plan(&plan, options)? };
-    let report = match follow(task, None, context) {
+    let report = match run_with_progress(task, None, context) {
         Err(stopped) if may_leave_out(&plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);
         }

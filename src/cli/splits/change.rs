@@ -15,7 +15,7 @@ use serde_json::{json, Map, Value};
 pub(super) struct PendingChange {
     pub(super) editor: SplitEditor,
     /// The problems before the edits.
-    before: Vec<Problem>,
+    problems_before: Vec<Problem>,
     pub(super) problems: Vec<Problem>,
     pub(super) messages: Vec<String>,
     /// Whether excludes may match nothing.
@@ -27,7 +27,14 @@ pub(super) struct PendingChange {
 impl PendingChange {
     pub(super) fn new(editor: SplitEditor) -> Self {
         let before = editor.problems();
-        Self { editor, before, problems: Vec::new(), messages: Vec::new(), allows_unmatched: false, result: Map::new() }
+        Self {
+            editor,
+            problems_before: before,
+            problems: Vec::new(),
+            messages: Vec::new(),
+            allows_unmatched: false,
+            result: Map::new(),
+        }
     }
 
     /// Applies one edit.
@@ -53,7 +60,7 @@ impl PendingChange {
     fn new_problems(&self) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         for problem in self.editor.problems() {
-            let is_old = self.before.contains(&problem)
+            let is_old = self.problems_before.contains(&problem)
                 || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
             if !is_old && problem.severity > Severity::Note {
                 problems.push(problem);

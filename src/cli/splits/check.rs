@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::super::report;
-use super::super::task::{follow, print_findings};
+use super::super::task::{print_findings, run_with_progress};
 use super::args::CheckArgs;
 use super::exclude::has_sample_tables;
 use super::open;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
         smallest_part: args.smallest_part.unwrap_or(LeakOptions::default().smallest_part),
     };
     let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
-    let report = follow(task, Some("comparing"), context)?;
+    let report = run_with_progress(task, Some("comparing"), context)?;
     for problem in report::worth_a_line(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
@@ -62,7 +62,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     }
     result.insert("path".into(), json!(editor.root()));
     result.insert("problems".into(), json!(all));
-    let leaks = (report.found.sure() > 0).then_some((Severity::Problem, ProblemKind::Leak));
+    let leaks = (report.found.certain_count() > 0).then_some((Severity::Problem, ProblemKind::Leak));
     let found = all.iter().map(|problem| (problem.severity, problem.kind));
     let counted = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(CommandSuccess::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
@@ -135,7 +135,7 @@ fn verdict(report: &LeakReport) -> String {
         true => format!("{} compared, {} read", count(report.compared.contents, "content"), bytes(report.bytes)),
         false => "names compared; --content compares what is in them".to_owned(),
     };
-    let found = match report.found.sure() {
+    let found = match report.found.certain_count() {
         0 => paint(Tone::Success, "No leak found"),
         n => paint(Tone::Warning, &format!("{} found", count(n, "leak"))),
     };

@@ -58,7 +58,7 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
         let default = STEPS.iter().position(|(step, _)| *step as u8 == default as u8).unwrap_or(0);
         let number = menu.prompt.choose(&question, &choices, default)?;
         let Some((step, _)) = STEPS.get(number) else { continue };
-        match menu.take(*step) {
+        match menu.run_command(*step) {
             Ok(false) => {}
             Ok(true) => return Ok(CommandSuccess::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
             Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
@@ -76,7 +76,7 @@ struct Menu<'a> {
 
 impl Menu<'_> {
     /// Runs one command. Returns whether the menu ends.
-    fn take(&mut self, step: Step) -> Result<bool, CommandFailure> {
+    fn run_command(&mut self, step: Step) -> Result<bool, CommandFailure> {
         match step {
             Step::Show => self.show(true),
             Step::Move => self.shift()?,
@@ -177,7 +177,7 @@ impl Menu<'_> {
             self.prompt.print("The check looks at the file as it is written; write the changes first.");
             return Ok(());
         }
-        let content = self.prompt.yes("Read every sample and compare contents, not only names?", false)?;
+        let content = self.prompt.confirm("Read every sample and compare contents, not only names?", false)?;
         let part = Vec::new();
         check::run(
             &CheckArgs { path: self.path(), content, part, smallest_part: None, excludes_to: None },
@@ -201,7 +201,7 @@ impl Menu<'_> {
             some => {
                 let changes = count(some as u64, "change");
                 let are = agree(some as u64, "is", "are");
-                Ok(self.prompt.yes(&format!("Discard {changes} that {are} not written?"), false)?)
+                Ok(self.prompt.confirm(&format!("Discard {changes} that {are} not written?"), false)?)
             }
         }
     }

@@ -35,7 +35,7 @@ impl Guide {
             Ok(matches) => {
                 let names = matches.first.as_deref().map(display_safe).unwrap_or_default();
                 let number = count(matches.shards.len() as u64, "shard");
-                if self.prompt.yes(&format!("Leave out {number}, from {names} on?"), true)? {
+                if self.prompt.confirm(&format!("Leave out {number}, from {names} on?"), true)? {
                     self.plan.exclude_shards.push(pattern);
                 }
             }

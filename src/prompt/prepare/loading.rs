@@ -35,9 +35,9 @@ impl Guide {
                 Choice::Keep => SampleMapping::Unset,
                 Choice::Crude => {
                     let question = "Write a cooker.py skeleton that turns raw samples into your own?";
-                    SampleMapping::Crude { cooker: self.prompt.yes(question, true)? }
+                    SampleMapping::Crude { cooker: self.prompt.confirm(question, true)? }
                 }
-                Choice::Class(class) => match self.filled(class.to_owned())? {
+                Choice::Class(class) => match self.prompt_fields(class.to_owned())? {
                     Some(loading) => loading,
                     None => continue,
                 },
@@ -87,7 +87,7 @@ impl Guide {
     fn own_class(&self) -> Outcome<Option<SampleMapping>> {
         let text = self.prompt.text("Class, as module:Class", None, false)?;
         match classes::resolve(&text) {
-            Ok(_) => self.filled(text),
+            Ok(_) => self.prompt_fields(text),
             Err(problem) => {
                 self.prompt.print(format!("Not possible: {problem}"));
                 Ok(None)
@@ -96,7 +96,7 @@ impl Guide {
     }
 
     /// Asks how the fields are filled; `None` goes back to the sample type.
-    fn filled(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
+    fn prompt_fields(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
         if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
             return Ok(Some(SampleMapping::FieldMap { sample_type, fields: Vec::new() }));
         }

@@ -37,14 +37,14 @@ impl super::Guide {
                 }
             };
             let question = "Check every picture whole, to find damage after a good header?";
-            let plan = MediaPlan { filter, decode: self.prompt.yes(question, false)? };
+            let plan = MediaPlan { filter, decode: self.prompt.confirm(question, false)? };
             let seen = forecast(&self.facts(), &plan);
             self.prompt.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
                 let shown = result.as_ref().map_or_else(Clone::clone, to_json);
                 self.prompt.print(format!("  {}: {}", display_safe(name), display_safe(&shown)));
             }
-            if self.prompt.yes("Record these?", seen.candidates > 0)? {
+            if self.prompt.confirm("Record these?", seen.candidates > 0)? {
                 self.plan.media = Some(plan);
                 return Ok(());
             }

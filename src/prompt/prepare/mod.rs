@@ -35,7 +35,7 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<(Prepa
     let ask = Prompter::new()?;
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
     let mut guide = Guide { prompt: ask, scan, plan };
-    guide.introduce()?;
+    guide.print_summary()?;
     if !guide.confirm_rerun()? {
         return Ok(None);
     }
@@ -74,7 +74,7 @@ impl Guide {
         }
     }
 
-    fn introduce(&self) -> Outcome<()> {
+    fn print_summary(&self) -> Outcome<()> {
         let facts = self.scan.wait_opened()?;
         self.prompt.print(format!(
             "{}: {}, {}, {}",

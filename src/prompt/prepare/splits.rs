@@ -24,7 +24,7 @@ impl Guide {
                 _ => self.by_hand()?,
             }
             let is_usable = self.show_division() || self.accept_empty()?;
-            if is_usable && self.prompt.yes("Use this division?", true)? {
+            if is_usable && self.prompt.confirm("Use this division?", true)? {
                 return Ok(());
             }
             self.plan.splits = SplitPlan::Unset;
@@ -40,13 +40,13 @@ impl Guide {
         if !matches!(self.plan.splits, SplitPlan::Patterns(_)) || !is_empty {
             return Ok(false);
         }
-        self.plan.allow_empty_splits = self.prompt.yes("Accept splits without shards?", false)?;
+        self.plan.allow_empty_splits = self.prompt.confirm("Accept splits without shards?", false)?;
         Ok(self.plan.allow_empty_splits && self.show_division())
     }
 
     fn shuffle(&mut self) -> Outcome<()> {
         let question = "Shuffle the shards before (always the same way)?";
-        self.plan.shuffle_tars = self.prompt.yes(question, self.plan.shuffle_tars)?;
+        self.plan.shuffle_tars = self.prompt.confirm(question, self.plan.shuffle_tars)?;
         Ok(())
     }
 

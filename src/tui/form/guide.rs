@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::state::Form;
-use super::steps::blocker;
+use super::steps::blocking_reason;
 use super::view::{draw_below, draw_fields, from_row, hidden_mistakes};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
@@ -135,7 +135,7 @@ pub trait Guide: Any {
     fn fields(&self, form: &Form) -> Vec<Field> {
         form.option_fields()
     }
-    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocker`](Self::blocker) has them.
+    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocking_reason`](Self::blocking_reason) has them.
     fn checks_plan(&self) -> bool {
         true
     }
@@ -254,7 +254,7 @@ impl PreviewGuide {
             return hidden_mistakes(form, columns, ui);
         }
         // A list that is empty explains why its options have no answer.
-        let why = guide.blocker(form, form.step).or_else(|| blocker(form, guide, form.step));
+        let why = guide.blocker(form, form.step).or_else(|| blocking_reason(form, guide, form.step));
         match (why, self.report(form)) {
             (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
             (None, None) => vec![waiting(guide.waits_for(), ui)],

@@ -6,7 +6,7 @@ use super::frame::jump_of;
 use super::guide::Guide;
 use super::save::SavePlan;
 use super::state::Form;
-use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
+use super::steps::{blocking_reason, click, first_blocker, handle_action, stopped_run, wheel};
 use super::{guide_of, view};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
@@ -121,14 +121,14 @@ impl FormScreen {
     }
 
     /// Returns why a step cannot be completed.
-    fn blocker(&self, step: usize) -> Option<String> {
-        blocker(&self.form, &*self.guide, step)
+    fn blocking_reason(&self, step: usize) -> Option<String> {
+        blocking_reason(&self.form, &*self.guide, step)
     }
 
     /// Completes the step on the screen.
     fn complete_step(&mut self) -> Vec<Effect> {
         let step = self.form.step;
-        match (self.form.rail, self.blocker(step)) {
+        match (self.form.rail, self.blocking_reason(step)) {
             (Some(step), _) => match self.form.skipped.get(&step) {
                 Some(why) => return warning((*why).to_owned()),
                 None => self.form.select_step(step),
@@ -228,12 +228,12 @@ impl FormScreen {
 
     /// Discards the draft and its answers.
     fn reset_form(&mut self) {
-        self.draft.forget();
+        self.draft.delete();
         self.form = Form::new(self.initial_plan.operation().plan_for(self.initial_plan.inputs()));
         self.guide.begin(&mut self.form);
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         if !self.guide.is_open() {
             return if action == Action::Close { vec![Effect::Pop] } else { Vec::new() };
         }
@@ -263,7 +263,7 @@ impl FormScreen {
             Action::NextField if self.complete_path() => {}
             action => match jump_of(action).filter(|step| !self.form.skipped.contains_key(step)) {
                 Some(step) => self.form.select_step(step),
-                None => act(&mut self.form, &mut *self.guide, action),
+                None => handle_action(&mut self.form, &mut *self.guide, action),
             },
         }
         Vec::new()
@@ -343,7 +343,7 @@ impl Screen for FormScreen {
         let step = self.form.step;
         let mut effects = Vec::new();
         match input {
-            Input::Action(action) => effects = self.act(action),
+            Input::Action(action) => effects = self.handle_action(action),
             _ if !self.guide.is_open() => {}
             Input::Key(key) if self.form.wants_text() => self.edit(|field| field.key(key)),
             Input::Key(key) => {
@@ -374,7 +374,7 @@ impl Screen for FormScreen {
         let is_path = |field: &Field| self.form.wants_text() && self.form.table.is_path(*field);
         let field = self.form.field().filter(is_path);
         let input = field.and_then(|field| self.form.inputs.get_mut(&field));
-        self.paths.take(input) || is_changed
+        self.paths.apply_result(input) || is_changed
     }
 
     fn is_busy(&self) -> bool {

@@ -271,7 +271,7 @@ impl Form {
     }
 
     /// Does what a key means in a step.
-    pub fn act(&mut self, action: Action) {
+    pub fn handle_action(&mut self, action: Action) {
         if let Some(rail) = self.rail {
             match action {
                 Action::Up => self.rail = Some(rail.saturating_sub(1)),
@@ -335,7 +335,7 @@ impl Form {
     }
 
     /// Returns why a step cannot be completed, by its own answers: a mistake, or a required answer that is missing.
-    pub fn blocker(&self, step: usize) -> Option<String> {
+    pub fn blocking_reason(&self, step: usize) -> Option<String> {
         let id = self.steps.get(step)?.id;
         let is_here = |field: &Field| self.table.step(*field) == Some(id);
         if let Some((_, why)) = self.mistakes.iter().find(|(field, _)| is_here(field)) {

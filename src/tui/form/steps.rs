@@ -7,17 +7,17 @@ use crate::tui::keymap::Action;
 use gristmill_core::{Problem, ProblemKind, Severity};
 
 /// Does what a key means in a step. In a list it moves the cursor, which selects the row.
-pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
+pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Action) {
     let list = match form.field() {
         Some(Field::List(name)) if form.rail.is_none() => name,
-        _ => return form.act(action),
+        _ => return form.handle_action(action),
     };
-    let Some(rows) = guide.list(list) else { return form.act(action) };
+    let Some(rows) = guide.list(list) else { return form.handle_action(action) };
     match action {
         Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
         Action::Up if rows.selected == 0 => form.step_focus_within(false),
         action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
-        action => form.act(action),
+        action => form.handle_action(action),
     }
 }
 
@@ -51,18 +51,19 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
 }
 
 /// Returns why a step cannot be completed: by its answers, then by what the guide knows.
-pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
-    form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+pub(super) fn blocking_reason(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
+    form.blocking_reason(step).or_else(|| guide.blocker(form, step)).or_else(|| {
         // What no single step shows is known at the end of the last one with questions.
-        let is_last =
-            guide.checks_plan() && step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
+        let is_last = guide.checks_plan()
+            && step + 1 == form.review()
+            && (0..step).all(|step| form.blocking_reason(step).is_none());
         is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
     })
 }
 
 /// Returns the first reason why the plan cannot be run, with the step where it can be changed.
 pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
-    let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
+    let by_step = (0..form.steps().len()).find_map(|step| blocking_reason(form, guide, step).map(|why| (step, why)));
     by_step.or_else(|| {
         let why = match guide.preview(form)? {
             Err(failure) => Some(failure.to_string()),
@@ -76,7 +77,7 @@ pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, St
 
 /// Returns the problem for which a run of complete answers would be refused.
 fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
-    if (0..form.steps().len()).any(|step| blocker(form, guide, step).is_some()) {
+    if (0..form.steps().len()).any(|step| blocking_reason(form, guide, step).is_some()) {
         return None;
     }
     guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
@@ -89,7 +90,7 @@ pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
 
 /// Returns how to solve the problem for which a run would be refused, in terms of the form.
 pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
-    let is_complete = (0..form.steps().len()).all(|step| blocker(form, guide, step).is_none());
+    let is_complete = (0..form.steps().len()).all(|step| blocking_reason(form, guide, step).is_none());
     if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {
         return failure.hint.clone();
     }

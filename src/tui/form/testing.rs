@@ -1,6 +1,6 @@
 //! A form and its guide without a screen, for tests.
 
-use super::steps::{act, blocker, first_blocker};
+use super::steps::{blocking_reason, first_blocker, handle_action};
 use super::{view, Field, Form, Guide};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
@@ -33,7 +33,7 @@ impl<G: Guide> FormTest<G> {
 
     /// Does what a key means.
     pub fn act(&mut self, action: Action) {
-        act(&mut self.form, &mut self.guide, action);
+        handle_action(&mut self.form, &mut self.guide, action);
         self.refresh();
     }
 
@@ -79,7 +79,7 @@ impl<G: Guide> FormTest<G> {
     /// Returns why a step cannot be completed.
     pub fn blocker(&self, step: &str) -> Option<String> {
         let number = self.form.steps().iter().position(|known| known.id == step)?;
-        blocker(&self.form, &self.guide, number)
+        blocking_reason(&self.form, &self.guide, number)
     }
 
     /// Returns the first step that cannot be completed, and why.

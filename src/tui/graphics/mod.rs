@@ -131,7 +131,7 @@ fn read_replies(
     let mut last = started;
     let mut buffer = [0; 1024];
     while let Some(count) = read(&mut buffer) {
-        parser.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
+        parser.push_bytes(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
             ParsedEvent::Typed(event) => pass(event),
             ParsedEvent::Kitty(is_fine) => is_kitty |= is_fine,
             ParsedEvent::CellSize(width, height) => cell = Some((width, height)),

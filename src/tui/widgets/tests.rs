@@ -162,7 +162,7 @@ fn numbers_of_a_table_are_never_cut_and_names_give_way() {
 #[test]
 fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
     let mut field = TextField::new("tok");
-    field.offer("enizer.json".to_owned());
+    field.show_completion("enizer.json".to_owned());
     let shown = |field: &TextField| {
         super::super::testing::shown((30, 1, false), |frame, area, ui| field.draw(frame, area, true, "", ui))
     };
@@ -171,7 +171,7 @@ fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
     assert!(field.complete() && !field.complete());
     assert_eq!(field.value(), "tokenizer.json");
     field.set("tok");
-    field.offer("enizer.json".to_owned());
+    field.show_completion("enizer.json".to_owned());
     field.paste("y");
     assert_eq!(shown(&field), "toky");
     assert!(!field.complete());

@@ -112,7 +112,7 @@ pub fn json_lines(bytes: &[u8]) {
         for unit in &units {
             line_ends.push(merge.line_ends());
             let lines = jsonl::index_unit(&read, *unit, &mut Vec::new(), &progress, &cancel).expect("it can be read");
-            merge.take(&lines).expect("nothing refuses");
+            merge.append_unit(&lines).expect("nothing refuses");
         }
         let counts = merge.finish(read.len()).expect("nothing refuses");
         assert_eq!((&index, counts.bad_count), (&wanted, bad));

@@ -41,7 +41,7 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
     let is_open = reader.tree.as_ref().is_some_and(|tree| tree.depth() > 0);
     if let Err(error) = walked {
         if !is_whole && is_open && error.is_cut {
-            reader.cut(error.at);
+            reader.add_truncated(error.at);
         } else if is_whole || is_open || !reader.has_value() {
             let (line, column) = error.place(text);
             return Err(JsonError { what: error.in_document(), line, column });
@@ -101,7 +101,7 @@ impl TreeReader<'_> {
     }
 
     /// Adds the text that the end of the input cuts, if there is one, to a tree. `at` is the offset of the error.
-    fn cut(&mut self, at: usize) {
+    fn add_truncated(&mut self, at: usize) {
         let Some(mut tree) = self.tree.take() else { return };
         tree.note("only its beginning was read");
         let is_between = |byte: &u8| matches!(byte, b',' | b':') || byte.is_ascii_whitespace();

@@ -91,7 +91,7 @@ pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Au
     let mut format = match format {
         Ok(format) => format,
         Err(error) => {
-            heard.waveform = Some(Err(words(&error)));
+            heard.waveform = Some(Err(safe_message(&error)));
             return heard;
         }
     };
@@ -103,7 +103,7 @@ pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Au
     heard
 }
 
-fn words(error: &Error) -> String {
+fn safe_message(error: &Error) -> String {
     gristmill_core::text::display_safe(&error.to_string()).into_owned()
 }
 
@@ -126,7 +126,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
     };
     let mut decoder = symphonia::default::get_codecs()
         .make_audio_decoder(parameters, &AudioDecoderOptions::default())
-        .map_err(|error| words(&error))?;
+        .map_err(|error| safe_message(&error))?;
     let mut outline = Outline { rate: parameters.sample_rate.unwrap_or(0), ..Outline::default() };
     let mut is_cut = false;
     let mut bad_in_a_row = 0;
@@ -139,7 +139,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
             Ok(Some(packet)) => packet,
             Ok(None) => break,
             Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) if outline.frames == 0 => return Err(words(&error)),
+            Err(error) if outline.frames == 0 => return Err(safe_message(&error)),
             Err(_) => {
                 is_cut = true;
                 break;
@@ -148,7 +148,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
         if packet.track_id != track_id {
             continue;
         }
-        if outline.take(decoder.as_mut(), &packet) {
+        if outline.decode_packet(decoder.as_mut(), &packet) {
             bad_in_a_row = 0;
         } else {
             bad_in_a_row += 1;
@@ -193,7 +193,7 @@ impl Outline {
     }
 
     /// Decodes a packet. Returns whether it could be decoded.
-    fn take(&mut self, decoder: &mut dyn AudioDecoder, packet: &symphonia::core::packet::Packet) -> bool {
+    fn decode_packet(&mut self, decoder: &mut dyn AudioDecoder, packet: &symphonia::core::packet::Packet) -> bool {
         let Ok(audio) = decoder.decode(packet) else {
             self.undecodable += 1;
             return false;

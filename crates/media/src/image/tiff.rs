@@ -86,7 +86,9 @@ pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
     let mut directory = directory(reader)?;
     match directory.number(COMPRESSION)?.unwrap_or(1) {
         1 => directory.bare_pixels().map(Some),
-        _ if directory.beyond((STRIP_OFFSETS, STRIP_BYTES))? || directory.beyond((TILE_OFFSETS, TILE_BYTES))? => {
+        _ if directory.exceeds_file((STRIP_OFFSETS, STRIP_BYTES))?
+            || directory.exceeds_file((TILE_OFFSETS, TILE_BYTES))? =>
+        {
             Ok(Some(false))
         }
         2..=4 => Ok(Some(true)),
@@ -258,7 +260,9 @@ impl Directory<'_, '_> {
         let (width, height) = if turned { (height, width) } else { (width, height) };
         let mut picture = Picture::new(width, height, "TIFF", mode)?;
         let is_cut = raw && matches!(self.bare_pixels(), Ok(false));
-        if is_cut || self.beyond(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })? {
+        if is_cut
+            || self.exceeds_file(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })?
+        {
             picture.remark(CUT);
         }
         Ok(picture)
@@ -387,7 +391,7 @@ impl Directory<'_, '_> {
     }
 
     /// Whether a strip or tile extends past the end of the file. Unknown extents count as within the file.
-    fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
+    fn exceeds_file(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
         let (Ok(Some(offsets)), Ok(Some(bytes))) = (self.numbers(tags.0, MAX_VALUES), self.numbers(tags.1, MAX_VALUES))
         else {
             return Ok(false);

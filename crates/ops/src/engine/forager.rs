@@ -96,7 +96,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
         if unit.range.start == 0 {
             self.start = 0;
         }

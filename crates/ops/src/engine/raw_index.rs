@@ -160,7 +160,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: &UnitIndex) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: &UnitIndex) -> Outcome<()> {
         let known = self.counts.lines;
         self.counts.lines += unit.lines;
         self.counts.bad_count += unit.bad_count;

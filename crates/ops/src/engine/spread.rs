@@ -71,7 +71,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
 fn sample_sizes(index: &TarIdx, sizes: &mut Lengths, cancel: &Cancel) -> Outcome<()> {
     let mut before = None;
     let mut seen = 0_u64;
-    index.each(|offset| {
+    index.for_each_word(|offset| {
         if let Some(size) = before.and_then(|b| offset.checked_sub(b)) {
             sizes.add(size);
         }

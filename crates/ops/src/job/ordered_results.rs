@@ -20,13 +20,13 @@ struct ReorderBuffer<T, S> {
     take: S,
     /// The unit whose result is taken next.
     next: usize,
-    early: BTreeMap<usize, T>,
+    waiting: BTreeMap<usize, T>,
 }
 
 impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Creates a buffer for this number of threads; `take` receives the results one at a time.
     pub(super) fn new(threads: usize, take: S) -> Self {
-        let inner = Mutex::new(ReorderBuffer { take, next: 0, early: BTreeMap::new() });
+        let inner = Mutex::new(ReorderBuffer { take, next: 0, waiting: BTreeMap::new() });
         Self { inner, moved: Condvar::new(), max_pending: threads.max(1) + 1 }
     }
 
@@ -47,10 +47,10 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Stores a result, and passes on all results whose predecessors are done.
     pub(super) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
         let mut inner = self.inner();
-        inner.early.insert(number, result);
+        inner.waiting.insert(number, result);
         loop {
             let next = inner.next;
-            let Some(result) = inner.early.remove(&next) else { break };
+            let Some(result) = inner.waiting.remove(&next) else { break };
             (inner.take)(result)?;
             inner.next += 1;
         }

@@ -19,7 +19,7 @@ pub struct Rate {
 
 impl Rate {
     /// Adds a reading.
-    pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
+    pub fn add_reading(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
         let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
         if self.readings.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
@@ -89,10 +89,10 @@ mod tests {
     fn what_an_earlier_run_has_done_makes_this_one_no_faster() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(0));
+        rate.add_reading(start, reading(0));
         for second in 1..=5 {
             let went_on = ProgressReading { bytes_resumed: 600, ..reading(600 + second * 20) };
-            rate.observe(start + Duration::from_secs(second), went_on);
+            rate.add_reading(start + Duration::from_secs(second), went_on);
         }
         assert_eq!(rate.bytes_per_second(), 20.0);
         let last = ProgressReading { bytes_resumed: 600, ..reading(700) };
@@ -103,10 +103,10 @@ mod tests {
     fn the_time_left_is_hidden_at_first_and_follows_the_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(0));
-        rate.observe(start + Duration::from_secs(2), reading(200));
+        rate.add_reading(start, reading(0));
+        rate.add_reading(start + Duration::from_secs(2), reading(200));
         assert_eq!(rate.remaining(reading(200)), None);
-        rate.observe(start + Duration::from_secs(4), reading(400));
+        rate.add_reading(start + Duration::from_secs(4), reading(400));
         assert_eq!((rate.bytes_per_second(), rate.tokens_per_second()), (100.0, 25.0));
         assert_eq!(rate.remaining(reading(400)), Some(Duration::from_secs(6)));
     }
@@ -115,8 +115,8 @@ mod tests {
     fn a_new_phase_starts_a_new_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(900));
-        rate.observe(start + Duration::from_secs(9), reading(10));
+        rate.add_reading(start, reading(900));
+        rate.add_reading(start + Duration::from_secs(9), reading(10));
         assert_eq!(rate.bytes_per_second(), 0.0);
         assert_eq!(rate.remaining(reading(10)), None);
     }

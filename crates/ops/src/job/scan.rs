@@ -156,7 +156,7 @@ impl ScanShared {
     pub(super) fn rate(&self) -> (f64, Option<Duration>) {
         let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
         let reading = self.progress.read();
-        rate.observe(Instant::now(), reading);
+        rate.add_reading(Instant::now(), reading);
         (rate.bytes_per_second(), rate.remaining(reading))
     }
 
@@ -446,7 +446,7 @@ fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
     let first = opened.shards.first().cloned();
     shared.set_opened(opened);
     if let Some(first) = first {
-        peek(shared, &first);
+        read_first_samples(shared, &first);
     }
     let cap = scratch.cap_bytes();
     let units: Vec<(usize, bool)> =
@@ -501,7 +501,7 @@ fn fresh_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
-fn peek(shared: &ScanShared, shard: &Shard) {
+fn read_first_samples(shared: &ScanShared, shard: &Shard) {
     if let Ok(sketches) = gristmill_data::source::peek(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }

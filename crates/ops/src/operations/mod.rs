@@ -271,7 +271,7 @@ pub trait AnyOperation: Sync {
     /// Returns other names of the command.
     fn aliases(&self) -> &'static [&'static str];
     /// Returns the description in one line without full stop.
-    fn about(&self) -> &'static str;
+    fn description(&self) -> &'static str;
     /// Returns the description of the running operation.
     fn doing(&self) -> &'static str;
     /// Returns the command in plan files.
@@ -503,7 +503,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
         O::ALIASES
     }
 
-    fn about(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         O::ABOUT
     }
 

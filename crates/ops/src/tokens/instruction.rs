@@ -84,7 +84,7 @@ pub fn run_instruction(
     }
     let folder = files::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
-    let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
+    let place = ExclusiveOutput::create(fs, &folder, &context.options)?;
     // In seconds, assuming as many bytes of lines as of conversations.
     let packing = files::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));

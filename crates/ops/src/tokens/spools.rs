@@ -134,7 +134,7 @@ impl<'a> SpoolSet<'a> {
     }
 
     /// Keeps only the mark of a finished spool.
-    pub(crate) fn settle(&mut self, name: &str) {
+    pub(crate) fn drop_finished(&mut self, name: &str) {
         if let Some(spool) = self.spools.remove(name) {
             self.marks.insert(name.to_owned(), spool.mark());
             self.grown.insert(name.to_owned());

@@ -181,11 +181,11 @@ impl<'a> IndexReader<'a> {
             }
             b'h' => {
                 let [number] = self.take::<1>()?;
-                return self.recall(number.into());
+                return self.memoized_value(number.into());
             }
             b'j' => {
                 let number = u32::from_le_bytes(self.take()?);
-                return self.recall(number.into());
+                return self.memoized_value(number.into());
             }
             0x95 => {
                 let length = u64::from_le_bytes(self.take()?);
@@ -262,7 +262,7 @@ impl<'a> IndexReader<'a> {
         Ok(())
     }
 
-    fn recall(&mut self, number: u64) -> Outcome<Step> {
+    fn memoized_value(&mut self, number: u64) -> Outcome<Step> {
         let value = usize::try_from(number).ok().and_then(|at| self.memo.get(at)).copied();
         match value {
             Some(Value::Pair(first, second)) => self.pair(first, second),

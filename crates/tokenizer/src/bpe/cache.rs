@@ -50,13 +50,13 @@ impl Default for Cache {
 
 impl Cache {
     /// Returns a cache whose tables grow by at most `bytes` bytes together.
-    pub(super) fn within(bytes: usize) -> Self {
+    pub(super) fn with_bytes(bytes: usize) -> Self {
         Self { free_bytes: bytes.min(MAX_CACHE_BYTES), ..Self::default() }
     }
 
     /// Returns a cache whose tables never grow.
     pub(super) fn of(sizes: Sizes) -> Self {
-        Self { first: sizes, ..Self::within(0) }
+        Self { first: sizes, ..Self::with_bytes(0) }
     }
 
     /// Allocates the tables, unless they are allocated.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
         // Unlimited room, less room than the tables need, and none.
-        let known = [MAX_CACHE_BYTES, 6 << 20, 0].map(|room| count_known(Cache::within(room)));
+        let known = [MAX_CACHE_BYTES, 6 << 20, 0].map(|room| count_known(Cache::with_bytes(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
     }
 

@@ -37,7 +37,7 @@ impl CacheMiss {
     }
 
     /// Marks its ids as unknown again.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear_ids(&mut self) {
         (self.from, self.to, self.start) = (LATER, LATER, (LATER, LATER));
     }
 

@@ -38,7 +38,7 @@ pub(super) struct JoinNeighbours {
     pub(super) left: u32,
     pub(super) right: u32,
     /// The place of the left neighbour.
-    pub(super) before: usize,
+    pub(super) previous: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
@@ -109,7 +109,7 @@ impl<const PLACES: usize> Steps for ShortWord<PLACES> {
         JoinNeighbours {
             left: symbols[before],
             right: symbols[following.trailing_zeros() as usize % PLACES],
-            before,
+            previous: before,
             is_first: ahead == 0,
             is_last: following == 0,
         }
@@ -117,7 +117,7 @@ impl<const PLACES: usize> Steps for ShortWord<PLACES> {
 
     #[inline]
     fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
-        let (at, before) = (at % PLACES, joined.before % PLACES);
+        let (at, before) = (at % PLACES, joined.previous % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
     }
@@ -140,7 +140,7 @@ pub(super) struct Merger {
     /// The rank of the pair of each symbol and the one after it.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
-    before: Vec<u32>,
+    previous: Vec<u32>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
@@ -148,7 +148,7 @@ impl Merger {
     /// Joins all of `many`, whose `ranks` are set, and appends the remaining symbols to `out`.
     #[inline(never)]
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
-        let Self { many, ranks, next, before, heap, .. } = self;
+        let Self { many, ranks, next, previous: before, heap, .. } = self;
         let count = many.len();
         heap.clear();
         ranks.resize(count, NOT_JOINED);

@@ -76,8 +76,8 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Returns buffers whose cache of words grows by at most `bytes` bytes.
-    pub(super) fn within(bytes: usize) -> Self {
-        Self { words: WordEncoder::within(bytes), ..Self::default() }
+    pub(super) fn with_cache_bytes(bytes: usize) -> Self {
+        Self { words: WordEncoder::with_cache_bytes(bytes), ..Self::default() }
     }
 
     /// Starts a new batch of texts.

@@ -48,13 +48,13 @@ impl JoinOrder {
     /// Returns the first of a block.
     #[inline]
     pub(super) fn first_of(block: &[Self; BLOCK]) -> Self {
-        let [a, b, c, d] = Self::fours(block).map(f32x4::from);
+        let [a, b, c, d] = Self::as_fours(block).map(f32x4::from);
         let [a, b, c, d] = a.fast_min(b).fast_min(c.fast_min(d)).to_array().map(Self);
         a.first(b).first(c.first(d))
     }
 
     #[inline]
-    fn fours(block: &[Self; BLOCK]) -> [[f32; 4]; 4] {
+    fn as_fours(block: &[Self; BLOCK]) -> [[f32; 4]; 4] {
         std::array::from_fn(|four| std::array::from_fn(|at| block[4 * four + at].0))
     }
 }

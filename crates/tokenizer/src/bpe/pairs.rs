@@ -1,6 +1,6 @@
 //! The merges: which two tokens become which one, and in what order.
 
-use super::hash::fold;
+use super::hash::folded_product;
 use prefetch_index::prefetch_index;
 use std::hint::select_unpredictable;
 
@@ -110,21 +110,21 @@ impl Pairs {
         // The fullest buckets are placed while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         for part in parts.into_iter().take_while(|part| !part.is_empty()) {
-            pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
+            pairs.find_displacement(part, &mut room).ok_or("its merges do not spread")?;
         }
         Ok(pairs)
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
+    fn find_displacement(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
         let count = self.entries.len();
         let pilot = (0..u16::MAX).find(|pilot| {
             room.chosen.clear();
-            part.iter().all(|(hash, _)| room.choose(place(*hash, *pilot, count)))
+            part.iter().all(|(hash, _)| room.reserve(place(*hash, *pilot, count)))
         })?;
         let bucket = reduce(part.first()?.0, self.displacements.len());
         *self.displacements.get_mut(bucket)? = pilot;
-        for (place, (_, entry)) in room.take().zip(part) {
+        for (place, (_, entry)) in room.occupy_chosen().zip(part) {
             *self.entries.get_mut(place)? = *entry;
         }
         Some(())
@@ -205,7 +205,7 @@ impl OccupancyBits {
 
     /// Chooses a place, if it is free; returns whether it was.
     #[inline]
-    fn choose(&mut self, place: usize) -> bool {
+    fn reserve(&mut self, place: usize) -> bool {
         let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
         let is_new = is_free && !self.chosen.contains(&place);
         if is_new {
@@ -215,7 +215,7 @@ impl OccupancyBits {
     }
 
     /// Marks the chosen places as taken and returns them.
-    fn take(&mut self) -> impl Iterator<Item = usize> + '_ {
+    fn occupy_chosen(&mut self) -> impl Iterator<Item = usize> + '_ {
         for place in &self.chosen {
             if let Some(word) = self.taken.get_mut(place / 64) {
                 *word |= 1 << (place % 64);
@@ -244,7 +244,7 @@ fn packed(left: u32, right: u32) -> u64 {
 
 #[inline]
 fn hash(pair: u64) -> u64 {
-    fold(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
+    folded_product(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
 }
 
 /// Returns a number below `count`, from the high bits of a hash.

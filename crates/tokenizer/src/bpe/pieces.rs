@@ -7,7 +7,7 @@
 use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
 use super::entry::{ids_of, MAX_IDS, MAX_SHORT_IDS};
-use super::hash::fold;
+use super::hash::folded_product;
 use super::keys::{Key, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
 use super::pairs::{PairLookup, PairSlot, Pairs, NOT_JOINED};
@@ -46,7 +46,7 @@ pub(super) struct PrefixMerges {
 impl PrefixMerges {
     /// Returns an empty set that takes merges until `reaching` tokens cross the beginning of a long character; each is passed to
     /// [`add`](Self::add) in the order of ranks.
-    pub(super) fn until(reaching: usize) -> Self {
+    pub(super) fn reaching(reaching: usize) -> Self {
         Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
     }
 
@@ -206,8 +206,8 @@ impl WordBuffers {
         if self.crossed.is_empty() {
             self.crossed.resize(CUT_CACHE_SLOTS, u64::MAX);
         }
-        let key = BoundaryFilter::around(word, at);
-        let place = (fold(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % CUT_CACHE_SLOTS;
+        let key = BoundaryFilter::surrounding_bytes(word, at);
+        let place = (folded_product(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % CUT_CACHE_SLOTS;
         let Some(known) = self.crossed.get_mut(place) else { return true };
         if *known >> 1 != key {
             *known = key << 1 | u64::from(early.cuts.is_crossed(word, at));

@@ -16,12 +16,12 @@ pub(super) struct Table<E> {
     /// Number of slots, less one.
     mask: usize,
     /// Words that were evicted since the table has its size.
-    lost: usize,
+    evicted: usize,
 }
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        Self { entries: Pages::default(), mask: 0, lost: 0 }
+        Self { entries: Pages::default(), mask: 0, evicted: 0 }
     }
 }
 
@@ -49,7 +49,7 @@ impl<'t, E: Entry> View<'t, E> {
 impl<E: Entry> Table<E> {
     /// Allocates slots for this many words, a power of two.
     pub(super) fn fill(&mut self, words: usize) {
-        *self = Self { entries: Pages::new(words), mask: words - 1, lost: 0 };
+        *self = Self { entries: Pages::new(words), mask: words - 1, evicted: 0 };
     }
 
     /// Returns the allocated bytes.
@@ -75,7 +75,7 @@ impl<E: Entry> Table<E> {
     /// Whether enough words were evicted that more slots would help.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
-        self.lost > self.mask / (2 * PAIRS_PER_EVICTION)
+        self.evicted > self.mask / (2 * PAIRS_PER_EVICTION)
     }
 
     /// Enlarges the table by this factor, a power of two, and keeps its entries.
@@ -91,7 +91,7 @@ impl<E: Entry> Table<E> {
                 }
             }
         }
-        larger.lost = 0;
+        larger.evicted = 0;
         *self = larger;
     }
 
@@ -142,6 +142,6 @@ impl<E: Entry> Table<E> {
             entries[second] = entries[first];
         }
         entries[first] = entry;
-        self.lost += usize::from(is_lost);
+        self.evicted += usize::from(is_lost);
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct WideMerger {
     /// The first of each block of `order`.
     first: [JoinOrder; SYMBOL_SLOTS / BLOCK],
     next: [u8; SYMBOL_SLOTS],
-    before: [u8; SYMBOL_SLOTS],
+    previous: [u8; SYMBOL_SLOTS],
     /// The place of the first symbol; [`NO_SLOT`] for a word without any.
     begin: u8,
 }
@@ -29,7 +29,7 @@ impl Default for WideMerger {
             order: [JoinOrder::LAST; SYMBOL_SLOTS],
             first: [JoinOrder::LAST; SYMBOL_SLOTS / BLOCK],
             next: [NO_SLOT; SYMBOL_SLOTS],
-            before: [NO_SLOT; SYMBOL_SLOTS],
+            previous: [NO_SLOT; SYMBOL_SLOTS],
             begin: NO_SLOT,
         }
     }
@@ -55,7 +55,7 @@ impl Steps for WideMerger {
         let before = place.wrapping_sub(1);
         self.symbols[usize::from(place)] = symbol;
         self.order[usize::from(before)] = JoinOrder::new(rank, usize::from(before), false);
-        self.before[usize::from(place)] = before;
+        self.previous[usize::from(place)] = before;
         self.next[usize::from(before)] = place;
     }
 
@@ -79,16 +79,16 @@ impl Steps for WideMerger {
     fn join(&mut self, at: usize, product: u32) -> JoinNeighbours {
         let at = at as u8;
         let gone = self.next[usize::from(at)];
-        let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
+        let (right, left) = (self.next[usize::from(gone)], self.previous[usize::from(at)]);
         self.symbols[usize::from(at)] = product;
         self.next[usize::from(at)] = right;
-        self.before[usize::from(right)] = at;
+        self.previous[usize::from(right)] = at;
         self.order[usize::from(gone)] = JoinOrder::LAST;
         self.update_block(gone);
         JoinNeighbours {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
-            before: usize::from(left),
+            previous: usize::from(left),
             is_first: left == NO_SLOT,
             is_last: right == NO_SLOT,
         }
@@ -96,7 +96,7 @@ impl Steps for WideMerger {
 
     #[inline]
     fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
-        let (at, before) = (at % SYMBOL_SLOTS, joined.before % SYMBOL_SLOTS);
+        let (at, before) = (at % SYMBOL_SLOTS, joined.previous % SYMBOL_SLOTS);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
         self.update_block(at as u8);

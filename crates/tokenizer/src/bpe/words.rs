@@ -82,8 +82,8 @@ struct Cursor {
 
 impl WordEncoder {
     /// Returns an encoder whose cache grows by at most `bytes` bytes.
-    pub(super) fn within(bytes: usize) -> Self {
-        Self { cache: Cache::within(bytes), ..Self::default() }
+    pub(super) fn with_cache_bytes(bytes: usize) -> Self {
+        Self { cache: Cache::with_bytes(bytes), ..Self::default() }
     }
 
     /// Starts a new batch of texts.
@@ -133,7 +133,7 @@ impl WordEncoder {
 
     /// Joins the words that still wait; returns `false` where a symbol is missing, and the result of no text is valid.
     pub(super) fn finish(&mut self, model: &Model) -> bool {
-        self.settle(model)
+        self.join_waiting(model)
     }
 
     /// Returns the ids of all texts, once they are finished.
@@ -154,7 +154,7 @@ impl WordEncoder {
         while place.at < text.len() {
             let Some(words) = self.find(model, text, scan, &mut place) else { return false };
             self.put(text, words, place.at);
-            if self.cold.len() >= MAX_PENDING_WORDS && !self.settle(model) {
+            if self.cold.len() >= MAX_PENDING_WORDS && !self.join_waiting(model) {
                 return false;
             }
         }
@@ -247,7 +247,7 @@ impl WordEncoder {
 
     /// Joins the words that wait and inserts their ids; returns `false` where that cannot be done.
     #[inline(never)]
-    fn settle(&mut self, model: &Model) -> bool {
+    fn join_waiting(&mut self, model: &Model) -> bool {
         let Self { cache, joiner, cold, spelled, ids, count, ends, open, .. } = self;
         if cold.is_empty() {
             open.clear();
@@ -255,7 +255,7 @@ impl WordEncoder {
         }
         let Some(joined) = joiner.join(model, spelled, cold) else {
             // The text with the missing symbol may be removed, and the other words keep waiting.
-            cold.iter_mut().for_each(CacheMiss::forget);
+            cold.iter_mut().for_each(CacheMiss::clear_ids);
             return false;
         };
         // The key of the last word is faster to compute where bytes follow it.

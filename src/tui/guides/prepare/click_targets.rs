@@ -97,7 +97,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
                 // Moving has no notice.
-                let _ = state.act(action, answers);
+                let _ = state.handle_action(action, answers);
             }
         }
         (ClickTarget::Page, _) | (_, ListGesture::Wheel(_)) => {}
@@ -105,7 +105,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Switch(stop), _) => {
             state.set_focus(stop);
             // A switch has no notice.
-            let _ = state.act(Action::Toggle, answers);
+            let _ = state.handle_action(Action::Toggle, answers);
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
             state.set_focus(stop);

@@ -276,7 +276,7 @@ pub fn settle(form: &mut PrepareForm) {
         for _ in 0..4 {
             let facts = Arc::clone(&guide.steps.answers.facts);
             let samples = samples(&facts);
-            guide.steps.learn(Arc::new(PlanFindings::of(&guide.steps.answers.plan, &facts, &samples)));
+            guide.steps.set_findings(Arc::new(PlanFindings::of(&guide.steps.answers.plan, &facts, &samples)));
             guide.steps.field_map.results = Arc::new(results(&guide.steps, &samples));
         }
         let step = Step::at(form.step);

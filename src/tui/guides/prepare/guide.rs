@@ -153,7 +153,7 @@ impl PrepareGuide {
         let before = self.steps.answers.plan.clone();
         let (state, answers) = self.steps.state_mut(Step::at(form.step))?;
         let result = act(state, answers);
-        if self.steps.settle(&before) {
+        if self.steps.update_plan(&before) {
             (self.preview, self.is_dry_run) = (None, false);
         }
         self.update(form);
@@ -161,7 +161,7 @@ impl PrepareGuide {
     }
 
     fn act_in_step(&mut self, action: Action, form: &mut Form) -> Vec<Effect> {
-        let notice = self.change(form, |state, answers| state.act(action, answers)).flatten();
+        let notice = self.change(form, |state, answers| state.handle_action(action, answers)).flatten();
         notice.map(Effect::Toast).into_iter().collect()
     }
 
@@ -189,7 +189,7 @@ impl PrepareGuide {
     /// Accepts the answers of the step before it is left, or moves the focus to a pattern that prevents that.
     fn accept_step(&mut self, form: &mut Form) {
         let (step, answers) = (Step::at(form.step), &self.steps.answers);
-        let is_blocked = self.steps.state(step).is_some_and(|state| state.blocker(answers).is_some());
+        let is_blocked = self.steps.state(step).is_some_and(|state| state.blocking_reason(answers).is_some());
         if is_blocked && step == Step::Source && self.steps.source.has_fault() {
             self.steps.source.focus_on(source::FocusStop::Pattern, answers);
             self.update(form);
@@ -248,7 +248,7 @@ impl Guide for PrepareGuide {
         if let Some(plan) = settings.cloned() {
             // What the steps answer is written over it.
             let before = std::mem::replace(&mut self.steps.answers.plan, plan);
-            if self.steps.settle(&before) {
+            if self.steps.update_plan(&before) {
                 (self.preview, self.is_dry_run) = (None, false);
             }
             self.update(form);
@@ -383,7 +383,7 @@ impl Guide for PrepareGuide {
         if self.steps.skip_reason(step).is_some() {
             return None;
         }
-        let of_answers = self.steps.state(step)?.blocker(&self.steps.answers);
+        let of_answers = self.steps.state(step)?.blocking_reason(&self.steps.answers);
         // The check of the data comes after the typed answer: it does not keep an answer that was corrected from being accepted.
         of_answers.or_else(|| self.steps.refusal(step).filter(|_| !is_shown))
     }

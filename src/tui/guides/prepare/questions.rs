@@ -94,7 +94,7 @@ impl PrepareGuide {
             }
         }
         if let Some(derived) = self.workers.take_derived() {
-            self.steps.learn(derived);
+            self.steps.set_findings(derived);
             changed = true;
         }
         if let Some(results) = self.workers.take_results() {

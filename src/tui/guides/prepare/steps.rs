@@ -94,7 +94,7 @@ impl PrepareSteps {
     }
 
     /// Takes what was worked out.
-    pub fn learn(&mut self, derived: Arc<PlanFindings>) {
+    pub fn set_findings(&mut self, derived: Arc<PlanFindings>) {
         self.answers.derived = derived;
         self.refresh();
     }
@@ -179,7 +179,7 @@ impl PrepareSteps {
     }
 
     /// Updates the plan after an action of the user. Returns whether it was changed.
-    pub fn settle(&mut self, before: &PreparePlan) -> bool {
+    pub fn update_plan(&mut self, before: &PreparePlan) -> bool {
         self.refresh();
         let is_changed = self.answers.plan != *before;
         self.is_dirty |= is_changed;

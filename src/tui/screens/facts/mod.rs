@@ -60,7 +60,7 @@ struct FactsScreen {
     /// What the scan had found at the last drawing.
     drawn_facts: Option<Arc<DatasetFacts>>,
     /// Whether the scan has ended and everything it found is drawn.
-    settled: bool,
+    is_complete: bool,
     /// Number of groups that are still being gathered.
     waiting: usize,
     cancel: Cancel,
@@ -76,14 +76,14 @@ impl FactsScreen {
             stream: None,
             scan: None,
             drawn_facts: None,
-            settled: false,
+            is_complete: false,
             waiting: 0,
             cancel: Cancel::default(),
             scroll: Scroll::default(),
         }
     }
 
-    fn take(&mut self, piece: FactsSheet) {
+    fn add(&mut self, piece: FactsSheet) {
         self.sheet.add(piece);
     }
 
@@ -95,7 +95,7 @@ impl FactsScreen {
     }
 
     fn is_counting(&self) -> bool {
-        self.waiting > 0 || self.scan.is_some() && !self.settled
+        self.waiting > 0 || self.scan.is_some() && !self.is_complete
     }
 
     /// Updates the sheet of a running scan. Returns whether it changed.
@@ -104,7 +104,7 @@ impl FactsScreen {
         // Read before the facts: what is found between the two calls is drawn at the next tick.
         let finished = scan.is_finished();
         let facts = scan.facts();
-        let was_settled = std::mem::replace(&mut self.settled, finished);
+        let was_settled = std::mem::replace(&mut self.is_complete, finished);
         if self.drawn_facts.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
             return finished != was_settled;
         }
@@ -212,7 +212,7 @@ impl Screen for FactsScreen {
         let mut changed = !pieces.is_empty();
         for piece in pieces {
             match piece {
-                FactsResult::Sheet(sheet) => self.take(*sheet),
+                FactsResult::Sheet(sheet) => self.add(*sheet),
                 FactsResult::Scan(scan) => self.scan = Some(*scan),
             }
         }

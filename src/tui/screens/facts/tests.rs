@@ -21,7 +21,7 @@ fn pairs(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 fn screen(sheet: FactsSheet) -> FactsScreen {
     let mut screen = FactsScreen::empty(Path::new("/data/coco"));
-    screen.take(sheet);
+    screen.add(sheet);
     screen
 }
 

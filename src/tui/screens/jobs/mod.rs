@@ -116,7 +116,7 @@ impl JobsPanel {
             Some(Row::Own(view)) => self.env.jobs.restart(view.id),
             None => None,
         };
-        self.table.leave();
+        self.table.focus_jobs();
         let notice = match started {
             Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
@@ -145,7 +145,7 @@ impl JobsPanel {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    fn handle_action(&mut self, action: Action) {
         if self.problems && self.table.has_cursor() {
             self.table.table.list.act(action);
             return;
@@ -168,13 +168,13 @@ impl JobsPanel {
         match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { on: Pane::Problems, rows }) => self.table.table.list.scroll(rows),
             Some(Gesture::Wheel { on: Pane::Jobs, rows }) => {
-                self.table.leave();
-                self.act(if rows < 0 { Action::Up } else { Action::Down });
+                self.table.focus_jobs();
+                self.handle_action(if rows < 0 { Action::Up } else { Action::Down });
             }
             Some(Gesture::Wheel { on: Pane::Details, rows }) => self.scroll(rows > 0, rows.unsigned_abs()),
             Some(Gesture::Click { on: Pane::Jobs, line, .. }) => {
                 if let Some(row) = self.rows.row_at(line) {
-                    self.table.leave();
+                    self.table.focus_jobs();
                     self.list.select(row / JOB_LINES);
                     self.scrolled = 0;
                     self.show_problems();
@@ -312,26 +312,26 @@ impl Screen for JobsPanel {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(Action::Close) if self.table.leave() => return self.table.unwritten_notice(),
+            Input::Action(Action::Close) if self.table.focus_jobs() => return self.table.unwritten_notice(),
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::ShowLog) => {
-                self.table.leave();
+                self.table.focus_jobs();
                 self.problems = false;
                 self.scrolled = 0;
             }
             Input::Action(Action::ShowProblems) => self.open_problems(),
-            Input::Action(action) if ProblemTable::takes(action) => return self.table.act(action),
+            Input::Action(action) if ProblemTable::takes(action) => return self.table.handle_action(action),
             Input::Action(Action::CancelJob) => {
                 self.cancel();
                 return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
             }
             Input::Action(Action::Retry) => return self.rerun(),
             Input::Action(Action::ClearFinished) => {
-                self.table.leave();
+                self.table.focus_jobs();
                 self.env.jobs.clear_finished();
                 self.refresh();
             }
-            Input::Action(action) => self.act(action),
+            Input::Action(action) => self.handle_action(action),
             Input::Mouse(mouse) => return self.mouse(mouse),
             Input::Key(_) | Input::Paste(_) => {}
         }
@@ -339,9 +339,9 @@ impl Screen for JobsPanel {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let came = self.watcher.follow();
+        let came = self.watcher.update();
         self.refresh();
-        self.table.follow(effects) || came || !self.views.is_empty()
+        self.table.update(effects) || came || !self.views.is_empty()
     }
 
     fn shows_job(&self, _: JobId) -> bool {

@@ -95,7 +95,7 @@ impl ProcessWatcher {
     }
 
     /// Takes the results, and starts the next search when it is due. Returns whether there were new results.
-    pub fn follow(&mut self) -> bool {
+    pub fn update(&mut self) -> bool {
         let found = self.worker.take();
         let came = found.is_some();
         if let Some(found) = found {

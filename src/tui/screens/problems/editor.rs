@@ -51,7 +51,7 @@ impl ProblemEditor {
     }
 
     /// Applies the results of the workers. Returns whether the drawing changes.
-    pub fn follow(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
+    pub fn update(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
             changed = true;
@@ -89,7 +89,7 @@ impl ProblemEditor {
     }
 
     /// Executes an action of the list.
-    pub fn act(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
+    pub fn handle_action(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
                 Ok(OpenTarget::Data { path, subject }) => {

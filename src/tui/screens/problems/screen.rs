@@ -33,7 +33,7 @@ pub struct ProblemFeed {
 
 /// The screen of the list.
 pub struct ProblemScreen {
-    feed: Rc<RefCell<ProblemFeed>>,
+    problem_feed: Rc<RefCell<ProblemFeed>>,
     /// Receives the chosen sample.
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
@@ -53,7 +53,7 @@ impl ProblemScreen {
     ) -> Self {
         let row = feed.borrow().problems.iter().position(|(at, _)| at >= here);
         let mut screen = Self {
-            feed,
+            problem_feed: feed,
             chosen,
             crumbs,
             table: ProblemTable::default(),
@@ -67,7 +67,7 @@ impl ProblemScreen {
 
     /// Takes the browser's current knowledge. Returns whether it changed.
     fn refresh(&mut self) -> bool {
-        let feed = self.feed.borrow();
+        let feed = self.problem_feed.borrow();
         let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));
         if !is_same {
             let selected = match self.table.goal() {
@@ -101,12 +101,12 @@ impl ProblemScreen {
         Vec::new()
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Close => return vec![Effect::Pop],
             Action::OpenProblem => return self.open(),
             action if ProblemTable::takes(action) => {
-                let ProblemFeed { session, groups, .. } = self.feed.borrow().clone();
+                let ProblemFeed { session, groups, .. } = self.problem_feed.borrow().clone();
                 let effects = session.map(|session| edit(&session, &groups, action, &mut self.table));
                 self.refresh();
                 return effects.unwrap_or_default();
@@ -138,7 +138,7 @@ impl Screen for ProblemScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(action) => return self.act(action),
+            Input::Action(action) => return self.handle_action(action),
             Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.table.list.scroll(rows),
                 Some(Gesture::Click { line, .. }) => {

@@ -226,7 +226,7 @@ impl Ranges for FoundRepeats {
         kept.map(Some).ok_or("its other copy is not known")
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<usize>>) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<usize>>) -> Vec<Effect> {
         match action {
             Action::Left | Action::Right => match self.request.next_length(action == Action::Right) {
                 Some(length) => self.request.length = length,

@@ -166,7 +166,7 @@ pub trait Ranges {
         false
     }
     /// Executes an action that changes what is examined. Sets `displayed_range` to `None` if the documents are about to get other identifiers.
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
     /// Collects the results of the background work.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<Self::At>>;
     /// Whether background work is running.

@@ -52,7 +52,7 @@ pub struct RunRanges {
     /// The document being read.
     reading: Option<DocumentAt>,
     /// Bytes read in the search for a first copy, and the total to read at most.
-    sought: (Arc<AtomicU64>, u64),
+    search_progress: (Arc<AtomicU64>, u64),
     opener: LatestWorker<PathBuf, Outcome<RemovedRanges>>,
     row_reader: LatestWorker<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
     page_reader: Stoppable<(Arc<RemovedRanges>, DocumentAt), (DocumentAt, Outcome<Page>)>,
@@ -69,7 +69,7 @@ impl RunRanges {
             requested_rows: None,
             page: None,
             reading: None,
-            sought: Default::default(),
+            search_progress: Default::default(),
             opener: LatestWorker::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
             row_reader: LatestWorker::start(
                 "range-rows",
@@ -95,7 +95,7 @@ impl RunRanges {
     fn open(&mut self) {
         self.finder.stop();
         self.page_reader.stop();
-        self.row_reader.forget();
+        self.row_reader.discard_newest();
         self.rows.clear();
         (self.removed, self.requested_rows, self.page, self.reading) = (None, None, None, None);
         self.opener.ask(self.ranges.clone());
@@ -284,8 +284,8 @@ impl Ranges for RunRanges {
         }
         let passage = page.text.get(range.start..to).unwrap_or_default().to_owned();
         let until = (page.source, page.start);
-        self.sought = (Arc::default(), removed.bytes_until(until.0, until.1));
-        self.finder.ask((removed, Search { passage, until }, Arc::clone(&self.sought.0)));
+        self.search_progress = (Arc::default(), removed.bytes_until(until.0, until.1));
+        self.finder.ask((removed, Search { passage, until }, Arc::clone(&self.search_progress.0)));
         Ok(None)
     }
 
@@ -314,7 +314,7 @@ impl Ranges for RunRanges {
         self.finder.stop()
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<DocumentAt>>) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<DocumentAt>>) -> Vec<Effect> {
         match action {
             Action::Toggle => return self.reload(),
             Action::Reload => {
@@ -365,7 +365,7 @@ impl Ranges for RunRanges {
 
     fn status(&self) -> Option<String> {
         if self.finder.is_waiting() {
-            let (read, all) = (self.sought.0.load(Ordering::Relaxed), self.sought.1);
+            let (read, all) = (self.search_progress.0.load(Ordering::Relaxed), self.search_progress.1);
             let (share, all) = (read as f64 * 100.0 / all.max(1) as f64, bytes(all));
             let share = share.min(100.0);
             return Some(format!("looking for the first copy: {share:.0} % of {all}, esc stops"));

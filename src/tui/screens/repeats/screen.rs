@@ -15,13 +15,13 @@ impl<R: Ranges> RangesPage<R> {
             Action::Close if self.ranges.stop() || self.close() => Vec::new(),
             Action::Close => vec![Effect::Pop],
             Action::Left | Action::Right | Action::Toggle | Action::Reload => {
-                self.ranges.act(action, &mut self.displayed)
+                self.ranges.handle_action(action, &mut self.displayed)
             }
             Action::CopyPath => self.copy_place(),
             action => {
                 // A copy that is found later must not move the view after the user has navigated elsewhere.
                 self.ranges.stop();
-                let result = self.act(action).err();
+                let result = self.handle_action(action).err();
                 result.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
             }
         }
@@ -55,7 +55,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
             self.ranges.stop();
         }
         match gesture {
-            Some(Gesture::Wheel { rows, on }) => self.turn(on, rows),
+            Some(Gesture::Wheel { rows, on }) => self.scroll_area(on, rows),
             Some(Gesture::Click { on: ScreenArea::Rows, line, .. }) => self.click(line),
             Some(Gesture::Click { on: ScreenArea::Text, .. }) => self.in_text = true,
             Some(Gesture::DoubleClick { on: ScreenArea::Rows, line, .. }) => {

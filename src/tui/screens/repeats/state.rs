@@ -100,7 +100,7 @@ impl<R: Ranges> RangesPage<R> {
         if let (Some(spot), Some(ranges)) = (self.displayed.as_mut(), ranges) {
             spot.range = spot.range.min(ranges.saturating_sub(1));
         }
-        self.scroll.follows = true;
+        self.scroll.scrolls_to_focus = true;
     }
 
     fn show(&mut self, spot: Option<DisplayedRange<R::At>>) {
@@ -252,7 +252,7 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Executes an action. The error is the reason why it had no effect.
-    pub fn act(&mut self, action: Action) -> Result<(), &'static str> {
+    pub fn handle_action(&mut self, action: Action) -> Result<(), &'static str> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),
             Action::JumpBack => return self.jump_back(),
@@ -267,7 +267,7 @@ impl<R: Ranges> RangesPage<R> {
                 (ListKind::Files, Some(at)) => self.list_document(at),
                 (ListKind::Files, None) => return Err("nothing in this file repeats"),
             },
-            moving if self.in_text => self.scroll.act(moving),
+            moving if self.in_text => self.scroll.handle_action(moving),
             moving => {
                 if self.rows().act(moving) {
                     self.follow_rows();
@@ -287,7 +287,7 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Scrolls the list or the text by the mouse wheel.
-    pub fn turn(&mut self, place: ScreenArea, rows: isize) {
+    pub fn scroll_area(&mut self, place: ScreenArea, rows: isize) {
         match place {
             ScreenArea::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),
             ScreenArea::Rows => {

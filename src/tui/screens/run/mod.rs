@@ -70,7 +70,7 @@ pub struct RunState {
     /// Selection and scroll position of the rows below the bar.
     pub list: ListState,
     /// Whether the log stays scrolled to its end when lines are added.
-    pub follows: bool,
+    pub scrolls_to_end: bool,
     /// Whether the question about stopping is open.
     pub asks_cancel: bool,
     /// Whether stopping was requested and the run has not ended yet.
@@ -101,7 +101,7 @@ impl RunState {
     }
 
     /// Takes a new reading.
-    pub fn observe(&mut self, status: JobStatus, result: Option<JobResult>) {
+    pub fn update(&mut self, status: JobStatus, result: Option<JobResult>) {
         let ends_now = self.result.is_none() && result.is_some();
         if ends_now {
             self.ended_meanwhile = self.asks_cancel || self.is_stopping;
@@ -152,7 +152,7 @@ impl RunState {
         }
         self.tab = tab;
         self.list.select(0);
-        self.follows = tab == Tab::Log;
+        self.scrolls_to_end = tab == Tab::Log;
     }
 
     fn step_tab(&mut self, forward: bool) {
@@ -177,7 +177,7 @@ impl RunState {
     }
 
     /// Executes an action; returns a request if the screen has to act.
-    pub fn follow(&mut self, action: Action) -> Option<RunRequest> {
+    pub fn handle_action(&mut self, action: Action) -> Option<RunRequest> {
         if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
             return None;
         }
@@ -203,7 +203,7 @@ impl RunState {
             }
             moving => {
                 self.list.act(moving);
-                self.follows = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
+                self.scrolls_to_end = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
             }
         }
         None
@@ -225,7 +225,7 @@ impl RunState {
             Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
-            // Enabled so that `follow` can return [`RunRequest::TooLate`].
+            // Enabled so that `handle_action` can return [`RunRequest::TooLate`].
             Action::ExcludeProblem if self.ended_meanwhile => None,
             Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
             action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),

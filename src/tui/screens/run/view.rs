@@ -206,7 +206,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
     let last = lines.len().saturating_sub(height);
     // The selection is the first line of the page: moving it scrolls.
     step.list.set_len(last + 1);
-    if step.follows {
+    if step.scrolls_to_end {
         step.list.select(last);
     }
     draw_scrolled(frame, area, &mut step.list.selected, lines, ui);

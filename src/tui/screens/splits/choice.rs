@@ -28,7 +28,7 @@ impl ChoiceOption {
 
     /// Disables the offer if there is a reason.
     #[must_use]
-    pub fn unless(mut self, why_not: Option<String>) -> Self {
+    pub fn disabled_if(mut self, why_not: Option<String>) -> Self {
         self.disabled_reason = why_not;
         self
     }

@@ -38,7 +38,7 @@ pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
     let offers = vec![
         ChoiceOption::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
-            .unless(without),
+            .disabled_if(without),
         ChoiceOption::new("mine", "writes over what they changed"),
         ChoiceOption::new("neither", "nothing is written; the changes stay unwritten"),
     ];

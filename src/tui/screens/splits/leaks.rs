@@ -125,11 +125,11 @@ impl LeakScreen {
             mouse_areas: MouseAreas::default(),
             write_key: String::new(),
         };
-        screen.observe();
+        screen.update();
         screen
     }
 
-    fn observe(&mut self) -> bool {
+    fn update(&mut self) -> bool {
         let version = self.session.version();
         let mut changed = false;
         if self.shown_version != Some(version) {
@@ -165,7 +165,7 @@ impl LeakScreen {
 
     fn repair(&mut self, repair: &LeakRepair) -> Vec<Effect> {
         let effects = self.session.apply(repair.edit());
-        self.observe();
+        self.update();
         effects
     }
 
@@ -174,7 +174,7 @@ impl LeakScreen {
             self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
         match repair.cloned() {
             Some(repair) => self.repair(&repair),
-            None => self.choose(),
+            None => self.offer_repairs(),
         }
     }
 
@@ -188,7 +188,7 @@ impl LeakScreen {
     }
 
     /// Offers all ways to end the selected leak.
-    fn choose(&mut self) -> Vec<Effect> {
+    fn offer_repairs(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
         if leak.repairs.is_empty() {
             let words = "it is in too many places: move a shard (m), or exclude one in the editor";
@@ -211,7 +211,7 @@ impl LeakScreen {
         }
         let edit = combine_edits(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
         let effects = self.session.apply(edit);
-        self.observe();
+        self.update();
         effects
     }
 }
@@ -298,17 +298,17 @@ impl Screen for LeakScreen {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Exclude) => return self.exclude(),
             Input::Action(Action::MoveTo) => return self.move_shard(),
-            Input::Action(Action::Accept) => return self.choose(),
+            Input::Action(Action::Accept) => return self.offer_repairs(),
             Input::Action(Action::RepairAll) => return self.repair_all(),
             Input::Action(Action::Write) => return self.session.write(),
             Input::Action(Action::Undo) => {
                 let effects = self.session.undo();
-                self.observe();
+                self.update();
                 return effects;
             }
             Input::Action(Action::Redo) => {
                 let effects = self.session.redo();
-                self.observe();
+                self.update();
                 return effects;
             }
             Input::Action(action) => {
@@ -321,7 +321,7 @@ impl Screen for LeakScreen {
                         self.list.select(row);
                     }
                 }
-                Some(Gesture::DoubleClick { .. }) => return self.choose(),
+                Some(Gesture::DoubleClick { .. }) => return self.offer_repairs(),
                 None => {}
             },
             Input::Key(_) | Input::Paste(_) => {}
@@ -331,7 +331,7 @@ impl Screen for LeakScreen {
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let changed = self.session.tick(effects);
-        self.observe() || changed
+        self.update() || changed
     }
 
     fn interrupt(&mut self) -> bool {
@@ -339,7 +339,7 @@ impl Screen for LeakScreen {
     }
 
     fn resumed(&mut self) {
-        self.observe();
+        self.update();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

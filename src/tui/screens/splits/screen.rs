@@ -56,11 +56,12 @@ pub fn choose_target(
         .iter()
         .map(|split| {
             let known = format!("{}, {:.1} %", count(split.shards.len() as u64, "shard"), split.share * 100.0);
-            ChoiceOption::new(&*split.name, known).unless(is_here(Some(&split.name)))
+            ChoiceOption::new(&*split.name, known).disabled_if(is_here(Some(&split.name)))
         })
         .collect();
     let is_loose = from == Some("");
-    let out = ChoiceOption::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
+    let out =
+        ChoiceOption::new("no split", "not used for training").disabled_if(is_loose.then(|| "it is there".to_owned()));
     offers.push(out);
     offers.push(ChoiceOption::new("a new split", "type its name"));
     if offers_exclude {
@@ -155,26 +156,26 @@ impl SplitsScreen {
             mouse_areas: MouseAreas::default(),
             write_key: String::new(),
         };
-        screen.follow();
+        screen.update();
         screen
     }
 
     /// Updates the state after a change by any screen that shares the session.
-    fn follow(&mut self) -> bool {
+    fn update(&mut self) -> bool {
         let version = self.session.version();
         if self.shown_version == Some(version) {
             return false;
         }
         self.shown_version = Some(version);
         if let Some(editor) = self.session.editor() {
-            self.state.follow(&editor);
+            self.state.update(&editor);
         }
         true
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Close => return self.leave(),
+            Action::Close => return self.close(),
             Action::Undo => return self.session.undo(),
             Action::Redo => return self.session.redo(),
             Action::Write => return self.session.write(),
@@ -195,13 +196,13 @@ impl SplitsScreen {
             Action::RenameSplit => return self.rename(),
             Action::DropSplit => return self.drop_split(),
             action => {
-                self.state.act(action);
+                self.state.handle_action(action);
             }
         }
         Vec::new()
     }
 
-    fn leave(&mut self) -> Vec<Effect> {
+    fn close(&mut self) -> Vec<Effect> {
         if self.state.mark.take().is_some() {
             return Vec::new();
         }
@@ -209,7 +210,7 @@ impl SplitsScreen {
         if !self.is_own || pending == 0 {
             return vec![Effect::Pop];
         }
-        let lines = vec![format!("{} not written.", were(pending))];
+        let lines = vec![format!("{} not written.", changes_clause(pending))];
         let kept = match self.session.draft_failure() {
             None => "they are kept, and offered when it is opened again".to_owned(),
             Some(why) => format!("they are lost: the state folder cannot keep them ({why})"),
@@ -376,7 +377,7 @@ impl SplitsScreen {
 }
 
 /// Returns `3 changes are`, for use in a sentence.
-fn were(pending: usize) -> String {
+fn changes_clause(pending: usize) -> String {
     let is = agree(pending as u64, "is", "are");
     format!("{} {is}", count(pending as u64, "change"))
 }
@@ -470,20 +471,20 @@ impl Screen for SplitsScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let effects = match input {
-            Input::Action(action) => self.act(action),
+            Input::Action(action) => self.handle_action(action),
             Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(gesture) => self.mouse(gesture),
                 None => Vec::new(),
             },
             Input::Key(_) | Input::Paste(_) => Vec::new(),
         };
-        self.follow();
+        self.update();
         effects
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let changed = self.session.tick(effects);
-        self.follow() || changed
+        self.update() || changed
     }
 
     fn interrupt(&mut self) -> bool {
@@ -492,7 +493,7 @@ impl Screen for SplitsScreen {
 
     fn resumed(&mut self) {
         self.session.text_returned();
-        self.follow();
+        self.update();
     }
 
     fn closing(&mut self) {
@@ -500,7 +501,7 @@ impl Screen for SplitsScreen {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.follow();
+        self.update();
         self.mouse_areas.clear();
         self.write_key = ui.key(Context::Splits, Action::Write);
         let problems = self.session.problems();

@@ -252,7 +252,7 @@ impl SplitSession {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),
         };
-        inner.follow();
+        inner.save_and_check();
         vec![Effect::Toast(toast)]
     }
 
@@ -282,7 +282,7 @@ impl SplitSession {
         let is_undo = matches!(work, TextChange::Undo);
         let mut inner = self.inner.borrow_mut();
         let title = inner.editor.as_mut().and_then(step);
-        inner.follow();
+        inner.save_and_check();
         vec![Effect::Toast(stepped(is_undo, title))]
     }
 
@@ -374,7 +374,7 @@ impl SplitSession {
     pub fn discard(&self) {
         let mut inner = self.inner.borrow_mut();
         while inner.editor.as_mut().and_then(SplitEditor::undo).is_some() {}
-        inner.follow();
+        inner.save_and_check();
     }
 
     /// Reads the file again and applies the unwritten changes to it.
@@ -396,6 +396,6 @@ impl SplitSession {
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
         inner.set_editor(editor);
-        inner.follow();
+        inner.save_and_check();
     }
 }

@@ -54,7 +54,7 @@ pub fn column_name(view: &SplitView) -> &str {
 
 impl SplitsState {
     /// Updates the state after a change of the editor.
-    pub fn follow(&mut self, editor: &SplitEditor) {
+    pub fn update(&mut self, editor: &SplitEditor) {
         let mut lists = Vec::new();
         let mut names = Vec::new();
         let mut added = None;
@@ -87,7 +87,7 @@ impl SplitsState {
     }
 
     /// Applies a movement action. Returns whether the action was one.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         match action {
             Action::Left if !self.is_on_excludes => self.select_list(self.at.saturating_sub(1)),
             Action::Right if !self.is_on_excludes => self.select_list(self.at + 1),

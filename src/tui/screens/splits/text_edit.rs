@@ -37,7 +37,7 @@ pub fn write_draft(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
 }
 
 /// Takes the edited text as one change and removes the copy. The notice reports the change.
-pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
+pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
     let refused = |failure: Failure| RejectedText { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
     let gone = || Failure::environment(ACTIVITY, "the copy is gone").on(Subject::path(file));

@@ -93,7 +93,7 @@ fn draw_columns(
         let focused = index == at && !state.is_on_excludes;
         let mut block = panel(&title(view, usize::from(width).saturating_sub(4), ui), focused, ui);
         let last = place + 1 == window.len();
-        if let Some(more) = beyond(&window, place == 0, last, all) {
+        if let Some(more) = hidden_columns(&window, place == 0, last, all) {
             let more = Line::from(Span::styled(format!(" {more} "), ui.theme.accent));
             block = block.title_bottom(if last { more.right_aligned() } else { more });
         }
@@ -114,7 +114,7 @@ fn draw_columns(
 }
 
 /// Returns how many columns are out of view, for the edge at which they would be.
-fn beyond(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
+fn hidden_columns(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
     let (before, after) = (window.start, all - window.end);
     match (is_first && before > 0, is_last && after > 0) {
         (true, true) => Some(format!("< {before}  {after} >")),

@@ -138,7 +138,7 @@ fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
 
 fn rework(mut editor: SplitEditor, work: TextChange) -> TextChangeResult {
     let outcome = match work {
-        TextChange::Text(file) => text_edit::take(&mut editor, &file),
+        TextChange::Text(file) => text_edit::apply_edited_text(&mut editor, &file),
         TextChange::Edit(edit) => Ok(Some(match editor.apply(edit) {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),

@@ -14,7 +14,10 @@ static STUCK_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `work` in a separate thread and waits until `deadline`. A later result is dropped; the thread ends by itself, since the input of
 /// decoders is limited. The error is in user-facing words. Call it on a worker, never on the UI's thread.
-pub fn within<T: Send + 'static>(deadline: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+pub fn run_until<T: Send + 'static>(
+    deadline: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
     within_of(&STUCK_THREADS, deadline, work)
 }
 

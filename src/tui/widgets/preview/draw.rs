@@ -124,7 +124,7 @@ impl PreviewState {
     ) {
         let ui = look.ui;
         self.height = usize::from(area.height);
-        self.settle();
+        self.clamp_view();
         let rows = self.offset..self.offset + self.height;
         match &preview.body {
             Drawable::Picture(picture) => {
@@ -188,7 +188,7 @@ impl PreviewState {
     }
 
     /// Keeps the view within the body, and the selection within the view.
-    fn settle(&mut self) {
+    fn clamp_view(&mut self) {
         self.begin_view();
         let (count, height) = (self.rows.len(), self.height.max(1));
         self.selected = self.selected.min(count.saturating_sub(1));

@@ -13,7 +13,7 @@ mod pixels;
 mod rows;
 mod search;
 
-pub use deadline::{within, DECODE_DEADLINE};
+pub use deadline::{run_until, DECODE_DEADLINE};
 pub use draw::{draw_short, token_line, PreviewOptions};
 pub use pixels::{EncodedPicture, PictureRequest, Pixels};
 
@@ -241,7 +241,7 @@ impl PreviewState {
         } else {
             self.folded.remove(&at);
         }
-        self.rows.forget();
+        self.rows.clear();
     }
 
     /// Selects the parent of the line `at`.
@@ -263,7 +263,7 @@ impl PreviewState {
         }
         self.selected = 0;
         self.offset = 0;
-        self.rows.forget();
+        self.rows.clear();
     }
 
     /// Returns the path of the selected line of a tree, in the grammar of the field map; safe to show and to copy.
@@ -357,7 +357,7 @@ impl PreviewState {
                 hiding.iter().for_each(|at| {
                     self.folded.remove(at);
                 });
-                self.rows.forget();
+                self.rows.clear();
             }
         }
         let (preview, folded) = (self.preview.clone(), &self.folded);

@@ -82,7 +82,7 @@ impl Rows {
     }
 
     /// Discards the rows, because the folds changed.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.built_for = None;
     }
 

@@ -58,7 +58,7 @@ impl<'a> TarIdxWriter<'a> {
 pub fn read(path: &Path) -> Outcome<Vec<u64>> {
     let index = TarIdx::open(path)?;
     let mut words = Vec::with_capacity(index.samples as usize + 1);
-    index.each(|word| {
+    index.for_each_word(|word| {
         words.push(word);
         Ok(())
     })?;
@@ -133,7 +133,7 @@ impl TarIdx {
         Ok((0..count).map(|at| (word_at(&bytes, at), word_at(&bytes, at + 1))).collect())
     }
     /// Passes every word to `take` in order, including the end; refuses decreasing words.
-    pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_word(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = vec![0; WRITE_BYTES];
         let (mut at, mut last) = (0, 0);
         while at < self.file.len() {

@@ -76,7 +76,7 @@ impl Rows {
     }
 
     /// Passes every row with its number to `take`, in order, until `take` fails.
-    pub fn each(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_row(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.len() {
             let rows = self.read(first, ROWS_PER_READ)?;
@@ -105,7 +105,7 @@ mod tests {
         write_file(&RealFs, &path, &bytes, 0o644).unwrap();
         let read = Rows::new(open_read(&path).unwrap()).unwrap();
         let mut seen = Vec::new();
-        read.each(|number, row| {
+        read.for_each_row(|number, row| {
             assert_eq!(number, seen.len() as u64);
             seen.push(row);
             Ok(())

@@ -54,7 +54,7 @@ impl Index {
     }
 
     /// Passes all ends to `take`, in order, in pieces.
-    pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_end(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.documents {
             let ends = self.ends(first, ENTRIES_PER_READ)?;
@@ -145,7 +145,7 @@ mod tests {
             all.push(end);
             Ok(())
         };
-        index.each(keep).unwrap();
+        index.for_each_end(keep).unwrap();
         assert_eq!(all, [3, 3, 10]);
         assert_eq!(index.ends(1, 100).unwrap(), [3, 10]);
         assert_eq!(index.ends(9, 100).unwrap(), [0_u64; 0]);

@@ -154,7 +154,7 @@ fn part(at: usize, parts: usize, all: usize) -> std::ops::Range<usize> {
 #[derive(Clone, Copy)]
 struct Range {
     low: f32,
-    bright: f32,
+    white: f32,
     middle: f32,
     wide: f32,
 }
@@ -165,13 +165,13 @@ impl Range {
         let most = 256.0 * step - 1.0;
         match frame.color_range() {
             YUVRange::Limited => {
-                Self { low: 16.0 * step, bright: 219.0 * step, middle: 128.0 * step, wide: 224.0 * step }
+                Self { low: 16.0 * step, white: 219.0 * step, middle: 128.0 * step, wide: 224.0 * step }
             }
-            YUVRange::Full => Self { low: 0.0, bright: most, middle: 128.0 * step, wide: most },
+            YUVRange::Full => Self { low: 0.0, white: most, middle: 128.0 * step, wide: most },
         }
     }
     fn luma(self, number: f32) -> f32 {
-        (number - self.low) / self.bright
+        (number - self.low) / self.white
     }
     fn chroma(self, number: f32) -> f32 {
         (number - self.middle) / self.wide

@@ -78,19 +78,19 @@ impl Header {
         let text = bytes.get(start..data).and_then(|b| std::str::from_utf8(b).ok()).ok_or_else(broken)?;
         let dtype = dtype(text).ok_or_else(broken)?;
         let shape = shape(text).ok_or_else(broken)?;
-        let is_fortran = after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
+        let is_fortran = text_after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
         Ok(Self { dtype, shape, is_fortran, data })
     }
 }
 
-fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let at = text.find(key)?;
     text.get(at + key.len()..).map(str::trim_start)
 }
 
 /// Returns the quoted type, or the text in its place for structured types.
 fn dtype(text: &str) -> Option<String> {
-    let rest = after(text, "'descr':")?;
+    let rest = text_after(text, "'descr':")?;
     match rest.strip_prefix('\'') {
         Some(inner) => Some(inner.get(..inner.find('\'')?)?.to_owned()),
         None => Some(rest.get(..rest.find(']')? + 1)?.to_owned()),
@@ -98,7 +98,7 @@ fn dtype(text: &str) -> Option<String> {
 }
 
 fn shape(text: &str) -> Option<Vec<u64>> {
-    let rest = after(text, "'shape':")?.strip_prefix('(')?;
+    let rest = text_after(text, "'shape':")?.strip_prefix('(')?;
     let inner = rest.get(..rest.find(')')?)?;
     let axes: Option<Vec<u64>> =
         inner.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect();
@@ -175,7 +175,7 @@ impl Item {
     fn float(&self, item: &[u8]) -> f64 {
         let bits = self.bits(item);
         match item.len() {
-            2 => half(bits as u16),
+            2 => half_to_f64(bits as u16),
             4 => f64::from(f32::from_bits(bits as u32)),
             _ => f64::from_bits(bits),
         }
@@ -203,7 +203,7 @@ impl Item {
 }
 
 /// Converts a 16-bit float.
-fn half(bits: u16) -> f64 {
+fn half_to_f64(bits: u16) -> f64 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from((bits >> 10) & 0x1f), f64::from(bits & 0x3ff));
     sign * match exponent {

@@ -203,7 +203,7 @@ impl Entry {
     }
 
     /// Completes the description once everything is read: a missing sample rate is replaced by the time scale.
-    pub fn settle(&mut self, scale: u32) {
+    pub fn complete(&mut self, scale: u32) {
         if self.audio.rate == 0 && scale > 1 {
             self.audio.rate = scale;
         }

@@ -17,7 +17,7 @@ struct Overview {
     count: u64,
     /// Decoding and presentation time of the first sample.
     first: Option<(i64, i64)>,
-    beyond: bool,
+    exceeds_file: bool,
 }
 
 /// Returns the facts of the first video and the first audio stream.
@@ -92,9 +92,9 @@ impl Stage<'_> {
         let mut view = Overview {
             count: line.count,
             first: (line.count > 0).then_some((line.first, line.first)),
-            beyond: line.beyond,
+            exceeds_file: line.exceeds_file,
         };
-        if !self.fragmented && !line.beyond && line.start.is_some() {
+        if !self.fragmented && !line.exceeds_file && line.start.is_some() {
             return Ok(view);
         }
         let early = self.movie.tracks.get(index).map_or(0, |track| track.early);
@@ -106,9 +106,9 @@ impl Stage<'_> {
                 }
                 view.first = Some((sample.time, sample.time + sample.shift + early));
             }
-            view.beyond = sample.size > 0 && sample.at >= reader.len();
-            view.count += u64::from(!view.beyond);
-            Ok(!view.beyond)
+            view.exceeds_file = sample.size > 0 && sample.at >= reader.len();
+            view.count += u64::from(!view.exceeds_file);
+            Ok(!view.exceeds_file)
         })?;
         Ok(view)
     }
@@ -150,7 +150,7 @@ impl Stage<'_> {
         };
         let size = self.size(reader, index, &line)?;
         (facts.video_width, facts.video_height) = (Some(size.0), Some(size.1));
-        if view.beyond {
+        if view.exceeds_file {
             probed.remarks.push("it ends before all of its video".into());
         }
         let wanted = line.lead.saturating_add(track.early).saturating_neg();

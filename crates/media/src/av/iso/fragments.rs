@@ -88,7 +88,7 @@ pub fn visit(
                     }
                     Ok(())
                 });
-                fragments.take(reader, &head, &mut tracks, &mut *give)?;
+                fragments.read_box(reader, &head, &mut tracks, &mut *give)?;
             }
             _ => {}
         }
@@ -135,7 +135,7 @@ impl Fragments {
     }
 
     /// Reads a box of a fragment; irrelevant boxes are skipped.
-    pub fn take(
+    pub fn read_box(
         &mut self,
         reader: &mut Reader,
         head: &BoxHeader,

@@ -132,7 +132,7 @@ impl Track {
     }
 
     /// Reads a box of the track; irrelevant boxes are skipped.
-    pub fn take(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
+    pub fn read_box(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
         match &head.kind {
             b"tkhd" => self.track_header(reader, head),
             b"mdhd" => self.media_header(reader, head),
@@ -228,7 +228,7 @@ impl Track {
             at += size;
         }
         if let Some(entry) = &mut self.entry {
-            entry.settle(self.scale);
+            entry.complete(self.scale);
         }
         Ok(())
     }

@@ -237,10 +237,10 @@ impl File {
         })?;
         let duration = |at: Option<usize>| at.and_then(|at| self.whole_duration(at));
         if let Some(pictures) = pictures {
-            pictures.fill(duration(video), &mut probed.facts)?;
+            pictures.add_facts(duration(video), &mut probed.facts)?;
         }
         if let Some(sound) = sound {
-            sound.fill(duration(audio), &mut probed.facts)?;
+            sound.add_facts(duration(audio), &mut probed.facts)?;
         }
         self.sound &= undamaged;
         Ok(())

@@ -39,7 +39,8 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
         };
         // This read must not move the window, or a search through invalid data would read everything twice.
         let next = reader.up_to(at, bytes as usize + 4)?.get(bytes as usize..).unwrap_or_default();
-        if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && same(here, *next)) {
+        if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && is_same_stream(here, *next))
+        {
             return Ok(at);
         }
     }
@@ -47,7 +48,7 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
 }
 
 /// Whether two headers have the same version, layer, rate, channel mode and emphasis.
-fn same(a: [u8; 4], b: [u8; 4]) -> bool {
+fn is_same_stream(a: [u8; 4], b: [u8; 4]) -> bool {
     const COMPARED: u32 = 0xfffe_0ccf;
     (u32::from_be_bytes(a) ^ u32::from_be_bytes(b)) & COMPARED == 0
 }

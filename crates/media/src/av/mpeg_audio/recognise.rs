@@ -80,7 +80,8 @@ impl Row {
             let there = length.min(end - row.end);
             let own = head(row.end).unwrap_or_default();
             let inside = bytes.get(row.end + 4..(row.end + there + 3).min(bytes.len())).unwrap_or_default();
-            let imitations = inside.windows(4).filter(|other| same(own, other)).take(OTHER_SIGNATURES + 1).count();
+            let imitations =
+                inside.windows(4).filter(|other| is_same_kind(own, other)).take(OTHER_SIGNATURES + 1).count();
             if imitations > OTHER_SIGNATURES {
                 break;
             }
@@ -96,7 +97,7 @@ impl Row {
 }
 
 /// Whether two headers are of the same kind.
-fn same(own: [u8; 4], other: &[u8]) -> bool {
+fn is_same_kind(own: [u8; 4], other: &[u8]) -> bool {
     const COMPARED: [u8; 4] = [0xff, 0xfe, 0x0c, 0xcf];
     own.iter().zip(other).zip(COMPARED).all(|((a, b), mask)| (a ^ b) & mask == 0)
 }

@@ -1,7 +1,7 @@
 //! Images that have to be decoded to be checked.
 
 use super::super::webp::{first_frame_fits, lacks_its_alpha};
-use super::cut;
+use super::truncated;
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 use hayro_jpeg2000::error::{DecodeError, TileError};
@@ -108,7 +108,9 @@ fn map_result(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), Prob
         Ok(()) | Err(ImageError::Unsupported(_)) => Ok(()),
         Err(_) if stream.failed.is_some() => stream.failed.map_or(Ok(()), Err),
         Err(ImageError::Limits(_)) => Err(ProbeError::broken("too large to decode", 0)),
-        Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(stream.reader)),
+        Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(truncated(stream.reader))
+        }
         Err(error) => Err(ProbeError::broken(format!("the picture does not decode: {error}"), stream.at)),
     }
 }

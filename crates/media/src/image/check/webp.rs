@@ -1,7 +1,7 @@
 //! The chunks of a WebP file, which libwebp validates to the end before it decodes the first frame.
 
 use super::super::webp::bitstream;
-use super::cut;
+use super::truncated;
 use crate::{ProbeError, Reader};
 
 const ANIMATION: u8 = 0x02;
@@ -23,7 +23,7 @@ fn wrong(at: u64) -> ProbeError {
 pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     let end = 8 + u64::from(u32::from_le_bytes(reader.array(4)?));
     if end > reader.len() {
-        return Err(cut(reader));
+        return Err(truncated(reader));
     }
     let mut walk = ChunkWalk { reader, at: 12, end };
     let (kind, len) = walk.header()?;
@@ -72,7 +72,7 @@ impl ChunkWalk<'_, '_> {
     /// Returns the name and the padded length of the current chunk.
     fn header(&mut self) -> Result<([u8; 4], u64), ProbeError> {
         if self.at + 8 > self.end {
-            return Err(cut(self.reader));
+            return Err(truncated(self.reader));
         }
         let [a, b, c, d, len @ ..] = self.reader.array::<8>(self.at)?;
         self.at += 8;

@@ -47,7 +47,7 @@ pub(super) struct SampleChecker<'a> {
     shard: &'a str,
     fields: Option<&'a FieldParts>,
     has: u128,
-    lacking: Vec<u64>,
+    missing_counts: Vec<u64>,
     named: Vec<Vec<String>>,
     excluded: HashSet<&'a str>,
     part_names: HashSet<&'a str>,
@@ -70,7 +70,7 @@ impl<'a> SampleChecker<'a> {
             shard,
             fields,
             has: 0,
-            lacking: vec![0; n],
+            missing_counts: vec![0; n],
             named: vec![Vec::new(); n],
             excluded,
             part_names: HashSet::new(),
@@ -97,8 +97,8 @@ impl<'a> SampleChecker<'a> {
         let Some(fields) = self.fields else { return };
         for (i, (_, _, mask)) in fields.fields.iter().enumerate() {
             if has & mask == 0 {
-                self.lacking[i] += 1;
-                if self.lacking[i] <= MAX_NAMED_SAMPLES {
+                self.missing_counts[i] += 1;
+                if self.missing_counts[i] <= MAX_NAMED_SAMPLES {
                     self.named[i].push(key.to_owned());
                 }
             }
@@ -133,7 +133,7 @@ impl<'a> SampleChecker<'a> {
         self.has = 0;
         self.part_names.clear();
         self.apple_doubles = 0;
-        self.lacking.iter_mut().for_each(|n| *n = 0);
+        self.missing_counts.iter_mut().for_each(|n| *n = 0);
         self.named.iter_mut().for_each(Vec::clear);
     }
 
@@ -141,7 +141,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn finish(self, problems: &dyn ProblemSink) -> Outcome<()> {
         if let Some(fields) = self.fields {
             for (i, (field, expr, _)) in fields.fields.iter().enumerate() {
-                let lacking = self.lacking[i];
+                let lacking = self.missing_counts[i];
                 for key in &self.named[i] {
                     let message =
                         format!("this sample has no part for field '{field}' ({expr}); the trainer fails on it");

@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
 #[derive(Default)]
 pub(super) struct Composer {
     rewriter: JsonRewriter,
-    settled: Vec<Field>,
+    resolved_fields: Vec<Field>,
     buffer: Vec<u8>,
 }
 
@@ -115,11 +115,11 @@ impl Composer {
         is_first: bool,
         out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
-        let mut settled = std::mem::take(&mut self.settled);
+        let mut settled = std::mem::take(&mut self.resolved_fields);
         settled.clear();
-        parts.fields.settle(parts.keys(), &mut settled);
+        parts.fields.append_resolved(parts.keys(), &mut settled);
         let result = self.settled_fields(parts, &settled, ranges, list, is_first, out);
-        self.settled = settled;
+        self.resolved_fields = settled;
         result
     }
 
@@ -263,7 +263,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
         if fields.read(object).is_err() {
             break;
         }
-        fields.settle(object, &mut settled);
+        fields.append_resolved(object, &mut settled);
         let key_at = |field: &Field| slice(object, field.key_from, field.key_to);
         let found = place_of(key, &settled, key_at);
         let mut push = |fields: &[Field], mut is_first: bool, out: &mut Vec<u8>| {

@@ -126,7 +126,7 @@ pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome
         seen.read(index, file, scope, read, cancel)?;
     }
     let found = find_with(&seen.text, &scope.rule, cancel)?;
-    seen.take(found, scope.rule.min_length);
+    seen.assign_ranges(found, scope.rule.min_length);
     Ok(seen)
 }
 
@@ -188,7 +188,7 @@ impl Repeats {
     }
 
     /// Assigns the ranges that were found, or are listed, to the documents.
-    fn take(&mut self, found: RepeatedText, min_length: u64) {
+    fn assign_ranges(&mut self, found: RepeatedText, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
         for at in 0..self.documents.len() {

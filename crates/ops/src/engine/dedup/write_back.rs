@@ -193,7 +193,7 @@ impl WriteBack {
             let mut ranges = self.shortened.iter().copied().peekable();
             let mut at = 0;
             text.each_piece(&mut self.spare, &mut |piece| {
-                cut(piece, at, &mut ranges, out.buffer());
+                append_outside_ranges(piece, at, &mut ranges, out.buffer());
                 at += piece.len() as u64;
                 out.flush()
             })?;
@@ -216,7 +216,12 @@ impl WriteBack {
 }
 
 /// Appends the text outside the ranges of a piece that begins at `at`.
-fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>, out: &mut Vec<u8>) {
+fn append_outside_ranges(
+    piece: &str,
+    at: u64,
+    ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>,
+    out: &mut Vec<u8>,
+) {
     let end = at + piece.len() as u64;
     let mut from = at;
     loop {

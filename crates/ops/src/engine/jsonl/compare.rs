@@ -25,7 +25,7 @@ impl IndexCompare {
     }
 
     /// Compares the next expected bytes, which must be whole values.
-    pub fn take(&mut self, wanted: &[u8]) -> Outcome<()> {
+    pub fn compare_next(&mut self, wanted: &[u8]) -> Outcome<()> {
         let left = usize::try_from(self.index.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
         self.found.resize(wanted.len().min(left), 0);
         self.index

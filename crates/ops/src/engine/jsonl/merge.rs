@@ -42,7 +42,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: &UnitLines) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: &UnitLines) -> Outcome<()> {
         self.ends = LineEnds::join(self.ends, unit.head);
         if unit.line_ends == 0 {
             return Ok(());

@@ -200,7 +200,7 @@ pub struct Leaks {
 
 impl Leaks {
     /// Returns the number of leaks that are certain.
-    pub fn sure(&self) -> u64 {
+    pub fn certain_count(&self) -> u64 {
         self.counts.iter().filter(|count| count.kind.is_sure()).map(|count| count.leaks).sum()
     }
 }

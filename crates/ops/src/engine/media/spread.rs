@@ -208,7 +208,7 @@ fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Re
         }
         let (kind, json) = (row.get_ref(0)?, row.get_ref(1)?);
         match (kind.as_str(), json.as_str()) {
-            (Ok(kind), Ok(json)) => tally.take(from_json(kind, json)),
+            (Ok(kind), Ok(json)) => tally.add_facts(from_json(kind, json)),
             _ => tally.spread.unreadable += 1,
         }
     }
@@ -216,7 +216,7 @@ fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Re
 }
 
 impl SpreadTally {
-    fn take(&mut self, facts: Result<MediaFacts, String>) {
+    fn add_facts(&mut self, facts: Result<MediaFacts, String>) {
         match facts {
             Ok(MediaFacts::Image(image)) => self.image(&image),
             Ok(MediaFacts::Av(av)) => self.av(&av),

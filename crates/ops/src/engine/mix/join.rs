@@ -206,7 +206,7 @@ impl MemberKeys {
 
 /// Joined rows, sorted by the first member's shard position and number in the shard.
 struct Rows<'a> {
-    around: &'a SortContext<'a>,
+    sort_context: &'a SortContext<'a>,
     sorter: Sorter<0>,
     out: SpoolWriter,
     runs: Vec<Run>,
@@ -216,7 +216,7 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn create(around: &'a SortContext<'a>, columns: usize) -> Outcome<Self> {
         Ok(Self {
-            around,
+            sort_context: around,
             sorter: Sorter::new(around.sort_memory),
             out: SpoolWriter::create(around.fs, around.scratch, "join-rows".into())?,
             runs: Vec::new(),
@@ -238,9 +238,9 @@ impl<'a> Rows<'a> {
 
     fn finish(mut self) -> Outcome<Vec<RunSource>> {
         self.runs.push(self.sorter.spill(&mut self.out)?);
-        let path = self.around.scratch.join(self.out.finish()?.name);
+        let path = self.sort_context.scratch.join(self.out.finish()?.name);
         let sources = self.runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
-        reduce::<0>(self.around, sources.collect(), "join-rows-merged")
+        reduce::<0>(self.sort_context, sources.collect(), "join-rows-merged")
     }
 }
 
@@ -310,11 +310,11 @@ impl<'a> JoinMatcher<'a> {
         let mut is_whole = true;
         for (column, nonmatch, is_elsewhere) in lacking {
             let column: usize = column;
-            bump(&mut self.counts.in_other_splits, column, is_elsewhere);
+            increment_if(&mut self.counts.in_other_splits, column, is_elsewhere);
             match nonmatch {
                 // A sample left out because of another member does not count as missing.
                 _ if is_skipped => {}
-                Nonmatch::None => bump(&mut self.counts.filled, column, true),
+                Nonmatch::None => increment_if(&mut self.counts.filled, column, true),
                 Nonmatch::Skip => {}
                 Nonmatch::Error => {
                     is_whole = false;
@@ -349,7 +349,7 @@ impl<'a> JoinMatcher<'a> {
     }
 }
 
-fn bump(counts: &mut [u64], column: usize, is_one: bool) {
+fn increment_if(counts: &mut [u64], column: usize, is_one: bool) {
     if let Some(count) = counts.get_mut(column) {
         *count += u64::from(is_one);
     }

@@ -121,7 +121,13 @@ fn collect_lookups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<Aux
             Ok(Some(lookup)) => {
                 if lookup.missing > 0 {
                     let severity = if lookup.found > 0 { Severity::Problem } else { Severity::Note };
-                    walk.report_once(&member.file, member.at, ProblemKind::BadMember, severity, words(&lookup));
+                    walk.report_once(
+                        &member.file,
+                        member.at,
+                        ProblemKind::BadMember,
+                        severity,
+                        unusable_member(&lookup),
+                    );
                 }
                 lookups.push(lookup);
             }
@@ -135,7 +141,7 @@ fn collect_lookups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<Aux
     Ok(lookups)
 }
 
-fn words(lookup: &AuxLookup) -> UnusableMember {
+fn unusable_member(lookup: &AuxLookup) -> UnusableMember {
     let examples: Vec<String> = lookup.examples.iter().map(|name| format!("'{name}'")).collect();
     let (missing, all) = (lookup.missing, lookup.missing + lookup.found);
     let records = lookup.records;

@@ -1,7 +1,7 @@
 //! Merges several token files into one sequence: the file of the next document is drawn at random, the order inside a file stays
 //! (docs/formats/nanosets.md §5.1).
 
-use super::copy::{changed, fill};
+use super::copy::{changed, read_exact};
 use super::listing::{files, TokenFile};
 use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use gristmill_core::plan::PLAN_VERSION;
@@ -404,7 +404,7 @@ impl ChunkReader {
         self.kept.drain(..self.taken);
         self.taken = 0;
         let mut more = Vec::new();
-        fill(&file, self.next, count, &mut more)?;
+        read_exact(&file, self.next, count, &mut more)?;
         self.kept.append(&mut more);
         self.next += count;
         Ok(())

@@ -144,7 +144,7 @@ impl Stream {
         let tokens = data.len() / source.token_size.bytes();
         let mut ends = Numbers::with_room(index.documents(), tokens)?;
         let mut last = 0;
-        index.each(|end| {
+        index.for_each_end(|end| {
             if end < last || end > tokens {
                 let why = format!("document {} ends after token {end}, which cannot be", ends.len());
                 return Err(Failure::data("reading the document index", why).on(Subject::path(source.index)));

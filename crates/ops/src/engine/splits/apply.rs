@@ -157,7 +157,7 @@ impl SplitEditor {
             applied.message = "the text is as it was".to_owned();
             return Ok(false);
         }
-        doc.follow(&self.doc);
+        doc.adopt_ids(&self.doc);
         self.doc = doc;
         applied.message = "the text was replaced".to_owned();
         Ok(true)
@@ -186,7 +186,7 @@ impl SplitEditor {
                 .collect();
             found.extend(split.shards.iter().map(|s| s.name.as_ref()).filter(|name| wanted.contains(name)));
             if !hit.is_empty() {
-                leaving.push((index, self.without(index, &hit, &wanted, &mut notes)));
+                leaving.push((index, self.remove_shards(index, &hit, &wanted, &mut notes)));
             }
         }
         let here: HashSet<&str> = target
@@ -231,7 +231,7 @@ impl SplitEditor {
     }
 
     /// Returns the changes that remove shards from a split's list. Ranges keep their other names.
-    fn without(
+    fn remove_shards(
         &self,
         split: usize,
         hit: &HashSet<u32>,

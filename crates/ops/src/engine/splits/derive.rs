@@ -54,12 +54,12 @@ impl Views {
     }
 
     /// Updates the views after a change of the text.
-    pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &FileBase) {
+    pub(super) fn update_views(&mut self, doc: &SplitDoc, shards: &Shards, base: &FileBase) {
         self.update(doc, shards, Some(base), false);
     }
 
     /// Takes over the result of lookups.
-    pub(super) fn learn(&mut self, found: HashMap<Arc<str>, u64>) {
+    pub(super) fn add_lookups(&mut self, found: HashMap<Arc<str>, u64>) {
         let (totals, is_open) = (&mut self.totals, |view: &ExcludeView| view.matches == Matches::Unknown);
         let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
         self.excludes.update(learned, |view| {

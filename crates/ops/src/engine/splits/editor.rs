@@ -357,7 +357,7 @@ impl SplitEditor {
     }
 
     pub(super) fn refresh(&mut self) {
-        self.views.follow(&self.doc, &self.shards, &self.base);
+        self.views.update_views(&self.doc, &self.shards, &self.base);
     }
 
     pub(super) fn touched(&mut self) {

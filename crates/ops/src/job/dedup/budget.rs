@@ -28,7 +28,7 @@ impl Chunk {
     /// Creates several chunks, as many as the system has memory for. Their pages still have to be [populated](Self::get_pages).
     ///
     /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
-    fn several(count: u64) -> Vec<Self> {
+    fn allocate(count: u64) -> Vec<Self> {
         let one = |_| MmapOptions::new().len(CHUNK_BYTES).map_anon().ok();
         let chunks: Vec<Self> = (0..count).map_while(one).map(|memory| Self { memory, filled: 0 }).collect();
         #[cfg(target_os = "linux")]
@@ -111,7 +111,7 @@ impl Budget {
             return Some(chunk);
         }
         if chunks.reserved.is_empty() {
-            chunks.reserved = Chunk::several(chunks.unrequested.min(AT_A_TIME));
+            chunks.reserved = Chunk::allocate(chunks.unrequested.min(AT_A_TIME));
             chunks.unrequested -= chunks.reserved.len() as u64;
         }
         let chunk = chunks.reserved.pop()?;

@@ -66,7 +66,7 @@ pub(super) struct FoundRepeats {
 
 /// Searches all parts.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
-    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
+    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
     let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
@@ -166,7 +166,7 @@ impl Finding<'_> {
                 hot = self.hot_keys::<R>(source, slice, many as u64)?;
             }
             match hot.is_empty() {
-                true => self.each::<R>(source, slice, &mut |record| {
+                true => self.for_each_record::<R>(source, slice, &mut |record| {
                     records.push(record);
                     Ok(())
                 })?,
@@ -174,7 +174,7 @@ impl Finding<'_> {
             }
             let mut take = |interval: Interval| found.push(interval);
             resolver.resolve(&mut records, &self.texts, &mut take, &job.context.cancel)?;
-            found.settle()?;
+            found.merge_pending()?;
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Finding<'_> {
     fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
         let cell = |key: u64| (key % COUNTER_CELLS as u64) as usize;
         let mut cells = vec![0_u64; COUNTER_CELLS];
-        self.each::<R>(source, slice, &mut |record| {
+        self.for_each_record::<R>(source, slice, &mut |record| {
             if let Some(count) = cells.get_mut(cell(record.key())) {
                 *count += 1;
             }
@@ -193,7 +193,7 @@ impl Finding<'_> {
             return Ok(Vec::new());
         }
         let mut counts: HashMap<u64, u64> = HashMap::new();
-        self.each::<R>(source, slice, &mut |record| {
+        self.for_each_record::<R>(source, slice, &mut |record| {
             if cells.get(cell(record.key())).is_some_and(|count| *count > many) {
                 *counts.entry(record.key()).or_default() += 1;
             }
@@ -236,16 +236,20 @@ impl Finding<'_> {
         };
         let of = |key: u64| keys.binary_search(&key).ok();
         if !job.rule.is_plain() {
-            self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+            self.for_each_record::<R>(source, slice, &mut |record| match of(record.key())
+                .and_then(|place| hot.get_mut(place))
+            {
                 Some(hot) => breathe().and_then(|()| hot.count(&record, &self.texts)),
                 None => Ok(()),
             })?;
         }
-        self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+        self.for_each_record::<R>(source, slice, &mut |record| match of(record.key())
+            .and_then(|place| hot.get_mut(place))
+        {
             Some(hot) => {
                 breathe()?;
                 let mut take = |interval: Interval| found.push(interval);
-                hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+                hot.push_context(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
             }
             None => {
                 records.push(record);
@@ -253,11 +257,11 @@ impl Finding<'_> {
             }
         })?;
         hot.into_iter().for_each(|hot| hot.end(resolver));
-        found.settle()?;
+        found.merge_pending()?;
         // The other keys are resolved first, so that their memory is free before the remainder is processed.
         let mut take = |interval: Interval| found.push(interval);
         resolver.resolve(records, &self.texts, &mut take, &job.context.cancel)?;
-        found.settle()?;
+        found.merge_pending()?;
         let collected = remainder.finish(false)?;
         let source = Source { list: vec![(&collected, 0)], parts, narrow };
         for part in 0..parts {
@@ -268,7 +272,7 @@ impl Finding<'_> {
     }
 
     /// Passes each record of a slice to a callback, with its position in the whole text.
-    fn each<R: Record>(
+    fn for_each_record<R: Record>(
         &self,
         source: &Source<'_>,
         slice: Slice,
@@ -323,7 +327,7 @@ impl Intervals<'_> {
     fn push(&mut self, interval: Interval) -> Outcome<()> {
         self.waiting.push(interval);
         match self.waiting.len() >= self.most() {
-            true => self.settle(),
+            true => self.merge_pending(),
             false => Ok(()),
         }
     }
@@ -334,7 +338,7 @@ impl Intervals<'_> {
     }
 
     /// Merges the waiting intervals; if many are left, they become a run.
-    fn settle(&mut self) -> Outcome<()> {
+    fn merge_pending(&mut self) -> Outcome<()> {
         merge(&mut self.waiting);
         match self.waiting.len() >= self.most() / 2 {
             true => self.flush(),

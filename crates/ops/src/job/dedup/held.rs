@@ -26,15 +26,15 @@ impl SearchBudget {
     pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         // The size of the text in compressed files is estimated, and some of the text is in memory twice while buffers are joined.
         let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
-        Self::within(text_bytes, most, rules, memory)
+        Self::with_limit(text_bytes, most, rules, memory)
     }
 
     /// Returns the budget for text that is already held.
     pub(super) fn from_buffer(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
-        Self::within(held.bytes(), held.bytes(), rules, memory)
+        Self::with_limit(held.bytes(), held.bytes(), rules, memory)
     }
 
-    fn within(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
+    fn with_limit(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         let records = memory.saturating_sub(PROGRAM.min(memory / 2)).checked_sub(most)?;
         let of_all = rules.iter().map(|rule| record_bytes(rule, most)).max().unwrap_or_default();
         let fits = text_bytes <= MAX_TEXT && of_all <= records.saturating_mul(MAX_PASSES);

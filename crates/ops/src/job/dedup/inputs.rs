@@ -42,7 +42,7 @@ pub(super) struct Inputs {
     /// All files, those of the earlier set first.
     pub(super) files: Vec<TextFile>,
     /// Number of files of the earlier set.
-    pub(super) earlier: usize,
+    pub(super) earlier_count: usize,
     pub(super) problems: Vec<Problem>,
     /// An index that is read instead of a folder; its shards take the place of files.
     index: Option<Index>,
@@ -70,7 +70,7 @@ pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Ca
     let mut inputs = Inputs { root, is_remote: snapshot.is_some(), ..Inputs::default() };
     if let Some(against) = &plan.against {
         inputs.add(Path::new(against), plan.compat, cancel)?;
-        inputs.earlier = inputs.files.len();
+        inputs.earlier_count = inputs.files.len();
     }
     match &plan.from_index {
         Some(index) => inputs.add_index(Path::new(index))?,
@@ -79,7 +79,7 @@ pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Ca
     if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_file) {
         // The cache may have other files of the repository.
         let chosen: HashSet<&str> = snapshot.chosen(Selection::default(), &HUB_RULES)?.into_iter().collect();
-        let own = inputs.files.split_off(inputs.earlier);
+        let own = inputs.files.split_off(inputs.earlier_count);
         inputs.files.extend(own.into_iter().filter(|file| chosen.contains(file.name.as_str())));
     }
     inputs.sample_packed(plan, cancel)?;
@@ -221,7 +221,7 @@ impl Inputs {
 
     /// Returns the folder of the shard that takes the place of a file.
     pub(super) fn shard_of(&self, file: usize) -> Option<PathBuf> {
-        let number = u32::try_from(file.checked_sub(self.earlier)?).ok()?;
+        let number = u32::try_from(file.checked_sub(self.earlier_count)?).ok()?;
         self.index.as_ref().map(|index| shard_folder(&index.folder, number))
     }
 
@@ -231,13 +231,13 @@ impl Inputs {
     }
 
     /// Returns the files whose output is written.
-    pub(super) fn own(&self) -> &[TextFile] {
-        self.files.get(self.earlier..).unwrap_or_default()
+    pub(super) fn written_files(&self) -> &[TextFile] {
+        self.files.get(self.earlier_count..).unwrap_or_default()
     }
 
     /// Returns every file that is read line by line, or row by row.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
-        let count = if self.index.is_some() { self.earlier } else { self.files.len() };
+        let count = if self.index.is_some() { self.earlier_count } else { self.files.len() };
         self.files.iter().take(count).collect()
     }
 
@@ -290,7 +290,8 @@ impl Inputs {
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
         for (at, file) in self.files.iter().enumerate() {
-            if !unit.is_empty() && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
+            if !unit.is_empty() && (at == self.earlier_count || bytes.saturating_add(file.bytes) > division.unit_bytes)
+            {
                 units.push(std::mem::take(&mut unit));
                 bytes = 0;
             }
@@ -340,7 +341,7 @@ impl Inputs {
 
     /// Returns a hash of the current state of the files.
     pub(super) fn fingerprint(&self) -> String {
-        let mut text = format!("{}\n", self.earlier);
+        let mut text = format!("{}\n", self.earlier_count);
         for file in &self.files {
             text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
         }
@@ -406,7 +407,7 @@ mod tests {
         let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
         for earlier in [0, 1, 7, 20] {
             for unit_bytes in [1, 100, 250, 10_000] {
-                let inputs = Inputs { files: files.clone(), earlier, ..Inputs::default() };
+                let inputs = Inputs { files: files.clone(), earlier_count: earlier, ..Inputs::default() };
                 let division = Division { unit_bytes, parts: 1, narrow: true };
                 let units = inputs.units(&division, &Cancel::default()).unwrap();
                 let all: Vec<usize> = units.iter().flatten().map(|stretch| stretch.file).collect();

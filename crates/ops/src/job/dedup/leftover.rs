@@ -56,15 +56,15 @@ pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     match layout.is_on_other_disk {
         true => {
             write(fs, &layout.scratch, &layout.output)?;
-            write(fs, &layout.own.work(), &layout.scratch)
+            write(fs, &layout.run_folder.work(), &layout.scratch)
         }
-        false => fs.remove_file(&layout.own.work().join(NAME)),
+        false => fs.remove_file(&layout.run_folder.work().join(NAME)),
     }
 }
 
 /// Removes scratch that a stopped run with this output left in another place than that of this run.
 pub(super) fn remove_previous(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
-    let Some(note) = read(&layout.own.work())? else { return Ok(()) };
+    let Some(note) = read(&layout.run_folder.work())? else { return Ok(()) };
     let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
     // The folder itself must also name the output: anyone may have written the file, which is no reason to remove a foreign folder.
     match is_former && read(&note.path)?.is_some_and(|there| there.path == layout.output) {

@@ -146,7 +146,7 @@ impl OutputState {
     }
 
     /// Begins the next file if the line of an index belongs to one.
-    pub(super) fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+    pub(super) fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         match line.file() {
             Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
                 self.end()?;

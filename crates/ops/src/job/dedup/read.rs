@@ -167,7 +167,7 @@ struct UnitReader<'a> {
     sink: Collector<'a>,
     findings: RecordedProblems,
     spare: String,
-    back: WriteBack,
+    write_back: WriteBack,
     /// `None` once there is no memory for notes.
     notes: Option<Notes>,
 }
@@ -182,9 +182,9 @@ impl<'a> UnitReader<'a> {
         let (findings, spare) = (RecordedProblems::default(), String::new());
         let back = WriteBack::new(&Layout::of(job.plan)?);
         // The earlier set is only compared with, not written.
-        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
+        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier_count);
         let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
-        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
+        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, write_back: back, notes })
     }
 
     fn file(&mut self, stretch: &LineRange, file: &TextFile) -> Outcome<FileFacts> {
@@ -240,7 +240,7 @@ impl<'a> UnitReader<'a> {
     fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
         let Some(notes) = &mut self.notes else { return Ok(()) };
         let note = match line {
-            Line::Of(record) => self.back.note(record, text_bytes)?,
+            Line::Of(record) => self.write_back.note(record, text_bytes)?,
             _ => LineNote::default(),
         };
         if !notes.add(note) {

@@ -37,12 +37,12 @@ impl Recorded {
 }
 
 /// Decides whether a plan may run on its output, and whether it has already run.
-pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
+pub(super) fn decide_run(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
     if plan.overwrite {
         return Ok(Decision::Run);
     }
     let refuse = |place: &Path, why, hint| Err(refuse::<DedupPlan>(place, why, hint));
-    if let Some(recorded) = Recorded::of_what_is_there(&layout.own)? {
+    if let Some(recorded) = Recorded::of_what_is_there(&layout.run_folder)? {
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(&layout.output, why, "--force-overwrite replaces it; or name another output");
         }

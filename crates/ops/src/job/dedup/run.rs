@@ -3,9 +3,9 @@
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
 use super::job::{journal_key, note, recorded_unit, Job};
-use super::layout::{settled, with_output, Layout};
+use super::layout::{with_absolute_paths, with_output, Layout};
 use super::leftover;
-use super::record::{decide, Decision};
+use super::record::{decide_run, Decision};
 use super::split::{scratch_needed, Division, MATCH_CACHE_DIVISOR};
 use super::stages::run_stages;
 use super::tables;
@@ -44,9 +44,9 @@ struct UnlockedRun<'a> {
 /// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
-    let plan = &settled(plan)?;
+    let plan = &with_absolute_paths(plan)?;
     let opened = UnlockedRun::new(context, plan, tuning)?;
-    if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
+    if decide_run(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
         return opened.nothing();
@@ -62,9 +62,9 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
     }
     let result = opened.locked();
-    opened.layout.own.remove_if_empty(&*context.fs);
+    opened.layout.run_folder.remove_if_empty(&*context.fs);
     // The run folder of a run without results is empty once its work is removed.
-    let _ = context.fs.raw_rmdir(opened.layout.own.path());
+    let _ = context.fs.raw_rmdir(opened.layout.run_folder.path());
     if result.is_err() {
         for folder in made.iter().rev() {
             let _ = context.fs.raw_rmdir(folder);
@@ -95,9 +95,9 @@ impl<'a> UnlockedRun<'a> {
 
     /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<DedupReport> {
-        report_earlier::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
+        report_earlier::<DedupPlan>(&self.layout.run_folder, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
-        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::MAX_RECORD_BYTES)? else {
+        let Some(before) = report_before::<DedupReport>(&self.layout.run_folder, DedupPlan::MAX_RECORD_BYTES)? else {
             return Ok(now);
         };
         let DedupReport { output, files, problems, counts, elapsed, .. } = now;
@@ -119,7 +119,7 @@ impl<'a> UnlockedRun<'a> {
     fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
         DedupReport {
             output: self.layout.output.clone(),
-            files: self.inputs.own().len() as u64,
+            files: self.inputs.written_files().len() as u64,
             totals,
             per_file: Vec::new(),
             passages: Vec::new(),
@@ -135,7 +135,7 @@ impl<'a> UnlockedRun<'a> {
 
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
-        let (fs, own) = (&*self.context.fs, &self.layout.own);
+        let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
         if !files::exists(own.journal()) && !files::exists(own.work()) {
             return;
         }
@@ -153,12 +153,12 @@ impl<'a> UnlockedRun<'a> {
     }
 
     fn locked(&self) -> Outcome<DedupReport> {
-        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
         // Another run may have finished in the meantime.
         let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
         recover_publish(fs, self.layout.root(), own)?;
-        if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
+        if decide_run(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();
         }
@@ -170,7 +170,7 @@ impl<'a> UnlockedRun<'a> {
         check_running(self.plan, own)?;
         leftover::remove_previous(fs, &self.layout)?;
         leftover::check_leftovers(fs, &self.layout, &context.problems, &|line| context.log(line))?;
-        let result = self.work(&lock);
+        let result = self.run_locked(&lock);
         // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
         // needs nothing more, so everything is removed. After an environment error only the scratch is removed, which may be large.
         let (is_stopped, is_over) = match &result {
@@ -188,8 +188,8 @@ impl<'a> UnlockedRun<'a> {
         result
     }
 
-    fn work(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
-        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+    fn run_locked(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
         own.create(fs)?;
         for folder in self.layout.folders() {
             fs.create_dir(&folder, PRIVATE_FOLDER)?;
@@ -204,7 +204,7 @@ impl<'a> UnlockedRun<'a> {
     fn job(&self) -> Outcome<Job<'_>> {
         let (context, fs) = (self.context, &*self.context.fs);
         let key = journal_key(&self.hash, &self.inputs);
-        let path = self.layout.own.journal();
+        let path = self.layout.run_folder.journal();
         let is_known = Journal::peek(&path, &key)? > 0;
         if !is_known {
             // Existing files belong to other inputs or another plan.
@@ -291,7 +291,7 @@ impl<'a> UnlockedRun<'a> {
 
 /// Finishes an earlier publication that was interrupted.
 fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
-    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.run_folder)? else { return Ok(()) };
     let files = text::count(done.files.len() as u64, "file");
     context.problems.report(Problem::note(
         ProblemKind::InterruptedPublish,

@@ -5,7 +5,7 @@ use super::estimate::SampleBudget;
 use super::held::{append_text, SearchBudget, SearchBuffer};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
-use super::shown::{around, show};
+use super::shown::{find_line, show};
 use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
@@ -117,7 +117,7 @@ struct SampleReader<'a> {
 
 impl Sample {
     /// Reads the sample once for all rules.
-    pub(super) fn take(
+    pub(super) fn read_sample(
         plan: &DedupPlan,
         inputs: &Inputs,
         rules: Vec<Rule>,
@@ -146,14 +146,14 @@ impl Sample {
             cancel,
         };
         let mut stretches = in_turn(sample_ranges(inputs));
-        within(&mut stretches, inputs, effort.most_bytes);
+        truncate_ranges(&mut stretches, inputs, effort.most_bytes);
         let parts = run_units(&stretches, options.threads.max(1), cancel, |stretch| match reading.has_time() {
             true => reading.part(stretch).map(Some),
             false => Ok(None),
         })?;
         if search.is_some() && reading.stored_bytes.load(Ordering::Relaxed) > reading.max_stored_bytes {
             // Compressed files contain more text than estimated.
-            return Self::take(
+            return Self::read_sample(
                 plan,
                 inputs,
                 rules,
@@ -168,7 +168,7 @@ impl Sample {
         }
         let mut sample = Self {
             samples: rules.iter().map(|_| Samples::default()).collect(),
-            own: starts.get(inputs.earlier).copied().unwrap_or_default(),
+            own: starts.get(inputs.earlier_count).copied().unwrap_or_default(),
             one_in: if search.is_some() { vec![1; rules.len()] } else { reading.one_in.clone() },
             search,
             memory_bytes: options.memory_bytes,
@@ -179,7 +179,7 @@ impl Sample {
         parts.sort_by_key(|(stretch, _)| (stretch.file, stretch.from.offset));
         for (stretch, part) in parts {
             if let Some(part) = part {
-                sample.add(part, stretch.file >= inputs.earlier);
+                sample.add(part, stretch.file >= inputs.earlier_count);
             }
         }
         sample.problems.truncate(MAX_PROBLEMS);
@@ -265,7 +265,7 @@ impl Sample {
             }
             let file = self.starts.partition_point(|start| *start <= passage.at).saturating_sub(1);
             let place = passage.at - self.starts.get(file).copied().unwrap_or_default();
-            let Some((stretch, is_counted)) = around(inputs, file, place, cancel)? else { continue };
+            let Some((stretch, is_counted)) = find_line(inputs, file, place, cancel)? else { continue };
             let found = show(plan, inputs, &stretch, (place, passage), until, cancel)?;
             shown.extend(found.map(|found| RepeatedPassage { line: if is_counted { found.line } else { 0 }, ..found }));
         }
@@ -337,7 +337,7 @@ fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
 }
 
 /// Keeps the first stretches that have `most_bytes` bytes together, independently of the threads.
-fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
+fn truncate_ranges(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
     let bytes = |stretch: &LineRange| {
         let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
         end.saturating_sub(stretch.from.offset)
@@ -442,7 +442,7 @@ impl SampleReader<'_> {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
             None => part.problems.extend(damage),
         }
-        part.samples = samplers.iter_mut().map(Sampler::take).collect();
+        part.samples = samplers.iter_mut().map(Sampler::take_samples).collect();
         part.time = begun.elapsed();
         Ok(part)
     }

@@ -226,7 +226,7 @@ impl FinishedSpill {
 
     /// Prefetches the byte at `at` if it is in memory, while other work continues.
     #[inline]
-    pub(super) fn touch(&self, at: u64) {
+    pub(super) fn prefetch(&self, at: u64) {
         if let Self::Memory { chunks, .. } = self {
             let place = usize::try_from(at).unwrap_or(usize::MAX);
             if let Some(chunk) = chunks.get(place / CHUNK_BYTES) {
@@ -350,7 +350,7 @@ mod tests {
                 (bytes.len(), 1),
             ] {
                 let wanted = &bytes[at..bytes.len().min(at + len)];
-                stored.touch(at as u64);
+                stored.prefetch(at as u64);
                 assert_eq!(stored.read(at as u64, len, &mut spare, &open).unwrap(), wanted, "{chunks} {at} {len}");
             }
             if let Some(mark) = stored.mark() {

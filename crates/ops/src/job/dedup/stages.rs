@@ -111,7 +111,7 @@ pub(super) fn run_stages(
         inputs: Recorded::inputs_of(job.inputs),
         outputs: Vec::new(),
     };
-    let first = job.inputs.own().first().map(|file| file.path.as_path());
+    let first = job.inputs.written_files().first().map(|file| file.path.as_path());
     let mut all = finished_files(job, &written)?;
     report.exported = exported.iter().map(FinishedFile::output).collect();
     all.extend(exported);
@@ -151,7 +151,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
     let numbers: Vec<usize> = (0..units.len()).collect();
     let ranges = run_units(&numbers, job.memory.threads, &context.cancel, |number| {
         let first = units.get(*number).and_then(|stretches| stretches.first());
-        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier);
+        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier_count);
         match (is_earlier, read.get(*number), bases.get(*number)) {
             (false, Some(unit), Some(base)) => merge_unit(job, (*number, *base), unit, &found.parts, &open).map(Some),
             _ => Ok(None),
@@ -177,7 +177,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
 fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
     let (mut documents, mut lines) = (0, 0);
     for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
-        if stretch.file >= job.inputs.earlier {
+        if stretch.file >= job.inputs.earlier_count {
             documents += facts.documents;
             lines += facts.lines - facts.blank;
         }
@@ -332,7 +332,7 @@ fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> V
         let mut passage = placed.passage.clone();
         let lines = placed
             .file
-            .checked_sub(job.inputs.earlier)
+            .checked_sub(job.inputs.earlier_count)
             .and_then(|file| written.get(file))
             .map(|written| &written.lines);
         if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
@@ -355,7 +355,7 @@ fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<Finish
                 .with_hint("`gristmill verify` reports what else is wrong with an index"));
         }
         if file.mark.is_some() {
-            let written = job.layout.staged(job.inputs.earlier + number, part);
+            let written = job.layout.staged(job.inputs.earlier_count + number, part);
             made.push(FinishedFile::of(written, job.layout.target(&file.name))?);
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn check(plan: &DedupPlan, inputs: &Inputs, threads: usize, cancel: &
     }
     let (edits, fields) = (edits_of(plan)?, text_field(&plan.text_key));
     let layouts = run_units(&tables, threads, cancel, |(number, file)| {
-        if let Some(rewriter) = file.source.rewriter().filter(|_| *number >= inputs.earlier) {
+        if let Some(rewriter) = file.source.rewriter().filter(|_| *number >= inputs.earlier_count) {
             rewriter.check(file, &edits)?;
         }
         file.source.layout(file, &fields, cancel)

@@ -262,7 +262,7 @@ impl<'a> OutputPiece<'a> {
                     return Ok(true);
                 }
                 if is_index {
-                    self.enter(&line)?;
+                    self.begin_next_file(&line)?;
                 }
                 let len = self.find_ranges(&line, file, &mut walk)?;
                 let Some(written) = line.write(&mut back, &walk.found, &mut |bytes| self.write_bytes(bytes))? else {
@@ -366,12 +366,12 @@ impl<'a> OutputPiece<'a> {
     }
 
     /// Begins the next file if the line of an index belongs to one; the piece is always the next in order then.
-    fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+    fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
             self.hand_over(&mut down);
         }
-        let entered = down.enter(line);
+        let entered = down.begin_next_file(line);
         self.down = Some(down);
         entered
     }

@@ -117,7 +117,7 @@ fn is_there(target: &Path) -> Outcome<bool> {
 /// Writes the index into the work folder and puts it in its place.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
-    let place = ExclusiveOutput::take(fs, target, &context.options)?;
+    let place = ExclusiveOutput::create(fs, target, &context.options)?;
     let draft = place.work().join("index");
     fs.create_dir(&draft, mode | 0o700)?;
     let file_mode = (mode & 0o666) | 0o600;
@@ -159,7 +159,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let handles = context.handles();
     let threads = context.options.threads;
     let mut merge = IndexMerge::new(sink);
-    let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
+    let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.append_unit(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();

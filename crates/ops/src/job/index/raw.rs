@@ -143,7 +143,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
 fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(RawIndexCounts, u64)> {
     let fs = &*context.fs;
     make_folders(fs, folder_of(target))?;
-    let place = ExclusiveOutput::take(fs, target, &context.options)?;
+    let place = ExclusiveOutput::create(fs, target, &context.options)?;
     let draft = place.work().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +170,7 @@ fn check_lines(
     let handles = context.handles();
     let mut merge = RawIndexMerge::new(sink);
     let threads = context.options.threads;
-    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.take(&unit));
+    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.append_unit(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
     // One buffer per thread, reused.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();

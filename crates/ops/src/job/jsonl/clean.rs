@@ -35,14 +35,14 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     }
     let (target, fs) = (clean_path(path), &*context.fs);
     let index_target = index_path(&target);
-    let place = ExclusiveOutput::take(fs, &index_target, &context.options)?;
+    let place = ExclusiveOutput::create(fs, &index_target, &context.options)?;
     let [lines, draft] = DRAFTS.map(|name| place.work().join(name));
     let mode = file.mode() & 0o777;
     let clean = write_lines(&file, &lines, mode, context)?;
     let copy = open_read(&lines)?;
     let counts = write_draft(&copy, &draft, mode | 0o600, context)?;
     context.phase_of(Phase::Publish, "file", "writing the copy and its index");
-    let mut publication = Publication::begin(fs, folder_of(&target), &place.own)?.counting(&context.progress, 2);
+    let mut publication = Publication::begin(fs, folder_of(&target), &place.run_folder)?.counting(&context.progress, 2);
     publication.stage_file(&target, lines, mode)?;
     let is_same_copy = publication.changes_nothing()?;
     if !is_same_copy && !overwrite && files::try_is_taken(&target)? {

@@ -40,7 +40,7 @@ pub(super) fn scan_ranges(
     let (mut merge, mut line_ends) = (LineMerge::new(sink), Vec::new());
     let line = OrderedResults::new(threads, |lines: UnitLines| {
         line_ends.push(merge.line_ends());
-        merge.take(&lines)
+        merge.append_unit(&lines)
     });
     let numbered: Vec<(usize, Unit)> = ranges.into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {

@@ -98,7 +98,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
             gristmill_core::Failure::environment("comparing the splits", "a worker of it panicked")
                 .with_hint("please report it with the output of `gristmill bug-report`")
         })?;
-        let taken = search.take(*unit, &mut buffer, &context.handles());
+        let taken = search.add_shard(*unit, &mut buffer, &context.handles());
         buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         taken
     })?;

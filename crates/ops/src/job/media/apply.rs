@@ -32,7 +32,7 @@ pub(super) struct DatabaseDraft {
 }
 
 /// Writes the rows into a copy of the database.
-pub(super) fn fill(
+pub(super) fn fill_database(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     own: &RunFolder,

@@ -152,7 +152,7 @@ impl FileJoins<'_> {
             return Ok(());
         }
         let fs = &*self.context.fs;
-        let place = ExclusiveOutput::take(fs, self.file, &self.context.options)?;
+        let place = ExclusiveOutput::create(fs, self.file, &self.context.options)?;
         let mut made: Vec<(&JoinPlan, PathBuf)> = Vec::new();
         for (number, plan) in plans.iter().enumerate() {
             let draft = place.draft(number);
@@ -189,7 +189,7 @@ impl FileJoins<'_> {
     ) -> Outcome<()> {
         let fs = &*self.context.fs;
         let folder = self.file.parent().unwrap_or(Path::new("/"));
-        let mut publication = Publication::begin(fs, folder, &place.own)?;
+        let mut publication = Publication::begin(fs, folder, &place.run_folder)?;
         let mut first: Option<&Path> = None;
         for (plan, draft) in made {
             for target in &plan.names {

@@ -74,10 +74,10 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         check_space(ACTIVITY, output, report.tokens * size)?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "document", "merging");
         let memory = context.options.memory_bytes;
-        let done = merge::merge(plan, &found, (fs, &place.own.work()), memory, &context.handles())?;
+        let done = merge::merge(plan, &found, (fs, &place.run_folder.work()), memory, &context.handles())?;
         report.tokens = done.total.tokens;
         report.units = done.units;
         report.left_tokens = done.left_tokens;
@@ -138,9 +138,9 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         check_space(ACTIVITY, output, report.files.iter().map(|file| file.bytes).sum())?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "window", "shuffling windows");
-        let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
+        let (made, dropped) = shuffle_windows(plan, (fs, &place.run_folder.work()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
         report.files = outputs(made.iter().flat_map(FinishedTokenFile::files), &before.names);

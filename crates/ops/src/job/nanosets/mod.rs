@@ -120,7 +120,7 @@ fn publish(
     // A store has no folder before there is something in it.
     let folder_mode = metadata(output).map_or(FOLDER_MODE, |info| info.mode);
     let root = output.parent().unwrap_or(Path::new("/"));
-    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
+    let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
     let done = stage(&mut publication, (folder_mode & 0o666) | 0o600).and_then(|last| {
         if publication.changes_nothing()? {
             return Ok(false);

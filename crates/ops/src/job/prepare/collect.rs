@@ -125,7 +125,7 @@ fn adopt_live(
     journal: &Journal,
     collected: &Collected,
 ) -> Outcome<()> {
-    let Some(live) = &context.live else { return Ok(()) };
+    let Some(live) = &context.scan_thread else { return Ok(()) };
     context.shared.no_more_questions.cancel();
     loop {
         let ended = live.is_finished();

@@ -151,13 +151,13 @@ struct Context {
     /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
     /// The scan that was taken over, if any.
-    live: Option<JoinHandle<()>>,
+    scan_thread: Option<JoinHandle<()>>,
 }
 
 impl Context {
     /// Enters a phase whose items are called `item`, in the singular, and adds a line to the log.
     fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
-        self.board.enter(Some(&self.shared.progress), phase, item, forecast);
+        self.board.begin_phase(Some(&self.shared.progress), phase, item, forecast);
         self.board.log(line);
     }
 }
@@ -186,7 +186,7 @@ impl PrepareJob {
             shared: Arc::clone(&shared),
             board: Arc::clone(&board),
             scratch,
-            live,
+            scan_thread: live,
         };
         let worker = std::thread::Builder::new()
             .name("prepare".into())

@@ -34,7 +34,7 @@ use std::time::SystemTime;
 /// Executes a plan. Nothing is visible before the end; an error leaves the data set unchanged.
 pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
     let result = run_opened(&mut context);
-    if let Some(live) = context.live {
+    if let Some(live) = context.scan_thread {
         // The scan that was taken over may still be active when the job fails early.
         context.shared.cancel.cancel();
         context.shared.no_more_questions.cancel();
@@ -46,7 +46,7 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 }
 
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
-    context.board.enter(None, Phase::Open, Phase::Open.item(), Forecast::default());
+    context.board.begin_phase(None, Phase::Open, Phase::Open.item(), Forecast::default());
     context.board.log("opening the data set");
     let own = RunFolder::for_webdataset(&context.shared.root);
     open(context)?;
@@ -120,7 +120,7 @@ fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
     if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
         return Ok(false);
     }
-    if context.live.is_none() {
+    if context.scan_thread.is_none() {
         return Ok(true);
     }
     let why = "another run prepared it since it was opened";
@@ -166,7 +166,7 @@ fn run_planned(
 /// Finishes an interrupted publication, then opens the data set, unless a scan has already done so.
 fn open(context: &Context) -> Outcome<()> {
     let shared = &context.shared;
-    if context.live.is_some() {
+    if context.scan_thread.is_some() {
         super::super::scan::wait_opened(shared)?;
         return Ok(());
     }
@@ -229,8 +229,8 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
     let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
     // The progress of a scan that was taken over continues.
-    let fresh = context.live.is_none().then_some(&shared.progress);
-    context.board.enter(fresh, Phase::Scan, Phase::Scan.item(), forecast);
+    let fresh = context.scan_thread.is_none().then_some(&shared.progress);
+    context.board.begin_phase(fresh, Phase::Scan, Phase::Scan.item(), forecast);
     context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
     shared.progress.expect(shards, bytes);
     report_findings(context, facts)?;

@@ -51,7 +51,7 @@ impl Report for PlannedResult<DedupReport> {
         if !report.exported.is_empty() {
             let shown = report.exported.get(..report.exported.len().min(FILES_SHOWN)).unwrap_or_default();
             lines.extend(file_lines("Exported", shown));
-            lines.extend(more(report.exported.len(), FILES_SHOWN));
+            lines.extend(unlisted_line(report.exported.len(), FILES_SHOWN));
         }
         lines.extend(problem_table(&report.counts));
         lines
@@ -69,7 +69,7 @@ impl Report for PlannedResult<DedupEstimate> {
         let found = &self.report;
         let mut lines = vec![match found.nothing_to_do {
             true => nothing_to_do(),
-            false => format!("Would deduplicate {}. Nothing was written.", found.outlook()).into(),
+            false => format!("Would deduplicate {}. Nothing was written.", found.estimate_line()).into(),
         }];
         if found.resumable_units > 0 {
             lines.push(ReportLine::plain("A stopped run would be resumed."));
@@ -173,7 +173,7 @@ fn speed(report: &DedupReport) -> String {
     format!(" ({}/s)", bytes((report.totals.text_bytes as f64 / seconds) as u64))
 }
 
-fn more(all: usize, shown: usize) -> Option<ReportLine> {
+fn unlisted_line(all: usize, shown: usize) -> Option<ReportLine> {
     let left = all.checked_sub(shown).filter(|left| *left > 0)?;
     Some(format!("… and {} (--json lists them)", count(left as u64, "more file")).into())
 }
@@ -200,7 +200,7 @@ fn per_file(files: &[FileReport]) -> Vec<ReportLine> {
         ]);
     }
     let lines = section("By file:", if touched.is_empty() { Vec::new() } else { table.lines() });
-    lines.into_iter().chain(more(touched.len(), FILES_SHOWN)).collect()
+    lines.into_iter().chain(unlisted_line(touched.len(), FILES_SHOWN)).collect()
 }
 
 /// Formats the passages that repeat most often.

@@ -69,7 +69,7 @@ impl Report for PackPreview {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let mut lines = vec![match self.nothing_to_do {
             true => nothing_to_do(),
-            false => format!("Would pack {}. Nothing was written.", self.outlook()).into(),
+            false => format!("Would pack {}. Nothing was written.", self.estimate_line()).into(),
         }];
         if self.resumable_bytes > 0 {
             let words = format!("A stopped run would be resumed: {} are done.", bytes(self.resumable_bytes));

@@ -51,7 +51,7 @@ impl Operation for Pack {
 
     fn complete(plan: &mut PackPlan) {
         if plan.output.is_empty() {
-            let default = formats::only(plan).and_then(|format| format.default_output(plan));
+            let default = formats::only_format(plan).and_then(|format| format.default_output(plan));
             plan.output = default.unwrap_or_default();
         }
     }

@@ -118,7 +118,7 @@ pub struct PackedPiece {
     /// The first findings.
     pub findings: Vec<Finding>,
     /// Findings that were only counted: whether by design, kind, number.
-    pub more: Vec<(bool, ProblemKind, u64)>,
+    pub unlisted: Vec<(bool, ProblemKind, u64)>,
     /// The keys of the first line whose text is missing.
     pub keys: Vec<String>,
     /// Where the fast tokenizer and the reference differ; the whole piece is then invalid.
@@ -229,7 +229,7 @@ impl EncodedBlock {
 
     fn note_lengths(&mut self, spec: &EncodingSpec, (lost, filled): (u64, u64)) {
         self.lost.extend(spec.truncation.is_some().then_some(lost));
-        self.filled.extend(spec.fill.is_some().then_some(filled));
+        self.filled.extend(spec.padding.is_some().then_some(filled));
     }
 
     /// Adds a document unchanged, with its mask. `changed` is the result of [`EncodingSpec::length_change`] for its texts.
@@ -255,7 +255,7 @@ pub(super) const TOO_LARGE: &str = "it has a token whose id does not fit into th
 
 /// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
 pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
-    let Some(fill) = spec.fill else { return spec.template.around(ids, spec.truncation.as_ref()) };
+    let Some(fill) = spec.padding else { return spec.template.with_special_ids(ids, spec.truncation.as_ref()) };
     whole.clear();
     spec.template.apply(ids, spec.truncation.as_ref(), whole)?;
     let missing = fill.length.saturating_sub(whole.len());
@@ -307,7 +307,7 @@ impl PackedPiece {
         self.tokens = 0;
         self.special = SpecialTokenCounts::default();
         self.findings.clear();
-        self.more.clear();
+        self.unlisted.clear();
         self.keys.clear();
         self.mismatch = None;
     }
@@ -344,9 +344,9 @@ impl PackedPiece {
             return;
         }
         let key = (finding.is_by_design, finding.kind);
-        match self.more.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
+        match self.unlisted.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
             Some((_, _, count)) => *count += 1,
-            None => self.more.push((key.0, key.1, 1)),
+            None => self.unlisted.push((key.0, key.1, 1)),
         }
     }
 }
@@ -366,7 +366,7 @@ mod tests {
             rules: DocumentRules::PYTHON,
             template: Template::default(),
             truncation: None,
-            fill: None,
+            padding: None,
             begin,
             end,
             token: TokenType::U8,

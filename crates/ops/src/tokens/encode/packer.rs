@@ -109,8 +109,8 @@ impl<'a> Packer<'a> {
 
     /// Limits the growth of the caches to `bytes` bytes.
     #[must_use]
-    pub fn within(self, bytes: usize) -> Self {
-        Self { encoder: self.encoder.within(bytes), ..self }
+    pub fn with_cache_bytes(self, bytes: usize) -> Self {
+        Self { encoder: self.encoder.with_cache_bytes(bytes), ..self }
     }
 
     /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
@@ -129,7 +129,7 @@ impl<'a> Packer<'a> {
         let mut queue = PendingBatch::default();
         out.text_bytes = if has_all { block.bytes.len() as u64 } else { 0 };
         for (count, line) in block.lines().enumerate() {
-            self.breathe(count)?;
+            self.check_cancel(count)?;
             if !has_all {
                 if !piece.rows.has(line.number) {
                     continue;
@@ -161,7 +161,7 @@ impl<'a> Packer<'a> {
         (out.text_bytes, out.items) = (bytes.len() as u64, spans.len() as u64);
         let mut at = 0;
         for (count, (start, length)) in spans.iter().enumerate() {
-            self.breathe(count)?;
+            self.check_cancel(count)?;
             let bytes = bytes.get(at..at + length).unwrap_or_default();
             at += length;
             let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false };
@@ -179,7 +179,7 @@ impl<'a> Packer<'a> {
         rows.decode(&mut |rows: &[Row<'_>]| {
             let mut queue = PendingBatch::default();
             for row in rows.iter().filter(|row| piece.rows.has(row.number)) {
-                self.breathe(usize::try_from(out.items).unwrap_or(usize::MAX))?;
+                self.check_cancel(usize::try_from(out.items).unwrap_or(usize::MAX))?;
                 out.items += 1;
                 let unit = Unit { number: row.number, start: row.group, bytes: row.line, is_row: true };
                 let held = match row.text {
@@ -196,7 +196,7 @@ impl<'a> Packer<'a> {
         })
     }
 
-    fn breathe(&self, count: usize) -> Outcome<()> {
+    fn check_cancel(&self, count: usize) -> Outcome<()> {
         if count.is_multiple_of(CANCEL_CHECK_EVERY) {
             self.cancel.check()?;
         }

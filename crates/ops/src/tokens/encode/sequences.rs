@@ -142,7 +142,7 @@ mod tests {
             rules: DocumentRules::PYTHON,
             template: Template { prefix: prefix.to_vec(), suffix: Vec::new() },
             truncation: None,
-            fill: None,
+            padding: None,
             begin: None,
             end,
             token: TokenType::U8,

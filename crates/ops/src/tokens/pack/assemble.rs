@@ -50,8 +50,8 @@ pub(super) struct Assembler<'a> {
     problems: Vec<Problem>,
     /// Problems recorded so far, by severity.
     kept: BTreeMap<Severity, usize>,
-    more: Vec<(Severity, ProblemKind, u64)>,
-    since: u64,
+    unlisted: Vec<(Severity, ProblemKind, u64)>,
+    unrecorded: u64,
     committed: Instant,
     /// Findings of blocks before this position have already been reported.
     reported_before: Option<ResumePosition>,
@@ -111,8 +111,8 @@ impl<'a> Assembler<'a> {
             totals: record.totals,
             problems: Vec::new(),
             kept,
-            more: Vec::new(),
-            since: 0,
+            unlisted: Vec::new(),
+            unrecorded: 0,
             committed: Instant::now(),
             reported_before: None,
             is_quiet: false,
@@ -133,14 +133,14 @@ impl<'a> Assembler<'a> {
     }
 
     /// Begins a pass.
-    pub(super) fn enter(&mut self, pass: &'a Pass) {
+    pub(super) fn begin_pass(&mut self, pass: &'a Pass) {
         self.pass = Some(pass);
         self.set_slots();
         self.formats.iter().for_each(|format| format.spools.show_all());
     }
 
     /// Ends a pass; the next one begins at its first file.
-    pub(super) fn leave(&mut self, pass: &Pass) -> Outcome<()> {
+    pub(super) fn end_pass(&mut self, pass: &Pass) -> Outcome<()> {
         for number in pass.specs() {
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
             writer.end(spools)?;
@@ -161,7 +161,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Adds the next block.
-    pub(super) fn take(&mut self, fed: &BlockAndPosition, packed: &PackedPiece) -> Outcome<()> {
+    pub(super) fn append_block(&mut self, fed: &BlockAndPosition, packed: &PackedPiece) -> Outcome<()> {
         self.is_incomplete = true;
         let Some(pass) = self.pass else { return Err(missing_file()) };
         let file = fed.piece.file;
@@ -221,8 +221,8 @@ impl<'a> Assembler<'a> {
         self.is_incomplete = false;
         self.context.progress.add(packed.documents, fed.consumed);
         self.context.progress.add_tokens(packed.tokens);
-        self.since += packed.text_bytes;
-        let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
+        self.unrecorded += packed.text_bytes;
+        let is_due = self.unrecorded >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
         // The documents lost with a batch are only known at its end.
         let may = fed.is_last || !specs.iter().any(|spec| spec.wants_lines);
         if is_due && may {
@@ -280,10 +280,10 @@ impl<'a> Assembler<'a> {
             totals: self.totals.clone(),
             states: states.filter(|(_, state)| *state != Value::Null).map(|(name, s)| (name.to_owned(), s)).collect(),
             problems: std::mem::take(&mut self.problems),
-            more: std::mem::take(&mut self.more),
+            more: std::mem::take(&mut self.unlisted),
         };
         self.journal.record(&record)?;
-        self.since = 0;
+        self.unrecorded = 0;
         self.committed = Instant::now();
         Ok(())
     }

@@ -172,7 +172,7 @@ impl Journal {
     }
 
     /// Returns the bytes of text that a stopped run of this plan has done. Changes nothing.
-    pub(super) fn peek(path: &Path, plan: &str) -> Outcome<u64> {
+    pub(super) fn bytes_done(path: &Path, plan: &str) -> Outcome<u64> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let record = read(&bytes, plan).and_then(|(_, record)| record);
         Ok(record.map_or(0, |record| record.totals.bytes))

@@ -30,10 +30,10 @@ pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Finishe
 }
 
 /// Records what an unsuccessful run left for the next one.
-pub(super) fn leave(board: &OutputBoard, layout: &Layout) {
-    let folder = layout.own.path();
+pub(super) fn record_leftovers(board: &OutputBoard, layout: &Layout) {
+    let folder = layout.run_folder.path();
     if files::is_dir(folder) && !board.read().files.is_empty() {
-        board.leave(LeftoverWork { folder: folder.to_owned(), bytes: bytes_in(folder) });
+        board.record_leftovers(LeftoverWork { folder: folder.to_owned(), bytes: bytes_in(folder) });
     }
 }
 

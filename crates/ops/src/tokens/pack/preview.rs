@@ -6,7 +6,7 @@ use super::journal::Journal;
 use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::places;
-use super::record::{decide, settled, Decision};
+use super::record::{decide, with_absolute_paths, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use crate::job::layouts;
@@ -57,7 +57,7 @@ pub(super) fn preview_of(
     tokenizer.verify_against_reference();
     let specs = formats::encodings(plan, &tokenizer)?;
     let inputs = find(plan, &layout, &specs, snapshots, cancel)?;
-    let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
+    let hash = plan_hash(&with_absolute_paths(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
         Ok(Decision::Nothing) => true,
@@ -78,7 +78,7 @@ pub(super) fn preview_of(
             cancel,
         )?);
     }
-    problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
+    problems.extend(stopped_run(plan, &layout.run_folder)?.filter(|_| !options.restart && !nothing_to_do));
     let mut sampling = Sampling::new(specs.len());
     for pass in &inputs.passes {
         sampling.pass(plan, pass, &specs, &tokenizer, cancel)?;
@@ -119,7 +119,7 @@ pub(super) fn preview_of(
         needed_bytes,
         free_bytes,
         warnings: tokenizer.facts().warnings_for(plan.end.is_some()),
-        resumable_bytes: Journal::peek(&layout.own.journal(), &hash)?,
+        resumable_bytes: Journal::bytes_done(&layout.run_folder.journal(), &hash)?,
         nothing_to_do,
         problems,
     })

@@ -103,7 +103,7 @@ impl Block {
 
     /// Returns the bits below the lowest of these.
     #[inline]
-    pub(super) fn before(bits: u64) -> u64 {
+    pub(super) fn bits_below(bits: u64) -> u64 {
         (bits & bits.wrapping_neg()).wrapping_sub(1)
     }
 

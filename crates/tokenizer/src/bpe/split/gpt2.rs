@@ -44,6 +44,6 @@ impl Scan for Gpt2 {
         let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
         let starts = block.contract(starts, at, |place| contractions::small(text, place));
         // Where wide spaces occur, words are found one by one.
-        starts & DECIDED_PLACES & Block::before(block.wide_spaces)
+        starts & DECIDED_PLACES & Block::bits_below(block.wide_spaces)
     }
 }

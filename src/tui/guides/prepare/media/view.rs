@@ -104,7 +104,7 @@ fn counts(step: &MediaStep, answers: &Answers, columns: usize, context: &DrawCon
         }
         return lines;
     }
-    if let Some(why) = step.form.blocker() {
+    if let Some(why) = step.form.blocking_reason() {
         return vec![muted(&why)];
     }
     let Some(seen) = step.current_tally() else { return vec![muted("looking")] };

@@ -195,7 +195,7 @@ impl StepState for TypeStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             // The option at the cursor is the chosen one.
             (FocusStop::List | FocusStop::FieldSource, Action::Toggle) => self.touched = true,
@@ -315,7 +315,7 @@ impl StepState for TypeStep {
         self.select(choice);
     }
 
-    fn blocker(&self, _: &Answers) -> Option<String> {
+    fn blocking_reason(&self, _: &Answers) -> Option<String> {
         if self.choice == Choice::Own {
             return own_class_problem(self.own.value().trim());
         }

@@ -15,7 +15,7 @@ use ratatui::Frame;
 pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
     let at = step.stop();
-    let about = about(step, answers, usize::from(area.width), context);
+    let about = describe_selected(step, answers, usize::from(area.width), context);
     let options = match step.choice {
         Choice::Known(_) => 3,
         Choice::Own => 5,
@@ -72,7 +72,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, co
 }
 
 /// Returns the meaning of the selected row, with its fields.
-fn about(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+fn describe_selected(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));
     let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();

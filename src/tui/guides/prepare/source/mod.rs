@@ -139,7 +139,7 @@ impl SourceStep {
         }
     }
 
-    fn choose(&mut self, stop: FocusStop, down: bool) {
+    fn move_choice(&mut self, stop: FocusStop, down: bool) {
         match stop {
             FocusStop::Rerun => {
                 self.rerun = if down { Rerun::Overwrite } else { Rerun::Update };
@@ -169,7 +169,7 @@ impl SourceStep {
                 self.focus_previous();
             }
         } else {
-            self.choose(stop, down);
+            self.move_choice(stop, down);
         }
     }
 
@@ -229,7 +229,7 @@ impl StepState for SourceStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         let stop = self.stop(answers);
         if self.shows_detail {
             match action {
@@ -245,7 +245,7 @@ impl StepState for SourceStep {
             Action::Toggle if stop == FocusStop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == FocusStop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
             // Of a choice the option at the cursor is the chosen one.
-            Action::Toggle => self.choose(stop, self.is_second(stop)),
+            Action::Toggle => self.move_choice(stop, self.is_second(stop)),
             Action::Details if !answers.facts.findings.is_empty() => {
                 self.focus_on(FocusStop::Findings, answers);
                 self.shows_detail = true;
@@ -261,7 +261,7 @@ impl StepState for SourceStep {
         match spot {
             ClickTarget::Choice(stop, option) => {
                 if let Some(stop) = self.stop_list(answers).get(stop).copied() {
-                    self.choose(stop, option == 1);
+                    self.move_choice(stop, option == 1);
                 }
             }
             ClickTarget::Rows(stop, _) => {
@@ -333,7 +333,7 @@ impl StepState for SourceStep {
         }
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
         if let Some(fault) = self.fault.as_ref().filter(|_| !answers.plan.compat) {
             return Some(fault.clone());
         }

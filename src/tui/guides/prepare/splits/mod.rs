@@ -207,7 +207,7 @@ impl SplitsStep {
                 splits.push((name.to_owned(), Vec::new()));
             }
         }
-        self.hand.fill(&splits, &usable_shards(answers));
+        self.hand.set_columns(&splits, &usable_shards(answers));
     }
 
     /// Drops empty rows in the middle and keeps one at the end.
@@ -285,7 +285,7 @@ impl SplitsStep {
                 self.hand.redo();
             }
             moving => {
-                if !self.hand.act(moving) && moving == Action::Up {
+                if !self.hand.handle_action(moving) && moving == Action::Up {
                     self.focus_previous();
                 }
             }
@@ -334,7 +334,7 @@ impl StepState for SplitsStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         self.wants_hand = None;
         if self.naming.is_some() {
             return self.act_naming(action);
@@ -467,7 +467,7 @@ impl StepState for SplitsStep {
         self.touched = true;
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
         if answers.is_update() && self.new_to.is_none() && has_new_shards(answers) && !has_rule(answers) {
             return Some("no rule is recorded by which new shards join: choose the split that takes them".into());
         }
@@ -518,7 +518,7 @@ impl SplitsStep {
 
     fn fill_lists(&mut self, lists: &[SplitList], answers: &Answers) {
         let splits: Vec<_> = lists.iter().map(|l| (l.name.clone(), super::derive::expand_all(&l.shards))).collect();
-        self.hand.fill(&splits, &usable_shards(answers));
+        self.hand.set_columns(&splits, &usable_shards(answers));
     }
 
     fn grow_rows(&mut self) {

@@ -79,7 +79,7 @@ fn passages_and_files_are_lists_of_their_own() {
 fn waiting_failing_and_finding_nothing_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut page = asked(folder.path(), 40);
-    assert_eq!(page.act(Action::FindNext), Err("no range is known"));
+    assert_eq!(page.handle_action(Action::FindNext), Err("no range is known"));
     page.ranges.read.store(5 << 20, Ordering::Relaxed);
     testing::compare("repeats_waiting", &testing::SCREENS, |size| super::draw(&mut page, size));
     testing::settle(&mut page);
@@ -127,7 +127,7 @@ fn another_length_stays_at_the_document() {
     act(&mut page, Action::Passages).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
     page.handle(Input::Action(Action::Right));
-    assert_eq!(page.act(Action::Up), Ok(()), "the lists are not there now");
+    assert_eq!(page.handle_action(Action::Up), Ok(()), "the lists are not there now");
     testing::settle(&mut page);
     assert!(page.status_right().unwrap().ends_with("by 100 bytes and more"), "{:?}", page.status_right());
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));

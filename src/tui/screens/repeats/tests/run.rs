@@ -100,13 +100,13 @@ fn without_waiting_for_the_text_keys_move_over_documents() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     let mut page = opened(folder.path());
-    page.act(Action::FindNext).unwrap();
-    page.act(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
     assert!(page.text().is_none(), "the arrival of the text is not noticed yet");
     assert!(draw(&mut page, (100, 28, false)).contains("reading the document"));
-    page.act(Action::FindPrevious).unwrap();
+    page.handle_action(Action::FindPrevious).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 1, 1), "this one is there still");
-    page.act(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
     testing::settle(&mut page);
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
 }

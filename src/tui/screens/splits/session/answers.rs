@@ -73,7 +73,7 @@ impl SplitSession {
                 match opened.found {
                     // These changes were in the session before the reload, so there is no need to ask.
                     Some(found) if had_changes => self.rework(TextChange::Draft(found.draft.edits)),
-                    Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
+                    Some(found) => effects.push(Effect::Push(self.draft_question(found, &base))),
                     None => {}
                 }
             }
@@ -81,7 +81,7 @@ impl SplitSession {
     }
 
     /// Returns the popup that offers a draft from an earlier session.
-    fn offer(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
+    fn draft_question(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");
         let were = agree(edits.len() as u64, "was", "were");
@@ -119,7 +119,7 @@ impl SplitSession {
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
         }
-        inner.follow();
+        inner.save_and_check();
     }
 
     fn take_written(&self, end: WriteResult, effects: &mut Vec<Effect>) {
@@ -130,7 +130,7 @@ impl SplitSession {
             WriteResult::Written(end) => {
                 let (written, editor) = *end;
                 inner.set_editor(editor);
-                inner.follow();
+                inner.save_and_check();
                 inner.written = Some(Arc::new(written));
             }
             WriteResult::Failed(failure) => inner.write_failure = Some(*failure),

@@ -15,7 +15,7 @@ impl SessionState {
     }
 
     /// Saves the draft and checks for problems after a change.
-    pub(super) fn follow(&mut self) {
+    pub(super) fn save_and_check(&mut self) {
         self.revision += 1;
         self.written = None;
         self.keep();

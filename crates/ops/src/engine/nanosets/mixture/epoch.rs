@@ -70,7 +70,7 @@ pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Ou
 /// State of the choice among the data sets.
 trait Choice {
     /// Takes the next window, for the sample that counts as number `x`.
-    fn take(&mut self, x: f64) -> u64;
+    fn next_window(&mut self, x: f64) -> u64;
     /// Returns the samples taken so far.
     fn used(&self) -> Vec<u64>;
 }
@@ -81,7 +81,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
         handles.cancel.check()?;
         let end = (first + PROGRESS_EVERY).min(samples);
         // The first sample counts as the second one.
-        ids.extend((first..end).map(|sample| T::of(choice.take(sample.max(1) as f64))));
+        ids.extend((first..end).map(|sample| T::of(choice.next_window(sample.max(1) as f64))));
         handles.progress.add(end - first, 0);
         first = end;
     }
@@ -113,7 +113,7 @@ impl<const D: usize> FixedWeights<D> {
 
 impl<const D: usize> Choice for FixedWeights<D> {
     #[inline]
-    fn take(&mut self, x: f64) -> u64 {
+    fn next_window(&mut self, x: f64) -> u64 {
         let mut best = 0;
         let mut lag = self.weights[0] * x - self.used[0];
         for lane in 1..D {
@@ -151,7 +151,7 @@ impl DynamicWeights {
 }
 
 impl Choice for DynamicWeights {
-    fn take(&mut self, x: f64) -> u64 {
+    fn next_window(&mut self, x: f64) -> u64 {
         let mut best = 0;
         let mut lag = f64::NEG_INFINITY;
         for (member, (weight, used)) in self.weights.iter().zip(&self.used).enumerate() {

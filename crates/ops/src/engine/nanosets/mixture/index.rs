@@ -71,7 +71,7 @@ impl MixtureIndex {
     }
 
     /// Passes on the index in pieces, in order: number of the data set and number of the window in it, for each sample.
-    pub fn each(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_chunk(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
         let mut piece = Vec::with_capacity(SAMPLES_PER_CALL);
         let mut left = self.samples;
         while left > 0 {

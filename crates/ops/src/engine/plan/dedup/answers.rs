@@ -1,6 +1,6 @@
 //! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
-use super::super::settled;
+use super::super::resolve_links;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::remote::is_hub_url;
@@ -138,7 +138,7 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
         .iter()
         .filter(|place| !place.plan_folder.is_empty() && !is_hub_url(place.plan_folder))
-        .map(|place| (place, settled(Path::new(place.plan_folder))))
+        .map(|place| (place, resolve_links(Path::new(place.plan_folder))))
         .collect();
     let mut found = Vec::new();
     for (at, (late, path)) in named.iter().enumerate() {

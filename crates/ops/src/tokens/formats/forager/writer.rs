@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
             };
             spools.truncate_to(name, snapshot)?;
         }
-        spools.settle(name);
+        spools.drop_finished(name);
         Ok(())
     }
 }

@@ -103,13 +103,13 @@ fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
     if file.len() != listed.raw.bytes {
         return differs(format!("it has {} bytes, and index.json has {}", file.len(), listed.raw.bytes));
     }
-    if words(file, 0, 1)? != [listed.samples] {
+    if read_u32s(file, 0, 1)? != [listed.samples] {
         return differs("it has another number of samples than index.json".to_owned());
     }
     if listed.samples == 0 {
         return Ok(SampleLayout::default());
     }
-    let [start, end] = words(file, WORD_BYTES, 2)?[..] else { return Ok(SampleLayout::default()) };
+    let [start, end] = read_u32s(file, WORD_BYTES, 2)?[..] else { return Ok(SampleLayout::default()) };
     let mut code = [0];
     file.read_exact_at(&mut code, start.saturating_add(WORD_BYTES))
         .map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
@@ -117,7 +117,7 @@ fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
 }
 
 /// Returns numbers of four bytes of a file.
-fn words(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
+fn read_u32s(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
     let mut bytes = vec![0; usize::try_from(count * WORD_BYTES).unwrap_or_default()];
     file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
     Ok(bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word))).collect())
@@ -135,7 +135,7 @@ impl SpanTable for Samples {
         }
         let file = self.file()?;
         let layout = layout(&file, &self.listed)?;
-        let offsets = words(&file, (first + 1) * WORD_BYTES, count + 1)?;
+        let offsets = read_u32s(&file, (first + 1) * WORD_BYTES, count + 1)?;
         let span = |pair: &[u64]| {
             let [start, end] = pair else { return RowSpan::default() };
             let is_other = end.checked_sub(*start) != Some(layout.sample_bytes);

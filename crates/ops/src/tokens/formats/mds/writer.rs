@@ -156,7 +156,7 @@ impl TokenWriter for Writer<'_> {
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         spools.close(TOKENS_SPOOL)?;
-        spools.settle(TOKENS_SPOOL);
+        spools.drop_finished(TOKENS_SPOOL);
         Ok(())
     }
 

@@ -134,7 +134,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Passes each pair with the number of its numbers to `read`, which reads some of them from a first one on.
-    fn each(
+    fn for_each_pair(
         &self,
         count: fn(&PairIndex) -> u64,
         read: &mut dyn FnMut(&PairIndex, u64, u64) -> Result<(), Failure>,
@@ -156,13 +156,13 @@ impl<'a> Sources<'a> {
 
 impl IndexTables for Sources<'_> {
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
-        self.each(|pair| pair.sequences, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.sequences, &mut |pair, first, count| {
             take(&pair.lengths(first, count).map_err(damaged(pair.path()))?)
         })
     }
 
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
-        self.each(|pair| pair.documents, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.documents, &mut |pair, first, count| {
             take(&pair.counts(first, count).map_err(damaged(pair.path()))?)
         })
     }
@@ -171,7 +171,7 @@ impl IndexTables for Sources<'_> {
         if !self.has_modes {
             return Ok(());
         }
-        self.each(|pair| pair.sequences, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.sequences, &mut |pair, first, count| {
             take(&pair.modes(first, count).map_err(damaged(pair.path()))?)
         })
     }
@@ -301,7 +301,7 @@ fn write(
         let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
         return Err(Failure::environment(ACTIVITY, why).on(Subject::path(output)));
     }
-    let place = ExclusiveOutput::take(fs, output, &context.options)?;
+    let place = ExclusiveOutput::create(fs, output, &context.options)?;
     context.phase_of(Phase::Scan, "pair", "merging");
     context.progress.expect(sources.pairs.len() as u64, size);
     let (tokens, index) = (place.draft(0), place.draft(1));
@@ -326,7 +326,7 @@ fn write(
     context.cancel.check()?;
     context.phase_of(Phase::Publish, "file", "making the result visible");
     let root = output.parent().unwrap_or(Path::new("/"));
-    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
+    let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
     publication.stage_file(bin, tokens, FILE_MODE)?;
     publication.stage_file(idx, index, FILE_MODE)?;
     if publication.changes_nothing()? {

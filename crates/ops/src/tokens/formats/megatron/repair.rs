@@ -179,7 +179,7 @@ impl<'a> IndexRepair<'a> {
 
 impl IndexTables for IndexRepair<'_> {
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
-        self.each(self.pair.sequences, &mut |first, count| {
+        self.for_each_block(self.pair.sequences, &mut |first, count| {
             let lengths = match self.defect {
                 Defect::Lengths { .. } => self.lengths_between(first, count),
                 Defect::Nothing | Defect::Offsets { .. } => self.pair.lengths(first, count),
@@ -189,7 +189,7 @@ impl IndexTables for IndexRepair<'_> {
     }
 
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
-        self.each(self.pair.documents, &mut |first, count| {
+        self.for_each_block(self.pair.documents, &mut |first, count| {
             let marks = self.pair.marks(first, count + 1).map_err(|why| Failure::data(ACTIVITY, why))?;
             let marks = (first..).zip(marks).map(|(document, mark)| self.mark(document, u64::try_from(mark).ok()));
             let marks: Vec<u64> = marks.map(Option::unwrap_or_default).collect();
@@ -205,14 +205,14 @@ impl IndexTables for IndexRepair<'_> {
         if !self.pair.has_modes {
             return Ok(());
         }
-        self.each(self.pair.sequences, &mut |first, count| {
+        self.for_each_block(self.pair.sequences, &mut |first, count| {
             take(&self.pair.modes(first, count).map_err(|why| Failure::data(ACTIVITY, why))?)
         })
     }
 }
 
 impl IndexRepair<'_> {
-    fn each(&self, all: u64, read: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
+    fn for_each_block(&self, all: u64, read: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < all {
             self.cancel.check()?;

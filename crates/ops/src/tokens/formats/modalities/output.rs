@@ -178,7 +178,7 @@ impl TokenWriter for Writer<'_> {
     fn end_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         for name in [tokens_spool(slot), lengths_spool(slot)] {
             spools.close(&name)?;
-            spools.settle(&name);
+            spools.drop_finished(&name);
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
     fn end_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         for name in self.output.spools(self.state.file) {
             spools.close(&name)?;
-            spools.settle(&name);
+            spools.drop_finished(&name);
         }
         Ok(())
     }

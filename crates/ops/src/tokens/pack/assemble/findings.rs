@@ -13,7 +13,7 @@ impl Assembler<'_> {
         for finding in &packed.findings {
             self.report(problem_of(finding, pass, self.specs, input))?;
         }
-        for (is_by_design, kind, count) in &packed.more {
+        for (is_by_design, kind, count) in &packed.unlisted {
             let severity = if *is_by_design { Severity::Note } else { Severity::Problem };
             self.count_more(severity, *kind, *count);
         }
@@ -36,9 +36,9 @@ impl Assembler<'_> {
     }
 
     fn tally(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
-        match self.more.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
+        match self.unlisted.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
             Some(known) => known.2 += count,
-            None => self.more.push((severity, kind, count)),
+            None => self.unlisted.push((severity, kind, count)),
         }
     }
 
