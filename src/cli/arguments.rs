@@ -257,7 +257,7 @@ fn given_answers(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     Some(GivenPlan { operation, answers: answers.collect() })
 }
 
-/// Returns the usage of an operation: the required options are asked for where questions are possible, so parsing does not require them.
+/// Returns the usage of an operation: the required options are prompted for where questions are possible, so parsing does not require them.
 fn usage(operation: &dyn AnyOperation) -> String {
     let mut usage = format!("gristmill {} [OPTIONS]", operation.name());
     let shown = operation.options().into_iter().filter(|row| row.info.is_required || row.info.is_positional);

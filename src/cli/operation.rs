@@ -43,7 +43,7 @@ pub fn threads_of(config: &Path) -> Option<usize> {
     config::read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
-/// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
+/// Runs the plan of a command line; if it is incomplete and questions may be shown, the form opens.
 pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
     let plan = given.plan(context.globals.compat)?;
     if let Some(plan) = plan.typed::<PreparePlan>() {
@@ -171,7 +171,7 @@ fn runnable_command(plan: &dyn AnyPlan) -> String {
 }
 
 fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, context: &Context) {
-    // The result of a dry run is what was asked for: `--quiet` keeps it.
+    // The result of a dry run is the result of the command: `--quiet` keeps it.
     let print = |line: String| match is_preview {
         true => context.printer.line(line),
         false => context.printer.print_status(line),

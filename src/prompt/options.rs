@@ -1,4 +1,4 @@
-//! The dialogue of every operation: the options without which a plan cannot run are asked for, and all can be changed as a numbered list.
+//! The dialogue of every operation: the prompt requires the options without which a plan cannot run, and all can be changed as a numbered list.
 
 use super::ask::Prompter;
 use super::review::Review;
@@ -212,7 +212,7 @@ fn line_of(choice: &options::Choice) -> String {
     }
 }
 
-/// How an option is asked for.
+/// The question for an option.
 struct Question {
     words: String,
     /// The answer that is proposed if there is none.

@@ -14,7 +14,6 @@ pub(super) trait Review {
     /// Answers that can be changed.
     type Change: Copy;
 
-    /// Returns the prompt.
     fn prompt(&self) -> &Prompter;
     /// Returns the plan with the answers.
     fn plan(&self) -> Box<dyn AnyPlan>;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two looks; a request that ends before the second one is not looked at.
+/// Time between two checks; a request that ends before the second one is not checked.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Time in which requests are ended that repeat those whose wait was ended.
 const ENDING_TIME: Duration = Duration::from_secs(3);

@@ -7,7 +7,7 @@ use gristmill_core::{Outcome, Rerun, SampleMapping};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
-/// Maximum time to wait for the first samples before the sample type is asked for.
+/// Maximum time to wait for the first samples before the question for the sample type is shown.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One line of the choice.

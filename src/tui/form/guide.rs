@@ -25,19 +25,17 @@ use std::time::Duration;
 
 /// Rows that a preview below the fields needs.
 const MIN_PREVIEW_ROWS: u16 = 4;
-/// How often a preview is asked whether it has ended.
+/// Interval between two checks whether a preview has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where keys are looked up in the parts of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyContexts {
-    /// A step.
     pub step: Context,
     /// A text field in a step.
     pub text: Context,
     /// The list of steps.
     pub rail: Context,
-    /// The review.
     pub review: Context,
 }
 
@@ -73,7 +71,7 @@ pub trait Guide: Any {
     }
     /// Asks the workers for whatever the answers need.
     fn ask(&mut self, form: &mut Form);
-    /// Takes the results of the workers. Returns whether there were any.
+    /// Applies the results of the workers. Returns whether there were any.
     fn take(&mut self, form: &mut Form) -> bool;
     /// Returns whether a worker is busy.
     fn is_busy(&self) -> bool;
@@ -195,7 +193,7 @@ pub trait Guide: Any {
         let _ = list;
         false
     }
-    /// Does what an action means in this form alone; `None` where it means the same as in all forms.
+    /// Handles an action that means something else in this form than in others; `None` for the rest.
     fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
         let _ = (action, form, env);
         None
@@ -269,7 +267,7 @@ impl PreviewGuide {
         self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
-    /// Asks for the preview of a plan, unless it was the last one that was asked for.
+    /// Requests the preview of a plan, unless it was requested last.
     pub fn ask_for(&mut self, plan: &dyn AnyPlan) {
         if self.requested_plan.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
             self.requested_plan = Some(plan.boxed_clone());

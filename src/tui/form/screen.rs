@@ -23,7 +23,6 @@ use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// The screen.
 pub struct FormScreen {
     env: UiEnv,
     guide: Box<dyn Guide>,
@@ -34,7 +33,7 @@ pub struct FormScreen {
     initial_plan: Box<dyn AnyPlan>,
     /// Whether these answers were run, so that the run keeps their draft.
     was_run: bool,
-    /// Whether the question about a stopped run was asked for these answers.
+    /// Whether the question about a stopped run was shown for these answers.
     has_offered_resume: bool,
 }
 

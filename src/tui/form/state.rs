@@ -102,7 +102,6 @@ impl Form {
         }
     }
 
-    /// Returns the plan.
     pub fn plan(&self) -> &dyn AnyPlan {
         &*self.plan
     }
@@ -270,7 +269,7 @@ impl Form {
         }
     }
 
-    /// Does what a key means in a step.
+    /// Handles a key in a step.
     pub fn handle_action(&mut self, action: Action) {
         if let Some(rail) = self.rail {
             match action {
@@ -310,7 +309,7 @@ impl Form {
         }
     }
 
-    /// Does what a click on a place means; rows of lists are the guide's.
+    /// Handles a click; those on rows of lists are handled by the guide.
     pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
             MouseTarget::Below => {}

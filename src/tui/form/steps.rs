@@ -6,7 +6,7 @@ use super::state::{Form, MouseTarget};
 use crate::tui::keymap::Action;
 use gristmill_core::{Problem, ProblemKind, Severity};
 
-/// Does what a key means in a step. In a list it moves the cursor, which selects the row.
+/// Handles a key in a step. In a list it moves the cursor, which selects the row.
 pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Action) {
     let list = match form.field() {
         Some(Field::List(name)) if form.rail.is_none() => name,
@@ -21,7 +21,7 @@ pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Acti
     }
 }
 
-/// Does what a click means.
+/// Handles a click.
 pub(super) fn click(
     form: &mut Form,
     guide: &mut dyn Guide,

@@ -13,7 +13,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub struct FormTest<G> {
     /// The answers.
     pub form: Form,
-    /// The guide.
     pub guide: G,
 }
 
@@ -31,13 +30,13 @@ impl<G: Guide> FormTest<G> {
         self.form.set_fields(self.guide.fields(&self.form));
     }
 
-    /// Does what a key means.
+    /// Handles a key.
     pub fn act(&mut self, action: Action) {
         handle_action(&mut self.form, &mut self.guide, action);
         self.refresh();
     }
 
-    /// Does what actions mean in the guide, or in all forms.
+    /// Handles actions, first by the guide and then as in all forms.
     pub fn act_in_guide(&mut self, actions: &[Action]) {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
         for action in actions {

@@ -19,7 +19,6 @@ pub enum Graphics {
     Kitty,
     /// The iTerm2 protocol.
     Iterm2,
-    /// Sixel.
     Sixel,
 }
 

@@ -15,7 +15,6 @@ pub enum Tone {
     /// Ordinary text.
     #[default]
     Plain,
-    /// A heading.
     Heading,
     /// Secondary text.
     Muted,
@@ -48,7 +47,6 @@ pub struct PageLine {
     pub tone: Tone,
     /// Text before [`text`](Self::text) that is not wrapped; wrapped lines are indented by its width. Often empty.
     pub label: String,
-    /// The text.
     pub text: String,
 }
 

@@ -152,7 +152,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     Ok(Some(prepared))
 }
 
-/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported elsewhere.
+/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported by another check.
 fn tables_know_more(root: &Path, listed: usize) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if listed == 0 || !files::is_file(&database) {

@@ -182,7 +182,7 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Returns the most bytes that a byte of text can become.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
-    /// Whether the rows of files are dealt to outputs, not the files; the rows of each input file are then counted before.
+    /// Whether the rows of files are assigned to outputs, not the files; the rows of each input file are then counted before.
     fn assigns_rows(&self, plan: &PackPlan) -> bool {
         let _ = plan;
         false
@@ -262,11 +262,11 @@ pub(crate) struct AssignRequest<'a> {
     pub(crate) files: Vec<TextFile>,
 }
 
-/// The files that a format reads, and the outputs that they are dealt to.
+/// The files that a format reads, and the outputs that they are assigned to.
 pub(crate) struct AssignedFiles {
     /// The files, in the order of the format.
     pub(crate) files: Vec<TextFile>,
-    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are dealt.
+    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are assigned.
     pub(crate) slots: Vec<usize>,
     pub(crate) order: ReadingOrder,
     /// Spans of this raw index are read instead of lines.
@@ -287,9 +287,9 @@ pub(crate) enum ReadingOrder {
 
 /// The files that a format writes in a run.
 pub(crate) trait TokenOutput: SpoolRules {
-    /// Returns the number of outputs that input files are dealt to.
+    /// Returns the number of outputs that input files are assigned to.
     fn slots(&self) -> usize;
-    /// Returns how rows are dealt to the outputs; `None` if files are. The encoding keeps the lines of documents then.
+    /// Returns how rows are assigned to the outputs; `None` if files are. The encoding keeps the lines of documents then.
     fn row_assignment(&self) -> Option<Arc<RowAssignment>> {
         None
     }

@@ -118,7 +118,6 @@ impl WordEncoder {
         self.end_text();
     }
 
-    /// Ends a text.
     pub(super) fn end_text(&mut self) {
         self.ends.push(self.count);
         self.open.push(self.cold.len());

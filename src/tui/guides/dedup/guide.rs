@@ -24,7 +24,6 @@ pub(super) const LENGTHS: Field = Field::List("lengths");
 /// A length that is typed.
 pub(super) const OWN_LENGTH: Field = Field::Option("minlen");
 
-/// The guide.
 pub struct DedupGuide {
     workers: Workers,
     /// The lengths offered; the last row is for another one.
@@ -33,7 +32,7 @@ pub struct DedupGuide {
     pub(super) is_own: bool,
     /// What is known about the data.
     pub(super) known: DedupFacts,
-    /// The folder whose files were last asked for.
+    /// The folder whose files were last requested.
     listed: String,
     /// The plan of the last request for a review.
     requested_plan: Option<DedupPlan>,

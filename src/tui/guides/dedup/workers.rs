@@ -1,4 +1,4 @@
-//! What the guided dedup has done in the background. Minimum lengths that are asked for together are worked out together, from one
+//! What the guided dedup has done in the background. Minimum lengths that are requested together are estimated together, from one
 //! reading; of the other questions the newest wins.
 
 use super::estimates::relevant;
@@ -15,7 +15,7 @@ type EstimateQuestion = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
 type EstimateAnswer = (DedupPlan, Vec<(u64, SharedEstimate)>, EstimateEffort);
 type ReviewAnswer = (DedupPlan, EstimateEffort, SharedEstimate);
 
-/// How closely the text is looked at: first figures are there soon, better ones follow.
+/// How much of the text is examined: a small sample gives the first figures, a larger one better ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EstimateEffort {
     First,
@@ -36,14 +36,13 @@ impl EstimateEffort {
     }
 }
 
-/// The workers.
 pub struct Workers {
     files: LatestWorker<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
     lengths: Stream<EstimateQuestion, EstimateAnswer>,
     review: LatestWorker<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
-    /// Lengths that were asked for together and are not answered, how closely, and what stops them.
+    /// Lengths that were requested together and are not answered, how much text is examined, and what cancels them.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
-    /// The answers that they were asked for.
+    /// The answers for which they were requested.
     of: Option<DedupPlan>,
     leaving: Cancel,
     reviewing: Cancel,
@@ -91,14 +90,14 @@ impl Workers {
         self.files.ask((folder, self.leaving.clone()));
     }
 
-    /// Works out what lengths come to, in this order; what was being worked out for other answers or other lengths ends.
+    /// Estimates what each length removes, in this order; estimates for other answers or lengths are cancelled.
     pub fn lengths(&mut self, plan: &DedupPlan, wanted: &[u64]) {
         let plan = relevant(plan);
         if self.of.as_ref() != Some(&plan) {
             self.stop();
             self.of = Some(plan.clone());
         }
-        // Of some that were asked for together it is enough that one is still wanted.
+        // Of some that were requested together it is enough that one is still wanted.
         self.open.retain(|(lengths, _, cancel)| {
             let stays = lengths.iter().any(|length| wanted.contains(length));
             if !stays {
@@ -181,7 +180,7 @@ impl Workers {
         Some((plan, found))
     }
 
-    /// Whether lengths are being worked out.
+    /// Whether lengths are being computed.
     pub fn is_estimating(&self) -> bool {
         !self.open.is_empty()
     }

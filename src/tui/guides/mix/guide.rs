@@ -62,7 +62,6 @@ impl Row {
     }
 }
 
-/// The guide.
 pub struct MixGuide {
     folder: PathBuf,
     /// The data set that is chosen when the list appears.

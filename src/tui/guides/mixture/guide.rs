@@ -35,7 +35,6 @@ const USUAL_LENGTH: &str = "2048";
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The folder.
     pub(super) folder: TokenFolder,
     /// Its path in the plan.
     path: String,
@@ -45,7 +44,6 @@ pub(super) struct Row {
     pub(super) weight: String,
 }
 
-/// The guide.
 pub struct MixtureGuide {
     folder: PathBuf,
     finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,

@@ -49,7 +49,6 @@ struct LastRequests {
     preview: Option<PackPlan>,
 }
 
-/// The guide.
 pub struct PackGuide {
     workers: Workers,
     last_requests: LastRequests,
@@ -282,7 +281,7 @@ impl Guide for PackGuide {
     fn fields(&self, form: &Form) -> Vec<Field> {
         let fields = form.option_fields();
         match form.step_id() {
-            // The files have the focus, so that letters are typed only in a field; an input that is not known is asked for first.
+            // The files have the focus, so that letters are typed only in a field; a missing input has the focus first.
             "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
                 fields.into_iter().chain([FILES]).collect()
             }

@@ -16,11 +16,9 @@ use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A tokenizer to be looked at, with a document to encode.
+/// A tokenizer to examine, with a document to encode.
 pub struct TokenizerQuestion {
-    /// Its name.
     pub name: String,
-    /// A document.
     pub document: Option<Arc<str>>,
     /// The other answers.
     pub plan: PackPlan,
@@ -30,7 +28,6 @@ pub struct TokenizerQuestion {
 type FilesAnswer = (Arc<Outcome<InputFiles>>, SplitChoices);
 type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
-/// The workers.
 pub struct Workers {
     files: LatestWorker<(PackPlan, Cancel), FilesAnswer>,
     documents: LatestWorker<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,

@@ -16,7 +16,6 @@ pub enum ClickTarget {
     Field(usize),
     /// One of the options of a field, by its number.
     Choice(usize, usize),
-    /// A switch.
     Switch(usize),
     /// A page that scrolls.
     Page,
@@ -85,7 +84,7 @@ pub struct DrawContext<'a> {
     pub click_targets: &'a ClickTargets,
 }
 
-/// Does what the mouse did to a step.
+/// Handles a mouse event in a step.
 pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
     let (spot, list_gesture) = match gesture {
         Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),

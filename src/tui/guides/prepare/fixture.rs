@@ -202,17 +202,14 @@ impl PrepareForm {
         });
     }
 
-    /// Returns the guide.
     pub fn guide(&self) -> &PrepareGuide {
         self.screen.guide()
     }
 
-    /// Changes the guide.
     pub fn change_guide(&mut self, change: impl FnOnce(&mut PrepareGuide, &mut Form)) {
         self.screen.with_guide_of(change);
     }
 
-    /// Returns the form.
     pub fn form(&self) -> &Form {
         self.screen.form()
     }
@@ -265,12 +262,12 @@ impl PrepareForm {
     }
 }
 
-/// Returns the form of facts, with everything worked out as the workers would.
+/// Returns the form of facts, with everything computed as the workers would.
 pub fn prepare(facts: DatasetFacts) -> PrepareForm {
     PrepareForm::open(PreparePlan::new("/data/coco"), false, facts)
 }
 
-/// Does what the workers would do, until nothing changes.
+/// Does the work of the workers until nothing changes.
 pub fn settle(form: &mut PrepareForm) {
     form.change_guide(|guide, form| {
         for _ in 0..4 {
@@ -363,7 +360,6 @@ pub fn notices(effects: &[Effect]) -> Vec<&str> {
     effects.iter().filter_map(text).collect()
 }
 
-/// Types a text.
 pub fn type_text(form: &mut PrepareForm, text: &str) {
     for c in text.chars() {
         form.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));

@@ -34,7 +34,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes what the scan has found. Returns whether anything is new.
+    /// Applies the findings of the scan. Returns whether any are new.
     pub(super) fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else {
             self.steps.is_scanning = false;

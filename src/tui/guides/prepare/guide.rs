@@ -36,7 +36,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The guide.
 pub struct PrepareGuide {
     pub(super) path: PathBuf,
     pub(super) env: UiEnv,
@@ -254,7 +253,7 @@ impl Guide for PrepareGuide {
             self.update(form);
         }
         if let (Some(Field::FocusStop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(step)) {
-            // Setting it anew would end a completion.
+            // Setting it again would end a completion.
             if state.focus() != stop {
                 state.set_focus(stop);
             }

@@ -83,7 +83,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes whatever the workers brought. Returns whether anything changed.
+    /// Applies the results of the workers. Returns whether anything changed.
     pub(super) fn take_answers(&mut self) -> bool {
         let mut changed = false;
         if let Some(outcome) = self.workers.take_opened() {

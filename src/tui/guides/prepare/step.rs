@@ -97,7 +97,7 @@ pub trait StepState {
     fn set_focus(&mut self, stop: usize);
     /// Returns the context of keys.
     fn context(&self, answers: &Answers) -> Context;
-    /// Does what a key means here. Returns a notice for the user.
+    /// Handles a key in this step. Returns a notice for the user.
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
     /// Types into the field in focus.
     fn key(&mut self, key: KeyEvent, answers: &Answers) {

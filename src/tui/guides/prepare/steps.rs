@@ -93,7 +93,7 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Takes what was worked out.
+    /// Sets the findings of the worker.
     pub fn set_findings(&mut self, derived: Arc<PlanFindings>) {
         self.answers.derived = derived;
         self.refresh();

@@ -36,7 +36,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts them; they sleep until they are asked.
+    /// Starts them; they sleep until the first request.
     pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
@@ -86,7 +86,7 @@ impl Workers {
     pub fn take_results(&mut self) -> Option<Arc<SampleResults>> {
         self.evaluate.take()
     }
-    /// Works out what a run would do.
+    /// Computes what a run would do.
     pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
         self.preview.ask((plan, facts));
     }
@@ -94,7 +94,7 @@ impl Workers {
     pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
         self.preview.take()
     }
-    /// Whether that is being worked out.
+    /// Whether that is being computed.
     pub fn is_previewing(&self) -> bool {
         self.preview.is_waiting()
     }
@@ -102,7 +102,7 @@ impl Workers {
     pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
         self.media.ask((plan, facts));
     }
-    /// Whether that is being looked at.
+    /// Whether it is being examined.
     pub fn is_reading(&self) -> bool {
         self.media.is_waiting()
     }

@@ -145,7 +145,7 @@ fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
     }
 }
 
-/// Changes the splits as specified by a key of the list. The marks are made anew first: those on the screen may be from before the last
+/// Changes the splits as specified by a key of the list. The marks are rebuilt first: those on the screen may be from before the last
 /// change.
 pub(super) fn edit(session: &SplitSession, groups: &Groups, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
     if matches!(action, Action::ExcludeProblem | Action::ExcludeKind) {

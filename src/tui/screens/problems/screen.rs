@@ -19,7 +19,6 @@ use std::sync::Arc;
 /// The browser's current knowledge; it continues to search while the list is open.
 #[derive(Clone, Default)]
 pub struct ProblemFeed {
-    /// The problems.
     pub problems: Arc<ProblemList>,
     /// The shards, files or folders.
     pub groups: Arc<Groups>,

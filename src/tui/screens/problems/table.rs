@@ -74,7 +74,6 @@ impl ProblemTable {
         self.rows = rows;
     }
 
-    /// Returns the rows.
     pub fn rows(&self) -> &ProblemRows {
         &self.rows
     }

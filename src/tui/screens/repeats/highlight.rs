@@ -18,7 +18,6 @@ const CONTEXT_BYTES: usize = 8 << 10;
 /// The kind of a marked piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A repeat.
     Repeat,
     /// The repeat that is the current range.
     Here,

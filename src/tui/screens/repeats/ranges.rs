@@ -106,7 +106,6 @@ impl<At> DisplayedRange<At> {
 /// The raw text of a document and its ranges, whose ends are on character boundaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentText<'a> {
-    /// The text.
     pub text: &'a str,
     /// The ranges, in order.
     pub ranges: Vec<Range<usize>>,

@@ -15,7 +15,6 @@ const MAX_JUMPS: usize = 100;
 pub enum ScreenArea {
     /// The rows of the list.
     Rows,
-    /// The text.
     Text,
 }
 

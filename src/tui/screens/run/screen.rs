@@ -59,7 +59,6 @@ pub trait Overview {
 /// Output of a job that can be viewed.
 #[derive(Clone, Debug)]
 pub enum JobOutput {
-    /// Samples.
     Samples(PathBuf),
     /// The repeats in the documents that were deduplicated, which remain unchanged.
     Repeats(Box<DedupPlan>),

@@ -28,7 +28,7 @@ pub struct OpenedSplits {
 
 /// Slow work on the whole text.
 pub enum TextChange {
-    /// Takes the text that was edited elsewhere.
+    /// Applies the text of an external editor.
     Text(PathBuf),
     /// Applies the changes of a draft.
     Draft(Vec<Edit>),
@@ -58,7 +58,6 @@ pub enum WriteResult {
     Failed(Box<Failure>),
 }
 
-/// The problems of a version.
 pub struct VersionProblems {
     /// The version that was checked.
     pub version: u64,

@@ -43,7 +43,6 @@ pub(super) struct TreeRow {
 /// The part of a line that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RowContent {
-    /// All of it.
     Whole,
     /// Its label; its value is in the rows below.
     Label,
@@ -117,7 +116,6 @@ impl Rows {
         }
     }
 
-    /// Returns the row of a tree.
     pub(super) fn tree_row(&self, row: usize) -> Option<&TreeRow> {
         match self.kind()? {
             RowKind::Tree(rows) => rows.get(row),

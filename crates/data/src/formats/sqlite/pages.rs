@@ -47,7 +47,6 @@ pub struct StoredSchema {
     pub sql: String,
 }
 
-/// A page of a tree.
 struct TreePage {
     bytes: Arc<Vec<u8>>,
     usable: usize,

@@ -1,4 +1,4 @@
-//! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
+//! Scans one shard again and compares every row with `.tar.idx` and the tables during the scan.
 
 use super::sample_checks::SampleChecker;
 use super::tar_idx_reader::TarIdxReader;

@@ -178,7 +178,7 @@ impl SplitEditor {
     pub fn excludes(&self) -> &SharedList<ExcludeView> {
         self.views.excludes()
     }
-    /// Returns the totals of the excludes; they are kept up to date, not counted anew.
+    /// Returns the totals of the excludes; they are kept up to date, not counted again.
     pub fn totals(&self) -> ExcludeTotals {
         self.views.totals()
     }

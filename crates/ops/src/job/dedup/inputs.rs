@@ -320,7 +320,7 @@ impl Inputs {
         let first = wanted.first().map_or(0..u64::MAX, |first| first.saturating_sub(1)..*first);
         let open = open_part(&file.path, first)?;
         let find = |wanted: &u64| line_from(&open, *wanted, MAX_LINE_BYTES, cancel);
-        // A store is asked for all of them at once.
+        // One listing of a store covers all of them.
         let known = match is_remote(&file.path) {
             true => run_units(&wanted, threads_for(&file.path, 1), cancel, find)?,
             false => Vec::new(),

@@ -38,7 +38,6 @@ pub(super) struct FileFacts {
     pub(super) documents: u64,
     /// Lines without usable text.
     pub(super) copied: u64,
-    /// All lines.
     pub(super) lines: u64,
     /// Blank lines, or rows without a value, among the lines without usable text.
     pub(super) blank: u64,

@@ -60,7 +60,6 @@ pub(super) struct PlacedPassage {
     pub(super) passage: RepeatedPassage,
 }
 
-/// Runs all stages.
 pub(super) fn run_stages(
     job: &Job<'_>,
     lock: &DatasetLock,

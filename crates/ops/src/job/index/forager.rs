@@ -114,7 +114,7 @@ fn is_there(target: &Path) -> Outcome<bool> {
     }
 }
 
-/// Writes the index into the work folder and puts it in its place.
+/// Writes the index in the work folder and moves it to its target.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
     let place = ExclusiveOutput::create(fs, target, &context.options)?;

@@ -55,7 +55,6 @@ pub(super) fn collect(
     Ok(spools)
 }
 
-/// Returns the folder of the spools.
 pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
     own.work().join("spools")
 }

@@ -15,7 +15,6 @@ pub fn proposed_output(plan: &DedupPlan) -> Option<String> {
     Some(beside(Path::new(plan.source()), &plan.proposed_name()?).to_string_lossy().into_owned())
 }
 
-/// The advice of `dedup`.
 pub(super) struct DedupAdvice {
     pub(super) options: RunOptions,
 }

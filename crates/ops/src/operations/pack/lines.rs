@@ -131,7 +131,7 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
 fn next_path(target: &TargetReport) -> &str {
     let is_data = || !files::is_dir(&target.path) || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
     let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
-    // What is in a store is asked for only if that matters.
+    // Requests are sent to a store only if their answers matter.
     let first = target.outputs.first().filter(|_| has_single_files && !is_data());
     first.map_or(&target.path, |file| &file.name)
 }

@@ -43,7 +43,7 @@ impl PreparePreview {
         Ok(Self::of(plan, &facts))
     }
 
-    /// Works out what a plan would do to the shards, as far as they are scanned.
+    /// Computes what a plan would do to the shards, as far as they are scanned.
     pub fn of(plan: &PreparePlan, facts: &DatasetFacts) -> Self {
         let mut preview = preview(plan, facts);
         preview.problems.extend(try_out(plan, facts));

@@ -1,10 +1,10 @@
-//! How the rows of all files are dealt to the outputs of a format, and which rows of a file are packed.
+//! How the rows of all files are assigned to the outputs of a format, and which rows of a file are packed.
 
 use gristmill_data::source::documents::{FileRows, TextFile};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How rows are dealt.
+/// How rows are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
     /// Row I to task I modulo the number of tasks.
@@ -13,7 +13,7 @@ pub enum RowOrder {
     Blocks,
 }
 
-/// The rows of some files, numbered over all of these, and the tasks that they are dealt to.
+/// The rows of some files, numbered over all of these, and the tasks that they are assigned to.
 #[derive(Clone, Debug)]
 pub struct RowAssignment {
     order: RowOrder,
@@ -107,7 +107,7 @@ impl RowAssignment {
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
     range: Option<Range<u64>>,
-    /// The index of the file, and what is dealt of it to each format; empty if a format takes all rows.
+    /// The index of the file, and what of it is assigned to each format; empty if a format takes all rows.
     file: usize,
     assignments: Vec<Arc<RowAssignment>>,
 }

@@ -132,7 +132,6 @@ impl<'a> Assembler<'a> {
         self.reported_before = told;
     }
 
-    /// Begins a pass.
     pub(super) fn begin_pass(&mut self, pass: &'a Pass) {
         self.pass = Some(pass);
         self.set_slots();

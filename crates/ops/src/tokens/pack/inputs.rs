@@ -28,7 +28,7 @@ pub(super) struct Pass {
     pub(super) files: Vec<TextFile>,
     /// For each format, by the index of its spec, the output of each file; parallel to `files`.
     pub(super) slots: BTreeMap<usize, Vec<usize>>,
-    /// For formats to whose outputs rows are dealt: how; their `slots` are 0.
+    /// For formats to whose outputs rows are assigned: how; their `slots` are 0.
     pub(super) assignments: BTreeMap<usize, Arc<RowAssignment>>,
     /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,

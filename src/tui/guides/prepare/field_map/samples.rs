@@ -32,7 +32,6 @@ pub struct SampleRequest {
 /// One sample through the field map.
 #[derive(Clone, Debug)]
 pub struct SampleResult {
-    /// Its key.
     pub key: String,
     /// One per expression, in order; an error is in a user's words.
     pub fields: Vec<Result<Drawable, String>>,

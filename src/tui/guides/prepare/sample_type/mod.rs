@@ -42,7 +42,6 @@ pub enum FocusStop {
     List,
     /// `module:Class`.
     OwnClass,
-    /// The source of its fields.
     FieldSource,
     /// Write a `cooker.py`.
     Cooker,
@@ -55,7 +54,6 @@ pub struct TypeStep {
     pub choice: Choice,
     /// `module:Class`.
     pub own: TextField,
-    /// The source of its fields.
     pub field_source: FieldSource,
     /// Write a `cooker.py`.
     pub cooker: bool,

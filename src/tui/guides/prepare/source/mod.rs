@@ -34,7 +34,7 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {
-    /// The handling of an earlier preparation; asked only if there is one.
+    /// The handling of an earlier preparation; shown only if there is one.
     pub rerun: Rerun,
     rerun_touched: bool,
     /// Forget recorded excludes.

@@ -200,7 +200,7 @@ impl ManualSplits {
         true
     }
 
-    /// Does what the mouse did to a column. A click makes it the one that keys act on; the wheel leaves that as it is.
+    /// Handles a mouse event in a column. A click makes it the one that keys act on; the wheel leaves that as it is.
     pub fn point(&mut self, at: usize, list_gesture: ListGesture) {
         let Some(column) = self.columns.get_mut(at) else { return };
         list_gesture.apply(&mut column.list);

@@ -42,7 +42,6 @@ pub enum FocusStop {
     Name(usize),
     /// The pattern in a pattern row.
     Pattern(usize),
-    /// The columns.
     Columns,
     /// Shuffle before dividing.
     Shuffle,
@@ -56,7 +55,6 @@ pub enum FocusStop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Alternatives {
-    /// The ratio.
     pub ratio: String,
     /// The pattern rows.
     pub patterns: Vec<SplitPattern>,
@@ -69,7 +67,6 @@ pub struct Alternatives {
 pub struct PatternRow {
     /// Split name.
     pub name: TextField,
-    /// Pattern.
     pub pattern: TextField,
 }
 
@@ -87,7 +84,6 @@ impl PatternRow {
 pub struct SplitsStep {
     /// Which way.
     pub mode: Mode,
-    /// `8,1,1`.
     pub ratio: TextField,
     /// Pattern rows; the last one is always empty, for one more.
     pub rows: Vec<PatternRow>,
@@ -174,7 +170,7 @@ impl SplitsStep {
 
     /// Changes to dividing by hand, with the keys on the columns.
     ///
-    /// The columns begin with the splits as they are: while these are being worked out, that is waited for.
+    /// The columns begin with the splits as they are: while these are being computed, that is waited for.
     pub fn by_hand(&mut self, answers: &Answers) {
         self.take_columns(FocusStop::Columns, answers);
     }
@@ -188,7 +184,7 @@ impl SplitsStep {
         }
     }
 
-    /// Whether what the columns could begin with is still being worked out.
+    /// Whether what the columns could begin with is still being computed.
     fn awaits_splits(&self, answers: &Answers) -> bool {
         self.last_full.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MAX_NAMED_CHANGES: usize = 5;
 
 impl SplitSession {
-    /// Takes the results of the workers. Returns whether something to be drawn changed.
+    /// Applies the results of the workers. Returns whether something to be drawn changed.
     pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
         let before = self.revision();
         let opened = self.inner.borrow_mut().workers.open.take();

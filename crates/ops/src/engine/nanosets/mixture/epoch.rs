@@ -10,7 +10,6 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 pub(super) trait Id: Copy + Send + 'static {
     /// Converts from a number that fits.
     fn of(number: u64) -> Self;
-    /// Returns the number.
     fn number(self) -> u64;
 }
 

@@ -45,7 +45,6 @@ pub struct PatternsPreview {
     pub unassigned: Vec<ShardId>,
 }
 
-/// A compiled split pattern.
 pub(crate) struct CompiledSplitPattern(Vec<Pattern>);
 
 impl CompiledSplitPattern {

@@ -191,7 +191,6 @@ fn sample_size(folder: &Path, shards: &[ListedShard], handles: &Handles<'_>) -> 
     read().map_err(|why| Some(Problem::problem(ProblemKind::BadFile, Subject::path(&path), why)))
 }
 
-/// The check of a shard.
 struct ShardCheck<'a> {
     folder: &'a Path,
     listed: &'a ListedShard,

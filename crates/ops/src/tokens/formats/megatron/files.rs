@@ -17,7 +17,7 @@ pub(super) struct Pairs {
     pub(super) token: TokenType,
     /// Closes a pair once it has more tokens than this.
     pub(super) max_tokens: Option<u64>,
-    /// Number of partitions that documents are dealt to by their lines; the pair has one after the other.
+    /// Number of partitions that documents are assigned to by their lines; the pair has one after the other.
     pub(super) partitions: u64,
 }
 

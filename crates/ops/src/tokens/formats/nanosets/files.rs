@@ -23,7 +23,7 @@ pub(super) struct TokenFolder {
     pub(super) file_names: Vec<Vec<String>>,
     pub(super) token_bytes: usize,
     pub(super) has_loss: bool,
-    /// How rows are dealt to the tasks, if files are not.
+    /// How rows are assigned to the tasks, if files are not.
     pub(super) row_filter: Option<Arc<RowAssignment>>,
 }
 

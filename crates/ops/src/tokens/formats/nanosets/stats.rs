@@ -77,7 +77,7 @@ fn tokens_of(finishing: &FinishContext<'_>, rank: u32) -> Outcome<Spread> {
     Ok(spread)
 }
 
-/// Returns the counts of both steps. A reader of data sets, whose rows are dealt, counts no files.
+/// Returns the counts of both steps. A reader of data sets, whose rows are assigned, counts no files.
 fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64, is_dealt: bool) -> Value {
     let mut reader = Map::new();
     if is_dealt && counts.chars.count > 0 {

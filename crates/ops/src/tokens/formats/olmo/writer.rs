@@ -25,7 +25,6 @@ use std::borrow::Cow;
 struct WriterState {
     /// Number of the current file.
     file: u64,
-    /// Tokens in it.
     tokens_in_file: u64,
     documents: u64,
     tokens: u64,
