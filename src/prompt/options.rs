@@ -1,6 +1,6 @@
 //! The dialogue of every operation: the prompt requires the options without which a plan cannot run, and all can be changed as a numbered list.
 
-use super::ask::Prompter;
+use super::prompter::Prompter;
 use super::review::Review;
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;

@@ -1,6 +1,6 @@
 //! The review at the end of every dialogue: what a run would do, then write it, save the plan, change an answer, or leave it.
 
-use super::ask::Prompter;
+use super::prompter::Prompter;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, Problem, Severity};
 use gristmill_ops::job::report::Report;

@@ -97,7 +97,7 @@ pub struct App {
     /// Whether something ran at the last tick: the screens still have to see its end.
     needs_tick: bool,
     /// The number of jobs started by the last tick.
-    jobs_seen: u32,
+    known_jobs: u32,
     /// What stores send and receive.
     meter: TrafficMeter,
 }
@@ -142,7 +142,7 @@ impl App {
             requests: Vec::new(),
             frame_count: 0,
             needs_tick: false,
-            jobs_seen: 0,
+            known_jobs: 0,
             meter: TrafficMeter::new(Instant::now(), traffic()),
         }
     }
@@ -184,7 +184,7 @@ impl App {
 
     /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
     pub fn needs_tick(&self) -> bool {
-        self.needs_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
+        self.needs_tick || self.known_jobs != self.env.jobs.started() || self.is_busy()
     }
 
     /// Returns the jobs of this process.
@@ -236,7 +236,7 @@ impl App {
         self.changed |= self.meter.read(Instant::now(), traffic(), silent_host(SILENT_TIME));
         let had_to = self.needs_tick();
         // Read before the screens update: a job that ends meanwhile causes another tick.
-        self.jobs_seen = self.env.jobs.started();
+        self.known_jobs = self.env.jobs.started();
         self.needs_tick = self.is_busy();
         self.update();
         // Rates and times change even if no screen changed.
@@ -341,7 +341,7 @@ impl App {
         }
         self.dismiss();
         self.changed = true;
-        if let Some(why) = self.stack.last().and_then(|screen| screen.why_disabled(action)) {
+        if let Some(why) = self.stack.last().and_then(|screen| screen.disabled_reason(action)) {
             return self.notify(Toast::new(Level::Warn, format!("{}: {why}", action.label())));
         }
         match action {
@@ -434,12 +434,12 @@ impl App {
                     self.run(effects);
                 }
                 Effect::OpenPath(path) => {
-                    super::recent::remember(&self.env.state_dir, &path);
+                    super::recent::add(&self.env.state_dir, &path);
                     let screen = (self.open_prepare)(path, self.env.clone());
                     self.push(screen);
                 }
                 Effect::ResumePath(path) => {
-                    super::recent::remember(&self.env.state_dir, &path);
+                    super::recent::add(&self.env.state_dir, &path);
                     self.push(super::form::resume_prepare(path, self.env.clone()));
                 }
                 Effect::Toast(toast) => self.notify(toast),

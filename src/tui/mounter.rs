@@ -7,7 +7,7 @@ use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
 /// Why there are no mounts; `None` if there are.
-pub fn why_not() -> Option<String> {
+pub fn unavailable_reason() -> Option<String> {
     let is_there = cfg!(all(feature = "mount", target_os = "linux"));
     (!is_there).then(|| "this build is without mounts".to_owned())
 }
@@ -27,11 +27,11 @@ impl Mounter {
     }
 
     /// Mounts a data set; one that is mounted by this key is unmounted.
-    pub fn ask(&mut self, path: &Path) -> Vec<Effect> {
-        if let Some(why) = why_not() {
+    pub fn toggle_mount(&mut self, path: &Path) -> Vec<Effect> {
+        if let Some(why) = unavailable_reason() {
             return vec![Effect::Toast(Toast::new(Level::Info, why))];
         }
-        self.0.ask(path.to_path_buf());
+        self.0.submit(path.to_path_buf());
         Vec::new()
     }
 

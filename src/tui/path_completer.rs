@@ -30,7 +30,7 @@ impl PathCompleter {
     /// Requests the completion of a path that has just been changed, relative to `base`.
     pub fn request_completion(&mut self, base: &Path, field: &TextField) {
         if field.is_cursor_at_end() && !field.is_empty() {
-            self.worker.ask((base.to_owned(), field.value().to_owned()));
+            self.worker.submit((base.to_owned(), field.value().to_owned()));
         }
     }
 

@@ -114,7 +114,7 @@ impl Screen for Question {
             let width = to_u16(text::width(&label));
             let place = Rect { x, y: inner.bottom().saturating_sub(1), width, height: 1 }.intersection(inner);
             frame.render_widget(Line::from(Span::styled(label, style)), place);
-            self.mouse_areas.put(place, index);
+            self.mouse_areas.add(place, index);
             x = x.saturating_add(width + 2);
         }
     }

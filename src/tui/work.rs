@@ -81,7 +81,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     }
 
     /// Submits a question; a waiting one is discarded, and the answer in progress will be dropped.
-    pub fn ask(&mut self, question: Q) {
+    pub fn submit(&mut self, question: Q) {
         self.number += 1;
         let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.question = Some((self.number, question));
@@ -171,10 +171,10 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
     }
 
     /// Submits a question; the previous one is cancelled.
-    pub fn ask(&mut self, question: Q) {
+    pub fn submit(&mut self, question: Q) {
         self.cancel.cancel();
         self.cancel = Cancel::default();
-        self.latest.ask((question, self.cancel.clone()));
+        self.latest.submit((question, self.cancel.clone()));
     }
 
     /// Cancels the question; there will be no answer. Returns whether one was pending.
@@ -240,7 +240,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     }
 
     /// Sets the wanted questions, most urgent first.
-    pub fn want(&mut self, questions: impl IntoIterator<Item = Q>) {
+    pub fn set_questions(&mut self, questions: impl IntoIterator<Item = Q>) {
         let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.questions = questions.into_iter().collect();
         self.shared.submitted.notify_one();
@@ -296,7 +296,7 @@ mod tests {
             q * 10
         });
         for q in 1..=5 {
-            latest.ask(q);
+            latest.submit(q);
         }
         drop(gate);
         assert_eq!(wait(&mut latest), Some(50));
@@ -311,9 +311,9 @@ mod tests {
             let _ = answered.send(q);
             q
         });
-        latest.ask(1);
+        latest.submit(1);
         assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
-        latest.ask(2);
+        latest.submit(2);
         assert_eq!(wait(&mut latest), Some(2));
     }
 
@@ -329,16 +329,16 @@ mod tests {
         };
         let mut stoppable = Stoppable::start("test", Wake::default(), answer);
         let next = || begun.recv_timeout(Duration::from_secs(20));
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert_eq!(next(), Ok(0));
-        stoppable.ask(1);
+        stoppable.submit(1);
         assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(1), Some(1)));
         assert!(!stoppable.stop(), "it was answered");
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert!(next() == Ok(0) && stoppable.stop() && !stoppable.is_waiting());
-        stoppable.ask(2);
+        stoppable.submit(2);
         assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(2), Some(2)));
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert_eq!(next(), Ok(0));
         drop(stoppable);
         assert_eq!(next(), Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "the thread has ended");
@@ -350,20 +350,20 @@ mod tests {
             assert_ne!(q, 1, "one is too few");
             q
         });
-        latest.ask(1);
+        latest.submit(1);
         let end = Instant::now() + Duration::from_secs(20);
         while latest.is_waiting() && Instant::now() < end {
             std::thread::yield_now();
         }
         assert!(!latest.is_waiting(), "an answer that will not come is not awaited");
-        latest.ask(2);
+        latest.submit(2);
         assert_eq!(wait(&mut latest), Some(2));
     }
 
     #[test]
     fn small_questions_are_answered_in_the_order_wanted() {
         let mut stream = Stream::start("test", Wake::default(), |q: u32| q + 1);
-        stream.want([3, 1, 2]);
+        stream.set_questions([3, 1, 2]);
         let end = Instant::now() + Duration::from_secs(20);
         let mut answers = Vec::new();
         while answers.len() < 3 && Instant::now() < end {

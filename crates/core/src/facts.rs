@@ -135,7 +135,7 @@ impl DatasetKind {
     }
 
     /// Whether it is a folder whose files are browsed as they are.
-    pub fn holds_loose_files(self) -> bool {
+    pub fn has_loose_files(self) -> bool {
         matches!(self, Self::PlainFolder | Self::LooseMedia | Self::Filesystem)
     }
 
@@ -218,7 +218,7 @@ pub struct PartFacts {
 /// Adds the figures of the parts of a shard to those of others.
 pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String, PartFacts>) {
     for (name, part) in from {
-        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
+        if into.len() >= MAX_PART_NAMES && !into.contains_key(name) {
             continue;
         }
         let sum = into.entry(name.clone()).or_default();
@@ -270,7 +270,7 @@ impl PartSets {
 
 /// Maximum number of part names kept with their figures, per shard and for a whole data set. An ordinary data set has a handful, a hostile
 /// one millions. Names beyond the limit are missing from the statistics, never from the rows.
-pub const PART_NAMES_KEPT: usize = 256;
+pub const MAX_PART_NAMES: usize = 256;
 
 /// Results of an earlier preparation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -368,7 +368,7 @@ impl DatasetFacts {
     }
     /// Whether `parts` contains every part of the samples seen so far.
     pub fn lists_all_parts(&self) -> bool {
-        self.parts.len() < PART_NAMES_KEPT
+        self.parts.len() < MAX_PART_NAMES
     }
     /// Returns the share of the samples seen so far that have `part`, from 0 to 1.
     pub fn part_share(&self, part: &str) -> f64 {

@@ -136,7 +136,7 @@ pub struct WaitScope {
 impl Cancel {
     /// Lets this request end the waits of this thread for answers of stores, so that a stop need not wait for one that does not answer. A
     /// new value of its own lets nothing end them, for work that is to be finished.
-    pub fn enter(&self) -> WaitScope {
+    pub fn begin_wait_scope(&self) -> WaitScope {
         WaitScope { outer: WAITS.replace(self.clone()), _thread: PhantomData }
     }
     /// Returns the request that ends the waits of this thread.
@@ -173,7 +173,7 @@ impl ProblemSink for NullProblemSink {
 const STRICT_HINT: &str = "without --strict the run goes on, and lists such problems at its end";
 
 /// Maximum number of problems of each severity that a run lists in its report.
-pub const KEPT_PROBLEMS: usize = 1_000;
+pub const MAX_LISTED_PROBLEMS: usize = 1_000;
 /// Memory for the problems that are not listed, in bytes, unless a run sets another limit; problems beyond that are only counted.
 const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
@@ -240,7 +240,7 @@ pub fn problems_of_lines(lines: &[u8]) -> impl Iterator<Item = Problem> + '_ {
     lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The default [`ProblemSink`]: counts everything, lists the first [`KEPT_PROBLEMS`] of each severity, and stores the others separately.
+/// The default [`ProblemSink`]: counts everything, lists the first [`MAX_LISTED_PROBLEMS`] of each severity, and stores the others separately.
 #[derive(Debug, Default)]
 pub struct ProblemLog {
     strict: bool,
@@ -297,7 +297,7 @@ impl ProblemSink for ProblemLog {
         *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
         let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();
         let stop = self.strict && problem.severity >= Severity::Problem;
-        match same < KEPT_PROBLEMS {
+        match same < MAX_LISTED_PROBLEMS {
             true => inner.kept.push(problem.clone()),
             false => self.unlisted.add(&problem),
         }
@@ -425,6 +425,6 @@ mod tests {
         let kept = problems_of_lines(&lines).count() as u64;
         assert_eq!(log.unlisted().count(ProblemKind::Unreadable), kept);
         assert_eq!(log.count_from(Severity::Problem), 5_000);
-        assert_eq!(log.to_vec().len(), KEPT_PROBLEMS);
+        assert_eq!(log.to_vec().len(), MAX_LISTED_PROBLEMS);
     }
 }

@@ -64,7 +64,7 @@ pub(crate) struct TakenRequest {
 impl TakenRequest {
     /// Notes that this thread answers it.
     pub(crate) fn begin_answer(&self) -> WaitScope {
-        self.cancel.enter()
+        self.cancel.begin_wait_scope()
     }
 
     /// Whether its wait was ended.

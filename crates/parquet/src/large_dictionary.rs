@@ -71,7 +71,7 @@ pub(crate) fn read_large(
             let part = buffer.get_mut(..left.min(BUFFER_BYTES)).unwrap_or_default();
             page.content.read_exact(part).map_err(|error| failure(&error))?;
             if let Some(copy) = &mut copy {
-                copy.write_all(part).map_err(with_way_out)?;
+                copy.write_all(part).map_err(with_hint)?;
             }
             left -= part.len();
         }
@@ -83,7 +83,7 @@ pub(crate) fn read_large(
     page.check(header.checksum).map_err(|error| failure(&error))?;
     let content = match (copy, &path) {
         (Some(copy), Some(path)) => {
-            copy.close().map_err(with_way_out)?;
+            copy.close().map_err(with_hint)?;
             DictionaryFile::new(Arc::new(open_read(path)?), 0, scratch)
         }
         _ => DictionaryFile::new(Arc::clone(file.file()), body.start, None),
@@ -91,6 +91,6 @@ pub(crate) fn read_large(
     Ok(Dictionary::new(DictionaryContent::File(content), entries))
 }
 
-fn with_way_out(failure: Failure) -> Failure {
+fn with_hint(failure: Failure) -> Failure {
     failure.with_hint("a large dictionary needs space in the temporary folder: set TMPDIR to one that has it")
 }

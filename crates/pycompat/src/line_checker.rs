@@ -59,7 +59,7 @@ enum State {
     /// Number of bytes of the word seen so far.
     Word {
         word: &'static [u8],
-        seen: usize,
+        checked: usize,
     },
     Number {
         part: Part,
@@ -142,7 +142,7 @@ fn plain_run(bytes: &[u8]) -> usize {
 
 impl LineChecker {
     /// Takes the next bytes of the line, which contain no `\n`.
-    pub fn take<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
+    pub fn push<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
         let mut rest = bytes;
         while let Some((byte, remainder)) = rest.split_first() {
             if self.bad {
@@ -177,7 +177,7 @@ impl LineChecker {
     }
 
     /// Returns the number of bytes taken: all of them, or up to the first invalid one.
-    pub fn seen(&self) -> u64 {
+    pub fn valid_bytes(&self) -> u64 {
         self.checked
     }
 
@@ -191,7 +191,7 @@ impl LineChecker {
         let is_whole = match self.state {
             State::More => true,
             State::Number { part, digits } => number_ends(part, digits),
-            State::Word { word, seen } => seen == word.len(),
+            State::Word { word, checked: seen } => seen == word.len(),
             _ => false,
         };
         is_whole && self.open.is_empty() && !self.bad && self.utf8.left == 0
@@ -228,12 +228,12 @@ impl LineChecker {
                 }
                 byte.is_ascii_hexdigit()
             }
-            State::Word { word, seen } if seen < word.len() => {
-                self.state = State::Word { word, seen: seen + 1 };
+            State::Word { word, checked: seen } if seen < word.len() => {
+                self.state = State::Word { word, checked: seen + 1 };
                 word.get(seen) == Some(&byte)
             }
             State::Number { part: Part::Minus, .. } if byte == b'I' => {
-                self.state = State::Word { word: b"Infinity", seen: 1 };
+                self.state = State::Word { word: b"Infinity", checked: 1 };
                 true
             }
             State::Number { part, digits } => match next_part(part, byte) {
@@ -301,7 +301,7 @@ impl LineChecker {
     }
 
     fn begin(&mut self, byte: u8, may_close: bool, visit: &mut impl Visit) -> bool {
-        let word = |word| State::Word { word, seen: 1 };
+        let word = |word| State::Word { word, checked: 1 };
         self.from = self.at();
         self.state = match byte {
             b'"' => {
@@ -407,14 +407,14 @@ mod tests {
     /// Returns the verdict on a line and its fields: key, position, kind and whether there are escapes.
     fn in_pieces(line: &[u8], size: usize) -> (bool, Fields, Vec<u8>) {
         let (mut checker, mut fields) = (LineChecker::default(), Fields::any());
-        line.chunks(size).for_each(|piece| checker.take(piece, &mut fields));
+        line.chunks(size).for_each(|piece| checker.push(piece, &mut fields));
         (checker.end(&mut fields), fields, checker.keys().unwrap().to_vec())
     }
 
     #[test]
     fn keys_beyond_the_limit_are_not_kept() {
         let mut checker = LineChecker::default();
-        checker.take(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
+        checker.push(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
         assert!(checker.is_json() && checker.keys().is_none() && checker.keys.len() <= MAX_KEY_BYTES);
     }
 

@@ -18,7 +18,7 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Upper limit of the data kept before a run, in bytes.
 const MAX_KEPT_BYTES: u64 = 8 << 30;
 /// Divisor of the free space that may be used.
-const SHARE: u64 = 10;
+const FREE_SPACE_DIVISOR: u64 = 10;
 
 /// A private folder that is removed on drop.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ fn hinted(failure: Failure) -> Failure {
 }
 
 fn cap(free: u64) -> u64 {
-    MAX_KEPT_BYTES.min(free / SHARE)
+    MAX_KEPT_BYTES.min(free / FREE_SPACE_DIVISOR)
 }
 
 /// Removes folders left by dead processes of this host and user. Errors are ignored, because this is best effort.

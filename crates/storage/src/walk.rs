@@ -5,7 +5,7 @@ use super::files::{
 };
 use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
-use super::run_folder::is_beside_output;
+use super::run_folder::is_next_to_output;
 use gristmill_core::Failure;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -33,7 +33,7 @@ pub fn walk_shown<'a>(
             hidden(entry);
             return false;
         }
-        !(entry.kind().is_dir() && is_beside_output(entry.path()))
+        !(entry.kind().is_dir() && is_next_to_output(entry.path()))
     };
     Walk::new(root).max_depth(depth).filter_entry(is_shown)
 }
@@ -103,7 +103,7 @@ impl Walk {
                 Entries::Remote { entries: entries.into_iter(), left_out: None }
             }
         };
-        WalkEntries { entries, is_seen: Box::new(is_seen) }
+        WalkEntries { entries, is_listed: Box::new(is_seen) }
     }
 }
 
@@ -250,7 +250,7 @@ impl std::error::Error for WalkError {}
 /// The entries of a walk.
 pub struct WalkEntries<'a> {
     entries: Entries,
-    is_seen: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
+    is_listed: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
 }
 
 enum Entries {
@@ -288,7 +288,7 @@ impl Iterator for WalkEntries<'_> {
                     Err(error) => return Some(Err(error)),
                 },
             };
-            if (self.is_seen)(&entry) {
+            if (self.is_listed)(&entry) {
                 return Some(Ok(entry));
             }
             if entry.kind().is_dir() {

@@ -7,7 +7,7 @@ use crate::tui::recent;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
-use gristmill_ops::job::splits::{write_again, SplitFile};
+use gristmill_ops::job::splits::{rewrite, SplitFile};
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
@@ -133,7 +133,7 @@ impl PendingChange {
 /// Writes the edits; where questions are allowed, after showing the difference and asking, each time that the file was changed meanwhile.
 fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Option<SplitFile>> {
     let (shown, mut is_first) = (shown_path(editor), true);
-    write_again(editor, &context.run_options(), &mut |editor| {
+    rewrite(editor, &context.run_options(), &mut |editor| {
         if !std::mem::take(&mut is_first) {
             context.printer.print_status(format!("{shown} was changed meanwhile; the edits are made again on it."));
         }

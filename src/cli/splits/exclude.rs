@@ -48,7 +48,7 @@ pub(super) fn excluding(
     let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
     let mut change = PendingChange::new(editor);
     change.apply(Edit::Exclude { items })?;
-    look_up(&mut change, context)?;
+    resolve_items(&mut change, context)?;
     change.allows_unmatched = args.allow_unmatched;
     if !args.allow_unmatched {
         refuse_unmatched(&change.editor)?;
@@ -81,7 +81,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
 }
 
 /// Looks up the new items in the index; without sample tables a note says that they were not looked up.
-fn look_up(change: &mut PendingChange, context: &Context) -> Outcome<()> {
+fn resolve_items(change: &mut PendingChange, context: &Context) -> Outcome<()> {
     let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
         change.editor.excludes().iter().filter(is_open).map(|view| Arc::clone(&view.item)).collect();

@@ -25,7 +25,7 @@ use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
-use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::recover::recover_interrupted;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
         Some(why) if !kind.is_raw_web_dataset() => why,
         _ => {
             // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.
-            before_looking(&path, &ProblemLog::default())?;
+            recover_interrupted(&path, &ProblemLog::default())?;
             return SplitEditor::open(&path, None);
         }
     };

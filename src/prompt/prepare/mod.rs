@@ -9,7 +9,7 @@ mod rerun;
 mod review;
 mod splits;
 
-use super::ask::Prompter;
+use super::prompter::Prompter;
 use super::review::{report_each_problem, Review as _};
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{

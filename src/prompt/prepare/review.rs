@@ -1,7 +1,7 @@
 //! The review of the guided prepare.
 
-use super::super::ask::Prompter;
 use super::super::options::change_option;
+use super::super::prompter::Prompter;
 use super::super::review::Review;
 use super::Guide;
 use gristmill_core::{Outcome, PreparePlan, Rerun, SampleMapping, SplitPlan};

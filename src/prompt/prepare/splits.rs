@@ -1,6 +1,6 @@
 //! Asks how the shards are divided.
 
-use super::super::ask::read_numbers;
+use super::super::prompter::read_numbers;
 use super::super::review::report_each_problem;
 use super::Guide;
 use gristmill_core::plan::{SplitList, SplitPattern};

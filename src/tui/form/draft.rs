@@ -74,7 +74,7 @@ impl DraftFile {
     /// Saves the answers of a form in the background.
     pub(super) fn save_later(&mut self, form: &Form, guide: &dyn Guide) {
         if let Some(request) = self.request(form, guide) {
-            self.worker.ask(request);
+            self.worker.submit(request);
         }
     }
 

@@ -31,11 +31,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Where keys are looked up in the parts of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyContexts {
+    /// A step.
     pub step: Context,
     /// A text field in a step.
     pub text: Context,
     /// The list of steps.
-    pub rail: Context,
+    pub step_list: Context,
+    /// The review.
     pub review: Context,
 }
 
@@ -44,7 +46,7 @@ impl Default for KeyContexts {
         Self {
             step: Context::Guided,
             text: Context::GuidedText,
-            rail: Context::GuidedRail,
+            step_list: Context::GuidedRail,
             review: Context::GuidedReview,
         }
     }
@@ -54,7 +56,7 @@ impl Default for KeyContexts {
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
     /// Of the list of steps.
-    pub rail: u16,
+    pub step_list: u16,
     /// Of the label of a field.
     pub label: u16,
 }
@@ -70,9 +72,9 @@ pub trait Guide: Any {
         Vec::new()
     }
     /// Asks the workers for whatever the answers need.
-    fn ask(&mut self, form: &mut Form);
+    fn request_data(&mut self, form: &mut Form);
     /// Applies the results of the workers. Returns whether there were any.
-    fn take(&mut self, form: &mut Form) -> bool;
+    fn apply_results(&mut self, form: &mut Form) -> bool;
     /// Returns whether a worker is busy.
     fn is_busy(&self) -> bool;
     /// Returns what is done in the background, in a few words.
@@ -127,7 +129,7 @@ pub trait Guide: Any {
     }
     /// Returns the columns of the parts.
     fn columns(&self) -> Columns {
-        Columns { rail: 16, label: 24 }
+        Columns { step_list: 16, label: 24 }
     }
     /// Returns the fields of the step on the screen.
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -138,7 +140,7 @@ pub trait Guide: Any {
         true
     }
     /// Returns why a step cannot be completed, for reasons beyond its own answers.
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let _ = (form, step);
         None
     }
@@ -194,7 +196,7 @@ pub trait Guide: Any {
         false
     }
     /// Handles an action that means something else in this form than in others; `None` for the rest.
-    fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
         let _ = (action, form, env);
         None
     }
@@ -204,7 +206,7 @@ pub trait Guide: Any {
         None
     }
     /// Returns why an action of this form is not possible now.
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         let _ = (action, form);
         None
     }
@@ -252,7 +254,7 @@ impl PreviewGuide {
             return hidden_mistakes(form, columns, ui);
         }
         // A list that is empty explains why its options have no answer.
-        let why = guide.blocker(form, form.step).or_else(|| blocking_reason(form, guide, form.step));
+        let why = guide.blocking_reason(form, form.step).or_else(|| blocking_reason(form, guide, form.step));
         match (why, self.report(form)) {
             (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
             (None, None) => vec![waiting(guide.waits_for(), ui)],
@@ -268,10 +270,10 @@ impl PreviewGuide {
     }
 
     /// Requests the preview of a plan, unless it was requested last.
-    pub fn ask_for(&mut self, plan: &dyn AnyPlan) {
+    pub fn request_preview(&mut self, plan: &dyn AnyPlan) {
         if self.requested_plan.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
             self.requested_plan = Some(plan.boxed_clone());
-            self.worker.ask(plan.boxed_clone());
+            self.worker.submit(plan.boxed_clone());
         }
     }
 
@@ -297,13 +299,13 @@ fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core:
 }
 
 impl Guide for PreviewGuide {
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         if form.mistakes.is_empty() && form.plan().check(false).is_empty() {
-            self.ask_for(form.plan());
+            self.request_preview(form.plan());
         }
     }
 
-    fn take(&mut self, _: &mut Form) -> bool {
+    fn apply_results(&mut self, _: &mut Form) -> bool {
         let taken = self.worker.take();
         let is_new = taken.is_some();
         if is_new {

@@ -23,6 +23,7 @@ use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
+/// The screen.
 pub struct FormScreen {
     env: UiEnv,
     guide: Box<dyn Guide>,
@@ -115,7 +116,7 @@ impl FormScreen {
     }
 
     fn request_data(&mut self) {
-        self.guide.ask(&mut self.form);
+        self.guide.request_data(&mut self.form);
         self.form.set_fields(self.guide.fields(&self.form));
     }
 
@@ -238,7 +239,7 @@ impl FormScreen {
         }
         self.was_run = false;
         self.has_offered_resume = false;
-        if let Some(effects) = self.guide.act(action, &mut self.form, &self.env) {
+        if let Some(effects) = self.guide.handle_action(action, &mut self.form, &self.env) {
             return effects;
         }
         match action {
@@ -295,7 +296,7 @@ impl FormScreen {
         if self.guide.mouse(&mut self.form, mouse) {
             return;
         }
-        match self.form.places.gesture(mouse) {
+        match self.form.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { rows, on }) => wheel(&mut self.form, &mut *self.guide, on, rows),
             Some(Gesture::Click { on, line, column }) => {
                 click(&mut self.form, &mut *self.guide, on, (line, column), false);
@@ -324,7 +325,7 @@ impl Screen for FormScreen {
         let contexts = self.guide.contexts(&self.form);
         match () {
             () if !self.guide.is_open() => Context::Page,
-            () if self.form.rail.is_some() => contexts.rail,
+            () if self.form.rail.is_some() => contexts.step_list,
             () if self.form.is_review() => contexts.review,
             () if self.form.wants_text() => contexts.text,
             () => contexts.step,
@@ -365,7 +366,7 @@ impl Screen for FormScreen {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let is_changed = self.guide.take(&mut self.form);
+        let is_changed = self.guide.apply_results(&mut self.form);
         effects.extend(self.guide.take_notices().into_iter().map(Effect::Toast));
         if is_changed {
             self.request_data();
@@ -409,14 +410,14 @@ impl Screen for FormScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
         if kind == Some(FieldKind::FocusStop)
             && !matches!(action, Action::Next | Action::StartAfresh | Action::Advanced)
             && jump_of(action).is_none()
         {
-            return self.guide.why_disabled(action, form);
+            return self.guide.disabled_reason(action, form);
         }
         let changes_row = matches!(form.field(), Some(Field::List(list)) if self.guide.changes_rows(list));
         let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
@@ -440,7 +441,7 @@ impl Screen for FormScreen {
             action => match jump_of(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
                 Some(step) if form.skipped.contains_key(&step) => form.skipped.get(&step).map(|why| (*why).to_owned()),
-                _ => self.guide.why_disabled(action, form),
+                _ => self.guide.disabled_reason(action, form),
             },
         }
     }

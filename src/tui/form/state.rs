@@ -45,7 +45,7 @@ pub struct Form {
     /// First line in view of the text below the fields.
     pub offset: usize,
     /// Where parts of the form were drawn last.
-    pub places: MouseAreas<MouseTarget>,
+    pub mouse_areas: MouseAreas<MouseTarget>,
     /// Age of the draft that the answers come from.
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
@@ -77,7 +77,7 @@ impl Form {
             inputs: BTreeMap::new(),
             mistakes: BTreeMap::new(),
             offset: 0,
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             draft: None,
             stopped: None,
             skipped: BTreeMap::new(),
@@ -102,6 +102,7 @@ impl Form {
         }
     }
 
+    /// Returns the plan.
     pub fn plan(&self) -> &dyn AnyPlan {
         &*self.plan
     }

@@ -16,7 +16,7 @@ pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Acti
     match action {
         Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
         Action::Up if rows.selected == 0 => form.step_focus_within(false),
-        action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
+        action if rows.handle_action(action) || action == Action::Toggle => guide.select(form, list),
         action => form.handle_action(action),
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
 
 /// Returns why a step cannot be completed: by its answers, then by what the guide knows.
 pub(super) fn blocking_reason(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
-    form.blocking_reason(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+    form.blocking_reason(step).or_else(|| guide.blocking_reason(form, step)).or_else(|| {
         // What no single step shows is known at the end of the last one with questions.
         let is_last = guide.checks_plan()
             && step + 1 == form.review()

@@ -13,6 +13,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub struct FormTest<G> {
     /// The answers.
     pub form: Form,
+    /// The guide.
     pub guide: G,
 }
 
@@ -40,10 +41,10 @@ impl<G: Guide> FormTest<G> {
     pub fn act_in_guide(&mut self, actions: &[Action]) {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
         for action in actions {
-            if self.guide.act(*action, &mut self.form, &env).is_none() {
+            if self.guide.handle_action(*action, &mut self.form, &env).is_none() {
                 self.act(*action);
             }
-            self.guide.ask(&mut self.form);
+            self.guide.request_data(&mut self.form);
             self.refresh();
         }
     }

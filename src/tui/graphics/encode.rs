@@ -19,6 +19,7 @@ pub enum Graphics {
     Kitty,
     /// The iTerm2 protocol.
     Iterm2,
+    /// Sixel.
     Sixel,
 }
 

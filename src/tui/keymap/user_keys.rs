@@ -5,7 +5,9 @@ use super::{Action, Chord, Context, Keymap, KeymapEntry};
 /// The keys that a user binds to an action in a context, replacing the table's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserKeys {
+    /// The context.
     pub context: Context,
+    /// The action.
     pub action: Action,
     /// The keys, most typical first; an empty list unbinds the action.
     pub keys: Vec<Chord>,
@@ -14,7 +16,9 @@ pub struct UserKeys {
 /// Two actions of one context that are bound to the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyConflict {
+    /// The context.
     pub context: Context,
+    /// The key.
     pub key: Chord,
     /// The action that the user bound to it.
     pub action: Action,

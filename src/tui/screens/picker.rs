@@ -173,7 +173,7 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<PickerIt
         if typing && keys.is_empty() && entry.context != Context::Global {
             continue;
         }
-        let disabled = screen.why_disabled(entry.action);
+        let disabled = screen.disabled_reason(entry.action);
         let label = screen.label(entry.action);
         items.push(PickerItem { action: entry.action, label, keys: keys.join(" "), disabled });
     }
@@ -190,7 +190,7 @@ impl Screen for Picker {
     fn wants_text(&self) -> bool {
         true
     }
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         matches!(action, Action::Help | Action::Palette | Action::Jobs).then(|| "close this list first".to_owned())
     }
 
@@ -199,7 +199,7 @@ impl Screen for Picker {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.run(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {
@@ -235,7 +235,7 @@ impl Screen for Picker {
         let inner = self.draw_sentence(frame, inner, ui);
         let area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
         self.mouse_areas.clear();
-        self.mouse_areas.put(area, ());
+        self.mouse_areas.add(area, ());
         if let Some((number, label)) = self.number() {
             let words = format!("   Enter: {label} {}", gristmill_core::text::grouped(number));
             let line = Line::from(Span::styled(words, ui.theme.accent));

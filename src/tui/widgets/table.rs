@@ -26,6 +26,7 @@ pub enum Align {
 pub struct Column {
     /// The heading; if all are empty, no heading line is drawn.
     pub title: &'static str,
+    /// Its width.
     pub width: Constraint,
     /// The alignment of its texts.
     pub align: Align,
@@ -34,7 +35,9 @@ pub struct Column {
 /// One cell. Its text may come from the data: it is made safe when it is drawn.
 #[derive(Clone, Debug)]
 pub struct Cell {
+    /// Its text.
     pub text: String,
+    /// Its style.
     pub style: Style,
 }
 

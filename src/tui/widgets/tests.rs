@@ -51,13 +51,13 @@ fn the_selected_row_is_always_in_view() {
 fn a_list_of_a_million_rows_moves_like_a_short_one() {
     let mut list = ListState::new(1_000_000);
     list.window(20);
-    assert!(list.act(Action::Last));
+    assert!(list.handle_action(Action::Last));
     assert_eq!(list.selected, 999_999);
-    assert!(list.act(Action::HalfUp));
+    assert!(list.handle_action(Action::HalfUp));
     assert_eq!(list.selected, 999_989);
-    assert!(list.act(Action::First));
-    assert!(!list.act(Action::Up));
-    assert!(!list.act(Action::Quit));
+    assert!(list.handle_action(Action::First));
+    assert!(!list.handle_action(Action::Up));
+    assert!(!list.handle_action(Action::Quit));
 }
 
 #[test]

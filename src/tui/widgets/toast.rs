@@ -23,6 +23,7 @@ pub enum Level {
 /// A notice. The text may come from the data: it is made safe when it is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
+    /// Its level.
     pub level: Level,
     /// Its text; one line.
     pub text: String,

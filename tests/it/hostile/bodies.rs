@@ -190,7 +190,7 @@ pub fn dedup_documents(bytes: &[u8]) {
     };
     let file = file_of(bytes, ".jsonl");
     let plain = of(&file, Packing::Plain);
-    let lines = dedup_lines(&plain, dedup::HELD_LINE).expect("nothing changes it");
+    let lines = dedup_lines(&plain, dedup::MAX_BUFFERED_LINE_BYTES).expect("nothing changes it");
     for held_line in [1, 30] {
         assert_eq!(lines, dedup_lines(&plain, held_line).expect("nothing changes it"), "{held_line}");
     }
@@ -203,7 +203,7 @@ pub fn dedup_documents(bytes: &[u8]) {
         lines.iter().filter(|line| line.kind == document).flat_map(|line| line.written.clone()).collect();
     assert!(written.is_ascii());
     let again = file_of(&written, ".jsonl");
-    let again = dedup_lines(&of(&again, Packing::Plain), dedup::HELD_LINE).expect("nothing changes it");
+    let again = dedup_lines(&of(&again, Packing::Plain), dedup::MAX_BUFFERED_LINE_BYTES).expect("nothing changes it");
     let documents: Vec<&DedupLine> = lines.iter().filter(|line| line.kind == document).collect();
     assert_eq!(documents.len(), again.len());
     for (first, second) in documents.into_iter().zip(again) {

@@ -119,7 +119,7 @@ impl TreeReader<'_> {
 }
 
 impl Visit for TreeReader<'_> {
-    const DEEPEST: usize = MAX_DEPTH;
+    const MAX_NESTING: usize = MAX_DEPTH;
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
     const IS_LINE: bool = false;
     const MAX_DIGITS: usize = usize::MAX;

@@ -16,7 +16,7 @@ pub use figures::{FigureGroup, Figures};
 use crate::engine::browse::{OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
-use crate::job::recover::before_looking;
+use crate::job::recover::recover_interrupted;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::kinds::Support;
@@ -131,7 +131,7 @@ impl Dataset {
         if !is_dir(path) {
             return Ok(dataset);
         }
-        before_looking(path, problems)?;
+        recover_interrupted(path, problems)?;
         match RunFolder::for_webdataset(path).exists() {
             true => Self::find(path),
             false => Ok(dataset),

@@ -1,7 +1,7 @@
 //! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges are
 //! checked in any order and joined in file order.
 
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::text::{count, grouped, hint_for};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_data::source::documents::{
@@ -91,7 +91,7 @@ impl UnitIndex {
             return;
         };
         self.bad_count += 1;
-        if self.bad.len() < KEPT_PROBLEMS {
+        if self.bad.len() < MAX_LISTED_PROBLEMS {
             self.bad.push(BadLine { line, start, at: at as u64, why });
         }
     }
@@ -124,10 +124,10 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
         let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
         file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
-        checker.take(space, &mut NullVisitor);
+        checker.push(space, &mut NullVisitor);
         at += wanted as u64;
     }
-    let place = usize::try_from(checker.seen()).unwrap_or(usize::MAX);
+    let place = usize::try_from(checker.valid_bytes()).unwrap_or(usize::MAX);
     Ok((!checker.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
 }
 
@@ -164,7 +164,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
         let known = self.counts.lines;
         self.counts.lines += unit.lines;
         self.counts.bad_count += unit.bad_count;
-        let room = KEPT_PROBLEMS.saturating_sub(self.counts.bad.len());
+        let room = MAX_LISTED_PROBLEMS.saturating_sub(self.counts.bad.len());
         let bad = unit.bad.iter().take(room).map(|bad| BadLine { line: known + bad.line, ..*bad });
         self.counts.bad.extend(bad);
         for (place, bytes) in &unit.items {

@@ -405,7 +405,7 @@ impl Counter {
     fn add(&mut self, counted: Result<(), String>) {
         if let Err(why) = counted {
             self.unit.bad_count += 1;
-            if self.unit.bad_lines.len() < gristmill_core::handles::KEPT_PROBLEMS {
+            if self.unit.bad_lines.len() < gristmill_core::handles::MAX_LISTED_PROBLEMS {
                 self.unit.bad_lines.push((self.unit.lines, why));
             }
         }
@@ -417,12 +417,12 @@ impl Counter {
         if line.is_overlong() {
             return Ok(Err(format!("it has {}, which is more than is read", bytes(line.len))));
         }
-        let held = self.extractor.hold(line.bytes);
+        let held = self.extractor.document_in_batch(line.bytes);
         let counted = match held.document(&self.extractor).usable_text() {
             Ok(_) => self.text(held)?,
             Err(why) => Err(why.to_owned()),
         };
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(counted)
     }
 
@@ -430,21 +430,21 @@ impl Counter {
     fn row(&mut self, row: &Row<'_>) -> Outcome<Result<(), String>> {
         self.unit.lines += 1;
         let held = match row.text {
-            Some(text) => self.extractor.hold_text(text),
-            None => self.extractor.hold(row.line),
+            Some(text) => self.extractor.text_in_batch(text),
+            None => self.extractor.document_in_batch(row.line),
         };
         let counted = match held.document(&self.extractor).verdict(DocumentRules::PYTHON.of_rows()) {
             DocumentVerdict::Take(_) => self.text(held)?,
             DocumentVerdict::Skip(_) => Ok(()),
             DocumentVerdict::Refuse(why) => Err(why.to_owned()),
         };
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(counted)
     }
 
     /// Counts the text of a document, if it is not empty.
     fn text(&mut self, held: ParsedLine<'_>) -> Outcome<Result<(), String>> {
-        let text = held.document(&self.extractor).text.words();
+        let text = held.document(&self.extractor).text.as_str();
         if text.is_empty() {
             return Ok(Ok(()));
         }
@@ -486,7 +486,7 @@ impl Report for CountReport {
         let longest = self.files.iter().find(|file| self.longest_file.as_ref() == Some(&file.name));
         let item = longest.map_or("line", |file| file.item);
         let of = longest.filter(|_| self.files.len() > 1).map(|file| file.name.as_str());
-        lines.push(ReportLine::good("Counted", format!(" {}", sentence(&files, &self.total, (item, of)))));
+        lines.push(ReportLine::success("Counted", format!(" {}", sentence(&files, &self.total, (item, of)))));
         let written = self.output.iter().map(|path| display_safe(&path.to_string_lossy()).into_owned());
         lines.extend(written.map(|path| ReportLine::plain(format!("The counts are in {path}."))));
         lines

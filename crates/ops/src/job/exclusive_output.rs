@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOpt
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_bucket;
-use gristmill_storage::lock::{is_held, DatasetLock};
+use gristmill_storage::lock::{is_lock_failure, DatasetLock};
 use gristmill_storage::publish::recover;
 use gristmill_storage::read::{stamp_at, ReadFile};
 use gristmill_storage::run_folder::RunFolder;
@@ -72,8 +72,8 @@ impl<'a> ExclusiveOutput<'a> {
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.
-                    if !is_held(&failure) && !files::exists(own.lock()) {
-                        let _ = fs.raw_rmdir(&own.work());
+                    if !is_lock_failure(&failure) && !files::exists(own.lock()) {
+                        let _ = fs.raw_rmdir(&own.work_folder());
                         let _ = fs.raw_rmdir(own.path());
                     }
                     return Err(failure);
@@ -102,13 +102,13 @@ impl<'a> ExclusiveOutput<'a> {
     }
 
     /// Returns the folder for work in progress, usually on the file system of the output.
-    pub(crate) fn work(&self) -> PathBuf {
-        self.run_folder.work()
+    pub(crate) fn work_folder(&self) -> PathBuf {
+        self.run_folder.work_folder()
     }
 
     /// Returns the path at which one of several outputs is made.
     pub(crate) fn draft(&self, number: usize) -> PathBuf {
-        self.work().join(format!("join-{number}"))
+        self.work_folder().join(format!("join-{number}"))
     }
 }
 
@@ -118,8 +118,8 @@ impl Drop for ExclusiveOutput<'_> {
         let is_interrupted = files::is_taken(self.run_folder.renames());
         // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
         // when it is empty.
-        let is_kept =
-            self.keeps_work && files::read_dir(self.run_folder.work()).is_ok_and(|mut files| files.next().is_some());
+        let is_kept = self.keeps_work
+            && files::read_dir(self.run_folder.work_folder()).is_ok_and(|mut files| files.next().is_some());
         if !is_interrupted && !is_kept {
             let _ = self.run_folder.remove_work(self.fs);
         }

@@ -22,7 +22,7 @@ where
 {
     let board = UnitQueue { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
     let worker = || {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         board.work_off(units, cancel, &work);
     };
     let helpers = threads.min(units.len()).saturating_sub(1);
@@ -44,7 +44,7 @@ pub fn run_both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Se
     let first = Mutex::new(first);
     let cancel = Cancel::of_thread();
     let begin = || {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         (first.lock().unwrap_or_else(PoisonError::into_inner))();
     };
     std::thread::scope(|scope| {

@@ -115,7 +115,7 @@ impl<R: Send + 'static> Task<R> {
         let worker = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || {
-                let _waits = inner.cancel.enter();
+                let _waits = inner.cancel.begin_wait_scope();
                 let result = work(&inner).map_err(|mut failure| {
                     inner.problems.rename(&mut failure.subject);
                     failure

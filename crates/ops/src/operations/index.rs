@@ -325,7 +325,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
     let index = report.index.to_string_lossy();
     let (path, index) = (display_safe(path), display_safe(&index));
     if report.left_alone {
-        return vec![ReportLine::good("Nothing to do.", format!(" {index} already exists and was left alone."))];
+        return vec![ReportLine::success("Nothing to do.", format!(" {index} already exists and was left alone."))];
     }
     let mut what = format!("{}, {}", count(report.samples, "sample"), bytes(report.bytes));
     if report.format == "forager" {
@@ -347,7 +347,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
         ];
     }
     let mut lines = vec![
-        ReportLine::good(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
+        ReportLine::success(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
         ReportLine::plain(format!("Written: {index}: {written}")),
     ];
     if report.skipped_lines > 0 {

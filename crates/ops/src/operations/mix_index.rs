@@ -294,8 +294,8 @@ impl Report for MixtureIndexReport {
         let output = display_safe(&self.output.to_string_lossy()).into_owned();
         lines.push(match (is_preview, self.nothing_to_do) {
             (true, _) => ReportLine::plain(format!("Would write {output}. Nothing was written.")),
-            (false, true) => ReportLine::good("Nothing to do.", format!(" {output} already has this index.")),
-            (false, false) => ReportLine::good(
+            (false, true) => ReportLine::success("Nothing to do.", format!(" {output} already has this index.")),
+            (false, false) => ReportLine::success(
                 "Written dataset_index.npy and dataset_sample_index.npy",
                 format!(" in {output}, {}.", bytes(self.files.iter().map(|file| file.bytes).sum())),
             ),

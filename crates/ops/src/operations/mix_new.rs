@@ -292,9 +292,9 @@ impl Report for MixReport {
         }
         lines.push(match (is_preview, self.nothing_to_do, self.replaces) {
             (true, ..) => ReportLine::plain(format!("Would write {shown}. Nothing was written.")),
-            (_, true, _) => ReportLine::good("Nothing to do.", format!(" {shown} already has this content.")),
-            (_, _, true) => ReportLine::good(format!("Written {shown}"), ", replacing an older one."),
-            _ => ReportLine::good(format!("Written {shown}"), "."),
+            (_, true, _) => ReportLine::success("Nothing to do.", format!(" {shown} already has this content.")),
+            (_, _, true) => ReportLine::success(format!("Written {shown}"), ", replacing an older one."),
+            _ => ReportLine::success(format!("Written {shown}"), "."),
         });
         lines
     }

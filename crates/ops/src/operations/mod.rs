@@ -43,7 +43,7 @@ pub use prepare_media::PrepareMedia;
 pub use shard::WriteShards;
 
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::scratch_elsewhere;
+use crate::job::dedup::external_scratch;
 use crate::job::report::Report;
 use crate::job::task::{Task, TaskContext};
 use gristmill_core::did_you_mean::nearest;
@@ -479,7 +479,7 @@ impl PartialEq for InterruptedRun {
 pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()?;
-    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
+    Some(InterruptedRun { plan, scratch: external_scratch(own) })
 }
 
 /// Whether a text is the plan of any command.

@@ -395,7 +395,7 @@ impl Report for RewriteReport {
             }
             None => format!(": {}, {size} in {time}.", count(written.documents, "line")),
         };
-        let first = ReportLine::good(format!("Wrote {output}"), figures);
+        let first = ReportLine::success(format!("Wrote {output}"), figures);
         std::iter::once(first).chain(problem_table(&self.counts)).collect()
     }
 

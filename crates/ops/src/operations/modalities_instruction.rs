@@ -99,7 +99,7 @@ impl Report for InstructionPreview {
 impl Report for InstructionReport {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let done = format!("Prepared {}", display_safe(&self.folder));
-        let mut lines = vec![ReportLine::good(done, format!(" in {}.", duration(self.elapsed)))];
+        let mut lines = vec![ReportLine::success(done, format!(" in {}.", duration(self.elapsed)))];
         for partition in &self.partitions {
             let (number, tokens) = (count(partition.lines, "line"), count(partition.tokens, "token"));
             let packed = display_safe(&partition.packed);

@@ -2,7 +2,6 @@
 
 use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
-use super::deal::SetWriters;
 use super::divide::{Divider, PlannedShards};
 use super::examples::{InputExample, PartTally};
 use super::keeper::ReadKeeper;
@@ -14,6 +13,7 @@ use super::pattern::NamePattern;
 use super::record::SpoolContext;
 use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
+use super::set_writers::SetWriters;
 use super::source;
 use crate::job::job_progress::Forecast;
 use crate::job::task::TaskContext;
@@ -121,7 +121,7 @@ fn plan_with(
     note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
-    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.own.path(), &context.cancel)?;
+    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.run_folder.path(), &context.cancel)?;
     chooser.tally = (purpose == Purpose::Preview).then(PartTally::default);
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut dividers = Vec::new();

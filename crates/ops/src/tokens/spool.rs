@@ -217,12 +217,12 @@ mod tests {
             spool.rest().unwrap();
             spool.append(&fs, &vec![2; 20 << 20]).unwrap();
             spool.rest().unwrap();
-            assert_eq!(fs.let_go().is_empty(), is_read_again);
+            assert_eq!(fs.released_ranges().is_empty(), is_read_again);
             let mark = spool.mark();
             let mut resumed = Spool::resume(&path, mark, 0).unwrap().unwrap().with_reread(is_read_again);
-            let before = fs.let_go().len();
+            let before = fs.released_ranges().len();
             resumed.append(&fs, &vec![3; 20 << 20]).unwrap();
-            assert_eq!(fs.let_go().len() == before, is_read_again);
+            assert_eq!(fs.released_ranges().len() == before, is_read_again);
         }
     }
 }

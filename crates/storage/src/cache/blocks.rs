@@ -30,13 +30,13 @@ const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
-const BYTES_BETWEEN_LOOKS: u64 = 64 << 20;
+const BYTES_BETWEEN_CHECKS: u64 = 64 << 20;
 
 /// Time after which one who waits for a block looks whether its work was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes that the process has written since it looked; at the limit before it first has.
-static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
+static BYTES_WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_CHECKS);
 
 /// Opens a file for reads here and there. Blocks of an object that are read are kept on this machine, and not fetched again.
 ///
@@ -82,7 +82,7 @@ struct State {
     /// The block that was read last.
     last: Option<Block>,
     /// Numbers of the blocks that a read fetches, which others wait for.
-    under_way: BTreeSet<u64>,
+    fetching: BTreeSet<u64>,
 }
 
 /// Blocks that a read fetches.
@@ -91,7 +91,7 @@ struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 impl Drop for FetchingBlocks<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        self.1.clone().for_each(|number| _ = state.under_way.remove(&number));
+        self.1.clone().for_each(|number| _ = state.fetching.remove(&number));
         self.0.fetched.notify_all();
     }
 }
@@ -150,16 +150,16 @@ impl CachedObject {
     /// returns `None`.
     fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
         let mut state = self.lock();
-        if !state.under_way.contains(&number) {
+        if !state.fetching.contains(&number) {
             let is_missing = |number: &u64| {
-                *number * BLOCK_BYTES < end && !state.under_way.contains(number) && !self.file(*number).exists()
+                *number * BLOCK_BYTES < end && !state.fetching.contains(number) && !self.file(*number).exists()
             };
             let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
-            state.under_way.extend(blocks.clone());
+            state.fetching.extend(blocks.clone());
             drop(state);
             return Ok(Some(FetchingBlocks(self, blocks)));
         }
-        while state.under_way.contains(&number) {
+        while state.fetching.contains(&number) {
             let waited = self.fetched.wait_timeout(state, CANCEL_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             Cancel::of_thread().check().map_err(Failure::into_io)?;
@@ -211,9 +211,9 @@ impl CachedObject {
 
     fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
         let bytes = (block.len() + HASH_BYTES) as u64;
-        if WRITTEN.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BETWEEN_LOOKS {
-            WRITTEN.store(bytes, Ordering::Relaxed);
-            make_room(&self.folder, BYTES_BETWEEN_LOOKS)?;
+        if BYTES_WRITTEN.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BETWEEN_CHECKS {
+            BYTES_WRITTEN.store(bytes, Ordering::Relaxed);
+            make_room(&self.folder, BYTES_BETWEEN_CHECKS)?;
         }
         let draft = self.folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
         let write = || {
@@ -333,7 +333,7 @@ mod tests {
             // Nor does what is before the others, which are waited for.
             assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
             let cancel = Cancel::default();
-            let waits = cancel.enter();
+            let waits = cancel.begin_wait_scope();
             cancel.cancel();
             let error = object.read_exact_at(&mut [0; 10], 4 * BLOCK_BYTES).unwrap_err();
             assert!(Failure::io("reading", path, &error).is_cancelled());

@@ -129,7 +129,7 @@ fn switches_and_choices_change_the_plan_by_keys_and_by_the_mouse() {
     act(&mut screen, &[Action::Toggle, Action::Up, Action::Right]);
     assert_eq!(screen.form().plan().get("force-overwrite"), Answer::Unset);
     assert_eq!(screen.form().plan().get("shuffle"), Answer::Text("none".into()));
-    assert!(screen.why_disabled(Action::Toggle).is_some() && screen.why_disabled(Action::Left).is_none());
+    assert!(screen.disabled_reason(Action::Toggle).is_some() && screen.disabled_reason(Action::Left).is_none());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn steps_are_reached_by_keys_and_by_the_list() {
     assert_eq!(screen.context(), Context::GuidedReview);
     act(&mut screen, &[Action::GoStep1]);
     assert_eq!((screen.context(), screen.label(Action::GoStep1)), (Context::GuidedText, "Settings"));
-    assert!(screen.why_disabled(Action::GoStep3).is_some());
+    assert!(screen.disabled_reason(Action::GoStep3).is_some());
     screen.handle(Input::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE)));
     assert!(screen.bar_right().unwrap().ends_with("--tokenizer x"));
 }

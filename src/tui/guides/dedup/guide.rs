@@ -24,6 +24,7 @@ pub(super) const LENGTHS: Field = Field::List("lengths");
 /// A length that is typed.
 pub(super) const OWN_LENGTH: Field = Field::Option("minlen");
 
+/// The guide.
 pub struct DedupGuide {
     workers: Workers,
     /// The lengths offered; the last row is for another one.
@@ -96,7 +97,7 @@ impl Guide for DedupGuide {
         self.is_own = row.is_none();
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose_output(form);
         let plan = plan_of(form);
         if self.listed != plan.source() {
@@ -124,7 +125,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn take(&mut self, _: &mut Form) -> bool {
+    fn apply_results(&mut self, _: &mut Form) -> bool {
         let mut is_changed = false;
         if let Some(files) = self.workers.take_files() {
             self.known.files = Some(files);
@@ -186,14 +187,14 @@ impl Guide for DedupGuide {
     fn contexts(&self, _: &Form) -> KeyContexts {
         KeyContexts {
             step: Context::Dedup,
-            rail: Context::DedupRail,
+            step_list: Context::DedupRail,
             review: Context::DedupReview,
             ..KeyContexts::default()
         }
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 17, label: 18 }
+        Columns { step_list: 17, label: 18 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -204,7 +205,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         match form.steps().get(step)?.id {
             "source" if plan_of(form).source().is_empty() => Some("a folder is needed".into()),
             "source" => self.known.files_blocker(),
@@ -240,7 +241,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
         match action {
             Action::Repeats => {
                 let plan = plan_of(form);
@@ -262,7 +263,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, _: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, _: &Form) -> Option<String> {
         match action {
             Action::CancelJob if !self.workers.is_estimating() => Some("nothing is being estimated".into()),
             Action::Repeats => self.known.files_blocker(),

@@ -87,7 +87,7 @@ impl Workers {
 
     /// Finds the files.
     pub fn files(&mut self, folder: PathBuf) {
-        self.files.ask((folder, self.leaving.clone()));
+        self.files.submit((folder, self.leaving.clone()));
     }
 
     /// Estimates what each length removes, in this order; estimates for other answers or lengths are cancelled.
@@ -120,12 +120,12 @@ impl Workers {
             (plan.clone(), lengths.clone(), *look, cancel.clone())
         };
         let questions: Vec<EstimateQuestion> = self.open.iter().map(ask).collect();
-        self.lengths.want(questions);
+        self.lengths.set_questions(questions);
     }
 
     /// Ends the working out of lengths.
     pub fn stop(&mut self) {
-        self.lengths.want([]);
+        self.lengths.set_questions([]);
         std::mem::take(&mut self.open).iter().for_each(|(.., cancel)| cancel.cancel());
         self.of = None;
     }
@@ -134,7 +134,7 @@ impl Workers {
     pub fn review(&mut self, plan: DedupPlan) {
         self.reviewing.cancel();
         self.reviewing = Cancel::default();
-        self.review.ask((plan, EstimateEffort::First, self.reviewing.clone()));
+        self.review.submit((plan, EstimateEffort::First, self.reviewing.clone()));
     }
 
     /// The files, once.
@@ -175,7 +175,7 @@ impl Workers {
             return None;
         }
         if look.is_followed(&found) {
-            self.review.ask((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
+            self.review.submit((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
         }
         Some((plan, found))
     }

@@ -23,6 +23,7 @@ impl Strategy {
     /// All of them, in the order in which they are offered.
     pub const ALL: [Self; 4] = [Self::None, Self::Extension, Self::Header, Self::Glob];
 
+    /// Returns its label.
     pub fn label(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -130,7 +131,9 @@ impl MediaForm {
 /// A part that is media by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaPart {
+    /// Its name.
     pub name: String,
+    /// Its media type.
     pub media_type: MediaType,
     /// Samples that have it.
     pub samples: u64,

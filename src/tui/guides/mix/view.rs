@@ -52,7 +52,7 @@ pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut F
 }
 
 fn draw_kinds(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(KINDS));
+    form.mouse_areas.add(area, MouseTarget::Field(KINDS));
     let selected = guide.kinds.selected;
     draw_list(frame.buffer_mut(), area, &mut guide.kinds, form.is_focused(KINDS), ui, |at, columns| {
         let (label, note) = KIND_NOTES.get(at).copied().unwrap_or_default();
@@ -87,7 +87,7 @@ fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: 
     if !lines.is_empty() {
         return draw_lines(frame.buffer_mut(), body, lines);
     }
-    form.places.put(body, MouseTarget::Field(MEMBERS));
+    form.mouse_areas.add(body, MouseTarget::Field(MEMBERS));
     let aux = form.plan_of::<MixPlan>().map(aux_names).unwrap_or_default();
     let is_focused = form.is_focused(MEMBERS);
     let mut members = guide.members.clone();

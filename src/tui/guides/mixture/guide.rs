@@ -44,6 +44,7 @@ pub(super) struct Row {
     pub(super) weight: String,
 }
 
+/// The guide.
 pub struct MixtureGuide {
     folder: PathBuf,
     finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
@@ -81,7 +82,7 @@ impl MixtureGuide {
             given.first().and_then(|first| first.parent()).map_or_else(|| absolute(Path::new(".")), Path::to_owned);
         let search = |(folder, given): (PathBuf, Vec<PathBuf>)| find(&folder, &given);
         let mut finder = LatestWorker::start("mixture-folders", env.wake.clone(), search);
-        finder.ask((folder.clone(), given));
+        finder.submit((folder.clone(), given));
         let base = folder.clone();
         let adder = LatestWorker::start("mixture-folder", env.wake.clone(), move |path: PathBuf| open(&base, path));
         Self {
@@ -230,7 +231,7 @@ impl MixtureGuide {
         let typed = form.value(ADD);
         form.mistakes.remove(&ADD);
         if !typed.is_empty() {
-            self.adder.ask(absolute(&self.folder.join(typed)));
+            self.adder.submit(absolute(&self.folder.join(typed)));
         }
         !form.value(ADD).is_empty()
     }
@@ -252,12 +253,12 @@ impl Guide for MixtureGuide {
         vec![self.folder.clone()]
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose(form);
-        self.preview.ask(form);
+        self.preview.request_data(form);
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let found = self.finder.take();
         let added = self.adder.take();
         let is_changed = found.is_some() || added.is_some();
@@ -271,7 +272,7 @@ impl Guide for MixtureGuide {
             }
             None => {}
         }
-        self.preview.take(form) || is_changed
+        self.preview.apply_results(form) || is_changed
     }
 
     fn is_busy(&self) -> bool {
@@ -310,7 +311,7 @@ impl Guide for MixtureGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 13, label: 19 }
+        Columns { step_list: 13, label: 19 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -322,7 +323,7 @@ impl Guide for MixtureGuide {
         fields
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let is_settings = form.steps().get(step).is_some_and(|step| step.id == "settings");
         let is_empty = form.plan_of::<MixtureIndexPlan>().is_none_or(|plan| plan.members.is_empty());
         (is_settings && is_empty).then(|| "choose the token folders of the mixture with Space".to_owned())
@@ -369,7 +370,7 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if form.is_focused(ADD) {
             return (action == Action::Next && self.add_typed(form)).then(Vec::new);
         }
@@ -399,7 +400,7 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         let is_on_folders = form.is_focused(FOLDERS) && !self.rows.is_empty();
         match action {
             Action::DropRow if form.wants_text() => None,

@@ -201,7 +201,7 @@ fn a_folder_elsewhere_is_added_by_its_path() {
     assert_eq!(test.form.fields()[..2], [FOLDERS, ADD]);
     test.form.focus_on(ADD);
     assert!(test.form.wants_text());
-    let next = test.guide.act(Action::Next, &mut test.form, &UiEnv::new(RunOptions::default(), "/x".into()));
+    let next = test.guide.handle_action(Action::Next, &mut test.form, &UiEnv::new(RunOptions::default(), "/x".into()));
     assert!(next.is_none(), "without a path, Enter completes the step");
     test.form.mistakes.insert(ADD, "/nowhere is not a folder of .ds files".into());
     compare("not_added", &mut test);

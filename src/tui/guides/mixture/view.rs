@@ -59,7 +59,7 @@ fn draw_folders(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, ar
     }
     draw_lines(frame.buffer_mut(), area, [table_header(columns, ui)]);
     let body = below(area, 1);
-    form.places.put(body, MouseTarget::Field(FOLDERS));
+    form.mouse_areas.add(body, MouseTarget::Field(FOLDERS));
     let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
     let shares = match report_of(guide, form) {
         Some(report) => report.outlook.members.clone(),

@@ -49,6 +49,7 @@ struct LastRequests {
     preview: Option<PackPlan>,
 }
 
+/// The guide.
 pub struct PackGuide {
     workers: Workers,
     last_requests: LastRequests,
@@ -173,7 +174,7 @@ impl Guide for PackGuide {
         self.update_lists(form);
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose(form);
         let plan = plan_of(form);
         let chosen = [&plan.glob, &plan.paths_file, &plan.split, &plan.subset].map(Clone::clone);
@@ -199,7 +200,7 @@ impl Guide for PackGuide {
         }
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let mut is_changed = false;
         if let Some((files, choices)) = self.workers.take_files() {
             self.known.choices = choices;
@@ -275,7 +276,7 @@ impl Guide for PackGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 16, label: 22 }
+        Columns { step_list: 16, label: 22 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -307,7 +308,7 @@ impl Guide for PackGuide {
         }
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let plan = plan_of(form);
         match form.steps().get(step)?.id {
             "source" if plan.inputs.is_empty() => Some("a path is needed".into()),
@@ -359,7 +360,7 @@ impl Guide for PackGuide {
     }
 
     /// On a tokenizer that was found, completing the step selects it first. The pattern of files is above the files.
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         match action {
             Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),
             Action::Up if form.is_focused(FILES) && form.offset == 0 => form.focus_on(GLOB),

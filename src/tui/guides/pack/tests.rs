@@ -281,7 +281,7 @@ fn letters_are_only_typed_in_a_field_that_was_entered() {
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(FILES), false));
     let press = |test: &mut Test, action| {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
-        assert!(test.guide.act(action, &mut test.form, &env).is_some());
+        assert!(test.guide.handle_action(action, &mut test.form, &env).is_some());
     };
     press(&mut test, Action::Up);
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(Field::Option("glob")), true));

@@ -84,34 +84,34 @@ impl Workers {
 
     /// Finds the files.
     pub fn files(&mut self, plan: PackPlan) {
-        self.files.ask((plan, self.leaving.clone()));
+        self.files.submit((plan, self.leaving.clone()));
     }
 
     /// Reads documents of files.
     pub fn documents(&mut self, files: Vec<TextFile>) {
-        self.documents.ask((files, self.leaving.clone()));
+        self.documents.submit((files, self.leaving.clone()));
     }
 
     /// Takes the text out of documents.
     pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, rules: DocumentRules) {
-        self.extract.ask((field, documents, rules));
+        self.extract.submit((field, documents, rules));
     }
 
     /// Loads a tokenizer and encodes a document.
     pub fn tokenizer(&mut self, question: TokenizerQuestion) {
-        self.tokenizer.ask(question);
+        self.tokenizer.submit(question);
     }
 
     /// Looks for tokenizers.
     pub fn find_tokenizers(&mut self, inputs: Vec<PathBuf>) {
-        self.found.ask(inputs);
+        self.found.submit(inputs);
     }
 
     /// Finds out what a run would do; what was being found out for other answers ends.
     pub fn preview(&mut self, plan: PackPlan) {
         self.previewing.cancel();
         self.previewing = Cancel::default();
-        self.preview.ask((plan, self.previewing.clone()));
+        self.preview.submit((plan, self.previewing.clone()));
     }
 
     /// The files, once.

@@ -60,7 +60,7 @@ impl ClickTargets {
 
     /// Says where a spot is drawn.
     pub fn add(&self, area: Rect, spot: ClickTarget) {
-        self.0.borrow_mut().put(area, spot);
+        self.0.borrow_mut().add(area, spot);
     }
 
     /// Returns the effect of an event.

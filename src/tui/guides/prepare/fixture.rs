@@ -247,7 +247,7 @@ impl PrepareForm {
 
     /// Returns why an action is not possible.
     pub fn why_disabled(&self, action: Action) -> Option<String> {
-        self.screen.why_disabled(action)
+        self.screen.disabled_reason(action)
     }
 
     /// Returns the equivalent command.
@@ -258,7 +258,7 @@ impl PrepareForm {
     /// Returns whether the answers of a step are wrong, as the list of steps shows it.
     pub fn is_broken(&self, step: Step) -> bool {
         use crate::tui::form::Guide;
-        self.guide().blocker(self.form(), step.index()).is_some()
+        self.guide().blocking_reason(self.form(), step.index()).is_some()
     }
 }
 

@@ -36,6 +36,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The guide.
 pub struct PrepareGuide {
     pub(super) path: PathBuf,
     pub(super) env: UiEnv,
@@ -241,7 +242,7 @@ impl Guide for PrepareGuide {
         self.update(form);
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         let step = Step::at(form.step);
         let settings = form.plan_of::<PreparePlan>().filter(|plan| self.is_open && **plan != self.steps.answers.plan);
         if let Some(plan) = settings.cloned() {
@@ -261,7 +262,7 @@ impl Guide for PrepareGuide {
         self.request_step_data(step);
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let is_changed = self.take_answers() | self.follow_scan();
         if is_changed && self.is_open {
             self.update(form);
@@ -327,7 +328,12 @@ impl Guide for PrepareGuide {
         let state = self.steps.state(Step::at(form.step)).filter(|_| !is_setting(form));
         let of_step = if form.is_review() { Context::PrepareReview } else { Context::Prepare };
         let step = state.map_or(of_step, |state| state.context(&self.steps.answers));
-        KeyContexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
+        KeyContexts {
+            step,
+            text: Context::PrepareText,
+            step_list: Context::PrepareRail,
+            review: Context::PrepareReview,
+        }
     }
 
     fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -364,7 +370,7 @@ impl Guide for PrepareGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 18, label: 26 }
+        Columns { step_list: 18, label: 26 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -377,7 +383,7 @@ impl Guide for PrepareGuide {
         false
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let (is_shown, step) = (form.step == step, Step::at(step));
         if self.steps.skip_reason(step).is_some() {
             return None;
@@ -416,7 +422,7 @@ impl Guide for PrepareGuide {
         }
         // Only drawing determines which pictures are wanted in which size.
         if !self.workers.is_encoding() {
-            let wanted = self.steps.field_map.pixels.take_wanted();
+            let wanted = self.steps.field_map.pixels.take_requests();
             if !wanted.is_empty() {
                 self.workers.encode(wanted);
             }
@@ -457,7 +463,7 @@ impl Guide for PrepareGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if form.rail.is_some() {
             return None;
         }
@@ -481,7 +487,7 @@ impl Guide for PrepareGuide {
         None
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         match action {
             Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => {

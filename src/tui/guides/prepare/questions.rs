@@ -110,7 +110,7 @@ impl PrepareGuide {
             changed = true;
         }
         if let Some(encoded) = self.workers.take_encoded() {
-            self.steps.field_map.pixels.put(encoded);
+            self.steps.field_map.pixels.insert(encoded);
             changed = true;
         }
         changed

@@ -58,13 +58,15 @@ impl Workers {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
-            pixels: LatestWorker::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
+            pixels: LatestWorker::start("pixels", wake(), move |wanted| {
+                Pixels::encode_pictures(wanted, graphics, cell)
+            }),
         }
     }
 
     /// Opens a data set.
     pub fn open(&mut self, path: PathBuf) {
-        self.open.ask(path);
+        self.open.submit(path);
     }
     /// Returns the result of opening.
     pub fn take_opened(&mut self) -> Option<Outcome<OpenedDataset>> {
@@ -72,7 +74,7 @@ impl Workers {
     }
     /// Checks a plan against the data.
     pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.derive.ask((plan, facts));
+        self.derive.submit((plan, facts));
     }
     /// Returns the result of checking.
     pub fn take_derived(&mut self) -> Option<Arc<PlanFindings>> {
@@ -80,7 +82,7 @@ impl Workers {
     }
     /// Runs real samples through a field map.
     pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
-        self.evaluate.ask(SampleRequest { class, fields, facts });
+        self.evaluate.submit(SampleRequest { class, fields, facts });
     }
     /// Returns the result of evaluating samples.
     pub fn take_results(&mut self) -> Option<Arc<SampleResults>> {
@@ -88,7 +90,7 @@ impl Workers {
     }
     /// Computes what a run would do.
     pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.preview.ask((plan, facts));
+        self.preview.submit((plan, facts));
     }
     /// Returns the preview of the run.
     pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
@@ -100,7 +102,7 @@ impl Workers {
     }
     /// Looks at what answers about media would record.
     pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
-        self.media.ask((plan, facts));
+        self.media.submit((plan, facts));
     }
     /// Whether it is being examined.
     pub fn is_reading(&self) -> bool {
@@ -112,7 +114,7 @@ impl Workers {
     }
     /// Encodes pictures for the terminal.
     pub fn encode(&mut self, wanted: Vec<PictureRequest>) {
-        self.pixels.ask(wanted);
+        self.pixels.submit(wanted);
     }
     /// Whether pictures are being encoded: another question would take their place.
     pub fn is_encoding(&self) -> bool {

@@ -34,7 +34,7 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, FigureGroup)| {
         gather::gather(&path, piece, &options, &stop)
     });
-    stream.want(FigureGroup::ALL.map(|piece| (path.clone(), piece)));
+    stream.set_questions(FigureGroup::ALL.map(|piece| (path.clone(), piece)));
     let mut screen = FactsScreen::empty(&path);
     screen.stream = Some(stream);
     screen.waiting = FigureGroup::ALL.len();
@@ -199,7 +199,7 @@ impl Screen for FactsScreen {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(action) => self.scroll.act(action),
+            Input::Action(action) => self.scroll.handle_action(action),
             Input::Mouse(mouse) => self.scroll.scroll(wheel(mouse).unwrap_or(0)),
             Input::Key(_) | Input::Paste(_) => {}
         }
@@ -230,7 +230,7 @@ impl Screen for FactsScreen {
         frame.render_widget(block, area);
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let lines = self.page(inner.width, ui);
-        self.scroll.settle(lines.len(), usize::from(inner.height));
+        self.scroll.set_size(lines.len(), usize::from(inner.height));
         draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(self.scroll.top));
         self.scroll.draw_marks(frame, inner, ui);
     }

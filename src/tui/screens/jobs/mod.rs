@@ -147,7 +147,7 @@ impl JobsPanel {
 
     fn handle_action(&mut self, action: Action) {
         if self.problems && self.table.has_cursor() {
-            self.table.table.list.act(action);
+            self.table.table.list.handle_action(action);
             return;
         }
         let page = self.details_height.max(2);
@@ -156,7 +156,7 @@ impl JobsPanel {
             Action::PageUp => self.scroll(false, page),
             Action::HalfDown => self.scroll(true, page / 2),
             Action::HalfUp => self.scroll(false, page / 2),
-            action if self.list.act(action) => {
+            action if self.list.handle_action(action) => {
                 self.scrolled = 0;
                 self.show_problems();
             }
@@ -201,7 +201,7 @@ impl JobsPanel {
         let block = panel("Jobs", focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.mouse_areas.put(inner, Pane::Jobs);
+        self.mouse_areas.add(inner, Pane::Jobs);
         if self.list.len == 0 {
             let line = Line::from(Span::styled("   no job runs, and none was interrupted", ui.theme.muted));
             frame.render_widget(line, Rect { height: inner.height.min(1), ..inner });
@@ -241,7 +241,7 @@ impl JobsPanel {
         let block = panel(title, false, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.mouse_areas.put(inner, Pane::Details);
+        self.mouse_areas.add(inner, Pane::Details);
         self.details_height = usize::from(inner.height);
         let most = lines.len().saturating_sub(self.details_height);
         self.scrolled = self.scrolled.min(most);
@@ -279,7 +279,7 @@ impl Screen for JobsPanel {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let ended = |view: &JobView| !matches!(view.status.state, JobState::Pending | JobState::Running);
         match action {
             Action::Jobs => Some("they are shown already".into()),

@@ -70,7 +70,7 @@ impl OtherRun {
             RunKind::Prepare => vec![Effect::ResumePath(self.path.clone())],
             RunKind::Published => vec![Effect::OpenPath(self.path.clone())],
             RunKind::Begun(begun) => {
-                recent::remember(&env.state_dir, &self.path);
+                recent::add(&env.state_dir, &self.path);
                 go_on(begun, env)
             }
             RunKind::Works | RunKind::Lost => Vec::new(),
@@ -90,7 +90,7 @@ impl ProcessWatcher {
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();
         let mut worker = LatestWorker::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
-        worker.ask(());
+        worker.submit(());
         Self { worker, last_poll: Instant::now(), found: Vec::new() }
     }
 
@@ -103,7 +103,7 @@ impl ProcessWatcher {
         }
         if !self.worker.is_waiting() && self.last_poll.elapsed() >= SEARCH_INTERVAL {
             self.last_poll = Instant::now();
-            self.worker.ask(());
+            self.worker.submit(());
         }
         came
     }
@@ -128,7 +128,7 @@ fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
 }
 
 fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
-    let UnfinishedRun { path, own, state } = run;
+    let UnfinishedRun { path, run_folder: own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = interrupted_run(&own);
     let verb = match begun.as_ref().map(|begun| &begun.plan) {

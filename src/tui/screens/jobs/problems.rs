@@ -140,7 +140,7 @@ impl JobsPanel {
         frame.render_widget(block, area);
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.table.draw(frame, padded, focused, focused, ui);
-        self.mouse_areas.put(self.table.table.area, super::Pane::Problems);
+        self.mouse_areas.add(self.table.table.area, super::Pane::Problems);
         self.details_height = usize::from(inner.height);
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// The browser's current knowledge; it continues to search while the list is open.
 #[derive(Clone, Default)]
 pub struct ProblemFeed {
+    /// The problems.
     pub problems: Arc<ProblemList>,
     /// The shards, files or folders.
     pub groups: Arc<Groups>,
@@ -111,7 +112,7 @@ impl ProblemScreen {
                 return effects.unwrap_or_default();
             }
             moving => {
-                self.table.list.act(moving);
+                self.table.list.handle_action(moving);
             }
         }
         Vec::new()
@@ -131,7 +132,7 @@ impl Screen for ProblemScreen {
         self.table.status()
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         self.table.disabled_reason(action)
     }
 
@@ -169,6 +170,6 @@ impl Screen for ProblemScreen {
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.draw(frame, padded, true, true, ui);
         self.mouse_areas.clear();
-        self.mouse_areas.put(self.table.area, ());
+        self.mouse_areas.add(self.table.area, ());
     }
 }

@@ -74,6 +74,7 @@ impl ProblemTable {
         self.rows = rows;
     }
 
+    /// Returns the rows.
     pub fn rows(&self) -> &ProblemRows {
         &self.rows
     }

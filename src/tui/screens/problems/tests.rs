@@ -132,9 +132,9 @@ fn the_worst_come_first_and_the_cursor_moves_like_in_every_list() {
     let words: Vec<String> = (0..3).filter_map(|row| rows.problem(row)).map(|problem| problem.message).collect();
     assert_eq!(words, ["r", "p", "n"]);
     let mut table = table();
-    table.list.act(Action::Last);
+    table.list.handle_action(Action::Last);
     assert_eq!(table.selected().map(|problem| problem.kind), Some(ProblemKind::EmptyShard));
-    table.list.act(Action::Up);
+    table.list.handle_action(Action::Up);
     assert_eq!(table.selected().map(|problem| problem.kind), Some(ProblemKind::BrokenMedia));
 }
 
@@ -185,5 +185,5 @@ fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_states_it() {
         testing::shown(size, |frame, area, ui| screen.draw(frame, area, ui))
     });
     let (screen, _) = over_browser(ProblemList::default());
-    assert_eq!(screen.why_disabled(Action::OpenProblem).as_deref(), Some("no problem is selected"));
+    assert_eq!(screen.disabled_reason(Action::OpenProblem).as_deref(), Some("no problem is selected"));
 }

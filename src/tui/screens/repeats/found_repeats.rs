@@ -14,7 +14,7 @@ use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_data::source::dedup::list;
 use gristmill_data::source::documents::{self as texts, Selection};
 use gristmill_dedup::Rule;
-use gristmill_ops::engine::dedup::look::{find_repeats, Repeats, Scope};
+use gristmill_ops::engine::dedup::repeats::{find_repeats, Repeats, Scope};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl FoundRepeats {
 
     fn start_search(&mut self) {
         (self.result, self.read) = (None, Arc::default());
-        self.worker.ask((self.request.clone(), Arc::clone(&self.read)));
+        self.worker.submit((self.request.clone(), Arc::clone(&self.read)));
     }
 
     /// Returns the result if the search has succeeded.

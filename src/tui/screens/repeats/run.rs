@@ -98,7 +98,7 @@ impl RunRanges {
         self.row_reader.discard_newest();
         self.rows.clear();
         (self.removed, self.requested_rows, self.page, self.reading) = (None, None, None, None);
-        self.opener.ask(self.ranges.clone());
+        self.opener.submit(self.ranges.clone());
     }
 
     /// Returns the ranges if they have been opened without error.
@@ -285,7 +285,7 @@ impl Ranges for RunRanges {
         let passage = page.text.get(range.start..to).unwrap_or_default().to_owned();
         let until = (page.source, page.start);
         self.search_progress = (Arc::default(), removed.bytes_until(until.0, until.1));
-        self.finder.ask((removed, Search { passage, until }, Arc::clone(&self.search_progress.0)));
+        self.finder.submit((removed, Search { passage, until }, Arc::clone(&self.search_progress.0)));
         Ok(None)
     }
 
@@ -296,7 +296,7 @@ impl Ranges for RunRanges {
         // Rows that could not be read are not requested over and over.
         if self.requested_rows != Some(missing) {
             self.requested_rows = Some(missing);
-            self.row_reader.ask((removed, missing.0, missing.1));
+            self.row_reader.submit((removed, missing.0, missing.1));
         }
     }
 
@@ -306,7 +306,7 @@ impl Ranges for RunRanges {
             self.page_reader.stop();
         } else if self.reading != Some(at) || !self.page_reader.is_waiting() {
             self.reading = Some(at);
-            self.page_reader.ask((removed, at));
+            self.page_reader.submit((removed, at));
         }
     }
 

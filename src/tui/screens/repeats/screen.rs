@@ -105,7 +105,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let why = match action {
             Action::JumpBack if !self.has_jumped() => Some("there was no jump"),
             Action::FindNext | Action::FindPrevious | Action::KeptCopy if self.ranges.len(ListKind::Documents) == 0 => {

@@ -268,7 +268,7 @@ impl<R: Ranges> RangesPage<R> {
             },
             moving if self.in_text => self.scroll.handle_action(moving),
             moving => {
-                if self.rows().act(moving) {
+                if self.rows().handle_action(moving) {
                     self.follow_rows();
                 }
             }

@@ -91,7 +91,7 @@ fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     let count = page.ranges.len(listed);
     let title = format!("{title} {}", grouped(count as u64));
     let inner = framed(&title, focused, frame, area, ui);
-    page.mouse_areas.put(inner, ScreenArea::Rows);
+    page.mouse_areas.add(inner, ScreenArea::Rows);
     if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
     }
@@ -137,7 +137,7 @@ fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> 
 fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let title = title(page, usize::from(area.width).saturating_sub(6), ui);
     let inner = indented(framed(&title, page.in_text, frame, area, ui));
-    page.mouse_areas.put(inner, ScreenArea::Text);
+    page.mouse_areas.add(inner, ScreenArea::Text);
     let columns = usize::from(inner.width);
     let lines = match page.displayed.as_ref().map(|spot| page.ranges.text(spot.at)) {
         None => no_text_lines(page, columns, ui),

@@ -72,7 +72,7 @@ pub struct RunState {
     /// Whether the log stays scrolled to its end when lines are added.
     pub scrolls_to_end: bool,
     /// Whether the question about stopping is open.
-    pub asks_cancel: bool,
+    pub confirms_cancel: bool,
     /// Whether stopping was requested and the run has not ended yet.
     pub is_stopping: bool,
     /// Whether the run ended while the user was stopping it: the next press of that key is then not an action on the problems.
@@ -104,10 +104,10 @@ impl RunState {
     pub fn update(&mut self, status: JobStatus, result: Option<JobResult>) {
         let ends_now = self.result.is_none() && result.is_some();
         if ends_now {
-            self.ended_meanwhile = self.asks_cancel || self.is_stopping;
+            self.ended_meanwhile = self.confirms_cancel || self.is_stopping;
         }
         if status.state != JobState::Running {
-            self.asks_cancel = false;
+            self.confirms_cancel = false;
         }
         self.status = Some(status);
         if result.is_some() {
@@ -168,17 +168,17 @@ impl RunState {
         if !self.is_running() || self.is_stopping {
             return None;
         }
-        if !std::mem::replace(&mut self.asks_cancel, true) {
+        if !std::mem::replace(&mut self.confirms_cancel, true) {
             return None;
         }
-        self.asks_cancel = false;
+        self.confirms_cancel = false;
         self.is_stopping = true;
         Some(RunRequest::Cancel)
     }
 
     /// Executes an action; returns a request if the screen has to act.
     pub fn handle_action(&mut self, action: Action) -> Option<RunRequest> {
-        if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
+        if action != Action::CancelJob && std::mem::take(&mut self.confirms_cancel) {
             return None;
         }
         let is_late = std::mem::take(&mut self.ended_meanwhile);
@@ -199,10 +199,10 @@ impl RunState {
             Action::ShowLog => self.show(Tab::Log),
             Action::NextPane | Action::PreviousPane => self.step_tab(action == Action::NextPane),
             moving if self.tab == Tab::Problems => {
-                self.problems.list.act(moving);
+                self.problems.list.handle_action(moving);
             }
             moving => {
-                self.list.act(moving);
+                self.list.handle_action(moving);
                 self.scrolls_to_end = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
             }
         }

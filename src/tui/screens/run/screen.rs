@@ -59,6 +59,7 @@ pub trait Overview {
 /// Output of a job that can be viewed.
 #[derive(Clone, Debug)]
 pub enum JobOutput {
+    /// Samples.
     Samples(PathBuf),
     /// The repeats in the documents that were deduplicated, which remain unchanged.
     Repeats(Box<DedupPlan>),
@@ -197,7 +198,7 @@ impl RunScreen {
     }
 
     fn handle_action(&mut self, action: Action) -> Vec<Effect> {
-        if action == Action::Close && !self.run.asks_cancel {
+        if action == Action::Close && !self.run.confirms_cancel {
             return match () {
                 () if self.run.is_running() => self.background(),
                 () if self.run.is_done() => self.close_screens(),
@@ -298,7 +299,7 @@ impl Screen for RunScreen {
             }
             // Any key except the one that stops withdraws the question.
             Input::Key(_) => {
-                self.run.asks_cancel = false;
+                self.run.confirms_cancel = false;
                 Vec::new()
             }
             Input::Paste(_) => Vec::new(),
@@ -344,7 +345,7 @@ impl Screen for RunScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::CancelJob if self.job.is_none() => None,
             Action::Browse if self.order.browse.is_none() => Some("there are no samples to look at".into()),
@@ -377,7 +378,7 @@ impl Screen for RunScreen {
         }
         let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else {
             if self.run.tab == Tab::Problems {
-                self.mouse_areas.put(self.run.problems.area, ());
+                self.mouse_areas.add(self.run.problems.area, ());
             }
             return;
         };

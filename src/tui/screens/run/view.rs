@@ -95,7 +95,7 @@ pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) ->
         }
         lines.push(Line::from(Span::styled(text::fit_end(&figures(status, ui), columns, ui.glyphs), ui.theme.muted)));
     }
-    if step.asks_cancel {
+    if step.confirms_cancel {
         let key = ui.key(Context::Run, Action::CancelJob);
         let words = format!("{} Stop the run? {key} again stops it, any other key goes on.", ui.glyphs.warn);
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));

@@ -95,7 +95,7 @@ impl AddExclude {
             return;
         }
         if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), item));
+            self.worker.submit((editor.clone(), item));
         }
     }
 
@@ -184,7 +184,7 @@ impl Screen for AddExclude {
         let rows = draw((&self.item, &self.note), self.is_on_note, self.now(), frame, area, ui);
         self.mouse_areas.clear();
         for (row, is_note) in rows.into_iter().zip([false, true]) {
-            self.mouse_areas.put(row, is_note);
+            self.mouse_areas.add(row, is_note);
         }
     }
 }

@@ -110,7 +110,7 @@ impl Screen for Choice {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.choose(self.list.selected),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Key(key) => {
                 if let KeyCode::Char(c @ '1'..='9') = key.code {
@@ -152,7 +152,7 @@ impl Screen for Choice {
         }
         let list_area = Rect { y: inner.y + text_rows, height: list_rows, ..inner };
         self.mouse_areas.clear();
-        self.mouse_areas.put(list_area, ());
+        self.mouse_areas.add(list_area, ());
         let mut list = self.list.clone();
         draw_list(frame.buffer_mut(), list_area, &mut list, true, ui, |row, columns| {
             self.line(row, columns, label_columns, ui)

@@ -282,7 +282,7 @@ impl Screen for LeakScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::Exclude | Action::MoveTo | Action::Accept | Action::RepairAll if self.selected().is_none() => {
                 Some(if self.is_running() { "still looking".to_owned() } else { "there is no leak".to_owned() })
@@ -312,7 +312,7 @@ impl Screen for LeakScreen {
                 return effects;
             }
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
@@ -354,7 +354,7 @@ impl Screen for LeakScreen {
             Some(_) => return,
         };
         let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
-        self.mouse_areas.put(inner, ());
+        self.mouse_areas.add(inner, ());
     }
 }
 

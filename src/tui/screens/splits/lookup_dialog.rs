@@ -40,7 +40,7 @@ impl Rows {
     /// Draws the rows: `row` is called with an index and a width in columns, and returns the row's text.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
         self.mouse_areas.clear();
-        self.mouse_areas.put(area, ());
+        self.mouse_areas.add(area, ());
         draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
     }
 
@@ -111,7 +111,7 @@ impl<T: LookupResult> LookupDialog<T> {
             self.found = None;
             self.rows.set(0);
         } else if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), self.field.value().to_owned()));
+            self.worker.submit((editor.clone(), self.field.value().to_owned()));
         }
     }
 
@@ -154,7 +154,7 @@ impl<T: LookupResult> Screen for LookupDialog<T> {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         one_field(action)
     }
 
@@ -163,7 +163,7 @@ impl<T: LookupResult> Screen for LookupDialog<T> {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(action) => {
-                self.rows.list.act(action);
+                self.rows.list.handle_action(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {

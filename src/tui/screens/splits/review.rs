@@ -67,7 +67,7 @@ impl Review {
             return;
         }
         if let Some(editor) = self.session.editor() {
-            self.worker.ask(editor.clone());
+            self.worker.submit(editor.clone());
             self.requested_version = Some(version);
         }
     }
@@ -88,7 +88,7 @@ impl Review {
         let is_shown = self.changes.is_some()
             && !self.worker.is_waiting()
             && self.requested_version == Some(self.session.version());
-        self.session.why_not().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
+        self.session.edit_refusal().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
     }
 }
 
@@ -122,7 +122,7 @@ impl Screen for Review {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::EditText if self.written.is_some() => Some("it is written already".to_owned()),
             Action::Accept if self.written.is_none() => self.pending_reason(),
@@ -136,7 +136,7 @@ impl Screen for Review {
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(Action::EditText) => return self.session.edit_text(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Mouse(mouse) => match mouse.kind {
                 MouseEventKind::ScrollUp => self.list.scroll(-3),

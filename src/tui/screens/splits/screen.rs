@@ -450,12 +450,12 @@ impl Screen for SplitsScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let on_excludes = self.state.is_on_excludes;
         match action {
             Action::Close | Action::Reload => None,
             action if !needs_editor(action) => None,
-            _ if self.session.why_not().is_some() => self.session.why_not(),
+            _ if self.session.edit_refusal().is_some() => self.session.edit_refusal(),
             Action::Write if self.session.pending() == 0 => Some("there is nothing to write".to_owned()),
             Action::Undo if self.session.pending() == 0 => Some("there is nothing to undo".to_owned()),
             Action::MoveTo if on_excludes => Some("go to a column of shards first".to_owned()),

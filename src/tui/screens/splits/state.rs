@@ -100,7 +100,7 @@ impl SplitsState {
                 let row = self.list().and_then(|list| list.get());
                 self.mark = if self.mark.is_some() { None } else { row };
             }
-            moving => return self.list().is_some_and(|list| list.act(moving)),
+            moving => return self.list().is_some_and(|list| list.handle_action(moving)),
         }
         true
     }

@@ -42,13 +42,13 @@ pub fn draw(
     let (above, below) = divide(state, area);
     if above.height > 1 {
         for (at, inner) in draw_columns(state, editor, frame, above, ui) {
-            places.put(inner, ScreenArea::Column(at));
+            places.add(inner, ScreenArea::Column(at));
         }
     } else {
         draw_lines(frame.buffer_mut(), above, [columns_line(editor, usize::from(above.width), ui)]);
     }
     if below.height > 1 {
-        places.put(draw_excludes(state, editor, frame, below, ui), ScreenArea::Excludes);
+        places.add(draw_excludes(state, editor, frame, below, ui), ScreenArea::Excludes);
     } else {
         draw_lines(frame.buffer_mut(), below, [excludes_line(state, usize::from(below.width), ui)]);
     }

@@ -9,7 +9,7 @@ use gristmill_core::text::count;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use gristmill_ops::engine::browse::{Groups, Marks};
 use gristmill_ops::engine::splits::{check_items, Edit, EditResult, RejectedEdit, SplitEditor};
-use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::recover::recover_interrupted;
 use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWayMerge};
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
@@ -130,7 +130,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
     let place = draft::place(state_dir, root);
     // An interrupted run is finished first, because it would change the files after they are opened.
-    let recovered = before_looking(root, &ProblemLog::default());
+    let recovered = recover_interrupted(root, &ProblemLog::default());
     let editor = recovered.and_then(|()| SplitEditor::open(root, None));
     OpenedSplits { editor, found: draft::load(&place), place }
 }

@@ -76,7 +76,7 @@ impl PreviewState {
         }
     }
 
-    /// Shows another page of the same part, as requested by [`take_wanted_page`](Self::take_wanted_page).
+    /// Shows another page of the same part, as requested by [`take_page_request`](Self::take_page_request).
     pub fn show_page(&mut self, preview: Arc<PartPreview>) {
         let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
         self.show(preview);
@@ -138,7 +138,7 @@ impl PreviewState {
     }
 
     /// Handles a moving or folding action. Returns whether it was one.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
         match action {
             Action::Up => self.step(-1),
@@ -199,7 +199,7 @@ impl PreviewState {
     }
 
     /// Takes the request for another page.
-    pub fn take_wanted_page(&mut self) -> Option<ReadFrom> {
+    pub fn take_page_request(&mut self) -> Option<ReadFrom> {
         self.requested_page.take()
     }
 

@@ -98,14 +98,18 @@ impl Pixels {
         }
     }
 
-    /// Takes the pictures to encode, for [`work`](Self::work); may be empty.
-    pub fn take_wanted(&mut self) -> Vec<PictureRequest> {
+    /// Takes the pictures to encode, for [`encode_pictures`](Self::encode_pictures); may be empty.
+    pub fn take_requests(&mut self) -> Vec<PictureRequest> {
         std::mem::take(&mut self.requests)
     }
 
     /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
     /// on a worker.
-    pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
+    pub fn encode_pictures(
+        wanted: Vec<PictureRequest>,
+        graphics: Graphics,
+        cell: Option<(u16, u16)>,
+    ) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
             EncodedPicture {
@@ -117,7 +121,7 @@ impl Pixels {
     }
 
     /// Stores encoded pictures.
-    pub fn put(&mut self, encoded: Vec<EncodedPicture>) {
+    pub fn insert(&mut self, encoded: Vec<EncodedPicture>) {
         self.ready.extend(encoded);
         let too_many = self.ready.len().saturating_sub(MAX_KEPT_PICTURES);
         self.ready.drain(..too_many);
@@ -185,11 +189,11 @@ mod tests {
         let (mut pixels, picture) = (Pixels::new(Graphics::Kitty, cell), picture());
         assert!(pixels.get(&picture, 10, 5).is_none());
         assert!(pixels.get(&picture, 10, 5).is_none());
-        let wanted = pixels.take_wanted();
+        let wanted = pixels.take_requests();
         assert_eq!(wanted.len(), 1);
-        pixels.put(Pixels::work(wanted, Graphics::Kitty, cell));
+        pixels.insert(Pixels::encode_pictures(wanted, Graphics::Kitty, cell));
         assert!(pixels.get(&picture, 10, 5).is_some());
-        assert!(pixels.take_wanted().is_empty());
+        assert!(pixels.take_requests().is_empty());
         assert!(pixels.get(&picture, 11, 5).is_none(), "another box is another picture");
     }
 
@@ -197,7 +201,7 @@ mod tests {
     fn terminals_without_graphics_want_nothing() {
         for mut pixels in [Pixels::default(), Pixels::new(Graphics::Kitty, None)] {
             assert!(pixels.get(&picture(), 10, 5).is_none());
-            assert!(pixels.take_wanted().is_empty());
+            assert!(pixels.take_requests().is_empty());
         }
     }
 
@@ -206,8 +210,8 @@ mod tests {
         let mut pixels = Pixels::new(Graphics::Kitty, Some((1, 2)));
         for columns in 1..60 {
             pixels.get(&picture(), columns, 5);
-            let wanted = pixels.take_wanted();
-            pixels.put(Pixels::work(wanted, Graphics::Kitty, Some((1, 2))));
+            let wanted = pixels.take_requests();
+            pixels.insert(Pixels::encode_pictures(wanted, Graphics::Kitty, Some((1, 2))));
         }
         assert_eq!(pixels.ready.len(), MAX_KEPT_PICTURES);
     }

@@ -361,7 +361,7 @@ impl Tables {
 mod tests;
 
 /// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
-pub fn holds_only_media(database: &Path) -> bool {
+pub fn has_only_media(database: &Path) -> bool {
     let Ok(connection) = open_readonly(database) else { return false };
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
                AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";

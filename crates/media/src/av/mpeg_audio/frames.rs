@@ -73,7 +73,7 @@ pub(super) fn walk(
             }
             sound.remarks.push(format!("its last frame is cut short (byte {})", packet.header_at));
         }
-        if !gives_sound(reader, &packet)? {
+        if !has_sound(reader, &packet)? {
             continue;
         }
         let header = packet.header;
@@ -130,7 +130,7 @@ impl TrimmedFrame {
 }
 
 /// Whether a decoder outputs samples for a packet; fails if the decoder would stop.
-fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
+fn has_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
     let sound_at = match first_byte(reader, packet.start, packet.header_at)? {
         Some(at) if reader.up_to(at, 3)? == b"TAG" => return Ok(false),
         Some(at) => {

@@ -76,7 +76,7 @@ impl<'a> Parts<'a> {
     /// Returns the bytes that contain the keys.
     fn keys(self) -> &'a [u8] {
         match self.body {
-            Body::Held(line) => line,
+            Body::Buffered(line) => line,
             Body::Long(line) => line.keys(),
         }
     }
@@ -203,7 +203,7 @@ impl Composer {
 pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
     let (from, to) = (field.from + 1, field.to.saturating_sub(1));
     match body {
-        Body::Held(line) => {
+        Body::Buffered(line) => {
             push_reencoded(slice(line, from, to), out.buffer());
             out.flush()
         }
@@ -217,7 +217,7 @@ pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) ->
 /// Passes the bytes of a value to `take`; they are read into memory where the line is not held.
 fn with_value(body: Body<'_>, field: &Field, take: impl FnOnce(&[u8])) -> Outcome<()> {
     match body {
-        Body::Held(line) => take(slice(line, field.from, field.to)),
+        Body::Buffered(line) => take(slice(line, field.from, field.to)),
         Body::Long(line) => {
             let mut value = Vec::new();
             line.each_chunk(field.from, field.to, |chunk, _| {

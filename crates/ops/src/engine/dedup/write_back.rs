@@ -159,7 +159,7 @@ impl WriteBack {
             })?;
             Ok(())
         })?;
-        let parts = Parts { body: Body::Held(others), fields: &self.others };
+        let parts = Parts { body: Body::Buffered(others), fields: &self.others };
         self.composer.fields(parts, &self.ranges, &self.list, false, &mut out)?;
         out.push(b"}\n")?;
         self.written(out)
@@ -253,7 +253,7 @@ fn list(ranges: &[Range], out: &mut Vec<u8>) {
 /// Copies a line unchanged.
 fn copy(record: &Record<'_>, out: &mut OutputLine<'_>) -> Outcome<()> {
     match record.body {
-        Body::Held(line) => out.push(line),
+        Body::Buffered(line) => out.push(line),
         Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {
             out.push(chunk)?;
             Ok(chunk.len())

@@ -14,7 +14,7 @@ use gristmill_data::formats::energon::metadataset::{
 use gristmill_pycompat::Node as Value;
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::Walk;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
         let Ok(entry) = entry else { continue };
         let name = entry.file_name().to_string_lossy();
         let is_folder = entry.kind().is_dir();
-        let is_ours = || is_folder && is_beside_output(entry.path());
+        let is_ours = || is_folder && is_next_to_output(entry.path());
         if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".yaml.cache") || is_ours()) {
             if is_folder {
                 walk.skip_folder(&entry);

@@ -117,7 +117,7 @@ fn collect_lookups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<Aux
         if lookups.len() >= MAX_AUX_LOOKUPS {
             break;
         }
-        match aux::look_up(member, handles.cancel) {
+        match aux::lookup(member, handles.cancel) {
             Ok(Some(lookup)) => {
                 if lookup.missing > 0 {
                     let severity = if lookup.found > 0 { Severity::Problem } else { Severity::Note };

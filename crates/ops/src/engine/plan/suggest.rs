@@ -307,7 +307,7 @@ fn is_of_type(value: &serde_json::Value, field_type: FieldType) -> bool {
         serde_json::Value::Number(n) if n.is_i64() => Value::Int(n.as_i64().unwrap_or(0)),
         other => Value::Json(other.clone()),
     };
-    super::fields::misfit(field_type, &value).is_none()
+    super::fields::mismatch_reason(field_type, &value).is_none()
 }
 
 /// A proposed division of shards, with the reason.

@@ -64,7 +64,7 @@ impl Views {
         let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
         self.excludes.update(learned, |view| {
             totals.count(view, false);
-            look_up(view, &found);
+            resolve_excludes(view, &found);
             totals.count(view, true);
         });
         if self.checked.is_empty() {
@@ -120,7 +120,7 @@ impl Views {
             .map(|item| {
                 let is_new = base.is_some_and(|base| !base.excludes.contains(item.value()));
                 let mut view = exclude_view(item.value(), item.note(), is_new, shards);
-                look_up(&mut view, checked);
+                resolve_excludes(&mut view, checked);
                 view
             })
             .collect();
@@ -215,7 +215,7 @@ impl Views {
 }
 
 /// Takes over the result of the item's lookup.
-fn look_up(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
+fn resolve_excludes(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
     if view.matches != Matches::Unknown {
         return;
     }

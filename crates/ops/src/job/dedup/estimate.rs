@@ -1,7 +1,6 @@
 //! Estimates the result of a plan without running it: from a share of all distinct windows, in as much of the text as can be read in
 //! seconds.
 
-use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
 use super::job::journal_key;
 use super::layout::{with_absolute_paths, Layout};
@@ -9,6 +8,7 @@ use super::likely::make_monotonic;
 use super::no_text::wrong_field;
 use super::record::{decide_run, Decision};
 use super::sample::Sample;
+use super::search_buffer::SearchBudget;
 use super::split::{anchors, scratch_needed, Division, Memory};
 use super::tables;
 use super::{DedupEstimate, DedupReport, LengthEstimate};
@@ -288,7 +288,7 @@ impl<'a> Estimator<'a> {
         let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
         let memory = inputs.memory(&Rule::of(plan, least), options);
         let each = scale / memory.threads as f64;
-        let journal = Journal::peek(&layout.run_folder.journal(), &journal_key(&checked.hash, inputs))?;
+        let journal = Journal::count_finished(&layout.run_folder.journal(), &journal_key(&checked.hash, inputs))?;
         Ok(Self {
             options,
             memory,

@@ -8,7 +8,7 @@ use super::read::FileFacts;
 use super::source::{each_line, Line, LineRange};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
-use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::line_notes::LineNote;
 use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;

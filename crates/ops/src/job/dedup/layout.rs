@@ -74,7 +74,7 @@ impl Layout {
                 let folder = files::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
                 folder.join(folder_name(&output))
             }
-            None => own.work().join("scratch"),
+            None => own.work_folder().join("scratch"),
         };
         Ok(Self {
             run_folder: own,
@@ -122,7 +122,7 @@ impl Layout {
     }
 
     fn work_path(&self, name: &str) -> PathBuf {
-        self.run_folder.work().join(name)
+        self.run_folder.work_folder().join(name)
     }
 
     /// Returns the folders in which a run works, without scratch.

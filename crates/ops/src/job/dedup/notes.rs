@@ -1,7 +1,7 @@
 //! Notes of lines, kept between reading and writing while there is memory.
 
 use super::budget::{Budget, Chunk, CHUNK_BYTES};
-use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
 /// Notes per chunk.

@@ -7,10 +7,10 @@ use super::notes::Notes;
 use super::source::{each_line, Line, LineRange};
 use super::spill_buffer::{FinishedSpill, Mark, SpillBuffer};
 use super::spool::ScratchSpool;
-use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::line_notes::LineNote;
 use crate::engine::dedup::write_back::{Layout, TextPieces as _, WriteBack};
 use gristmill_core::dedup::Mode;
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
 use gristmill_data::source::dedup::{lines_before, Kind, TextFile};
 use gristmill_dedup::Scanner;
@@ -61,7 +61,7 @@ fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option
     if let Some(sink) = strict {
         sink.report(problem.clone())?;
     }
-    recorded.add(problem, KEPT_PROBLEMS);
+    recorded.add(problem, MAX_LISTED_PROBLEMS);
     Ok(())
 }
 

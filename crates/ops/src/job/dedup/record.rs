@@ -14,7 +14,7 @@ pub(super) use crate::job::record::Decision;
 pub(super) type Recorded = record::Recorded<DedupPlan>;
 
 impl RecordedPlan for DedupPlan {
-    const DOING: &'static str = "deduplicating";
+    const ACTIVITY: &'static str = "deduplicating";
     const COMMAND: &'static str = "dedup";
     const MAX_RECORD_BYTES: u64 = 1 << 30;
 

@@ -136,7 +136,7 @@ impl<'a> UnlockedRun<'a> {
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        if !files::exists(own.journal()) && !files::exists(own.work()) {
+        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
@@ -156,7 +156,7 @@ impl<'a> UnlockedRun<'a> {
         let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
         // Another run may have finished in the meantime.
         let look = || files::fetch_listing(&self.layout.output);
-        let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
+        let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
         recover_publish(fs, self.layout.root(), own)?;
         if decide_run(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
@@ -205,7 +205,7 @@ impl<'a> UnlockedRun<'a> {
         let (context, fs) = (self.context, &*self.context.fs);
         let key = journal_key(&self.hash, &self.inputs);
         let path = self.layout.run_folder.journal();
-        let is_known = Journal::peek(&path, &key)? > 0;
+        let is_known = Journal::count_finished(&path, &key)? > 0;
         if !is_known {
             // Existing files belong to other inputs or another plan.
             self.remove_scratch()?;
@@ -217,7 +217,7 @@ impl<'a> UnlockedRun<'a> {
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
         let mut memory = self.inputs.memory(&rule, &context.options);
-        memory.spill_bytes = self.tuning.piles.unwrap_or(memory.spill_bytes);
+        memory.spill_bytes = self.tuning.spill_bytes.unwrap_or(memory.spill_bytes);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
         let division = match recorded_unit::<Division>(&journal, "division") {
             Some(division) => {

@@ -2,9 +2,9 @@
 //! searched as in a run.
 
 use super::estimate::SampleBudget;
-use super::held::{append_text, SearchBudget, SearchBuffer};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
+use super::search_buffer::{append_text, SearchBudget, SearchBuffer};
 use super::shown::{find_line, show};
 use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::write_back::TextPieces as _;

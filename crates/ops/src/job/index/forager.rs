@@ -118,7 +118,7 @@ fn is_there(target: &Path) -> Outcome<bool> {
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
     let place = ExclusiveOutput::create(fs, target, &context.options)?;
-    let draft = place.work().join("index");
+    let draft = place.work_folder().join("index");
     fs.create_dir(&draft, mode | 0o700)?;
     let file_mode = (mode & 0o666) | 0o600;
     let mut list = fs.create_file(&draft.join(FILE_LOCATION))?;

@@ -144,7 +144,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let fs = &*context.fs;
     make_folders(fs, folder_of(target))?;
     let place = ExclusiveOutput::create(fs, target, &context.options)?;
-    let draft = place.work().join(DRAFT);
+    let draft = place.work_folder().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;

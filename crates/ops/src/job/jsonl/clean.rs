@@ -36,7 +36,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     let (target, fs) = (clean_path(path), &*context.fs);
     let index_target = index_path(&target);
     let place = ExclusiveOutput::create(fs, &index_target, &context.options)?;
-    let [lines, draft] = DRAFTS.map(|name| place.work().join(name));
+    let [lines, draft] = DRAFTS.map(|name| place.work_folder().join(name));
     let mode = file.mode() & 0o777;
     let clean = write_lines(&file, &lines, mode, context)?;
     let copy = open_read(&lines)?;

@@ -90,7 +90,7 @@ fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: 
 
 /// Whether the key of a row is the name of a file that a walk would find.
 fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
-    if files.holds(key) {
+    if files.contains(key) {
         return true;
     }
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);

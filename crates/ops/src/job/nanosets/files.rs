@@ -77,7 +77,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "document", "merging");
         let memory = context.options.memory_bytes;
-        let done = merge::merge(plan, &found, (fs, &place.run_folder.work()), memory, &context.handles())?;
+        let done = merge::merge(plan, &found, (fs, &place.run_folder.work_folder()), memory, &context.handles())?;
         report.tokens = done.total.tokens;
         report.units = done.units;
         report.left_tokens = done.left_tokens;
@@ -140,7 +140,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
         let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "window", "shuffling windows");
-        let (made, dropped) = shuffle_windows(plan, (fs, &place.run_folder.work()), &context.handles())?;
+        let (made, dropped) = shuffle_windows(plan, (fs, &place.run_folder.work_folder()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
         report.files = outputs(made.iter().flat_map(FinishedTokenFile::files), &before.names);

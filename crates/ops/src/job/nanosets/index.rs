@@ -103,7 +103,7 @@ fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -
     let samples = index.samples();
     context.phase_of(Phase::Tables, "sample", "writing the index");
     context.progress.expect(samples, 16 * samples);
-    let draft = |name: &str| place.run_folder.work().join(name);
+    let draft = |name: &str| place.run_folder.work_folder().join(name);
     let mut members = NpyWriter::create(fs, &draft(DATASET_INDEX), Dtype::U64, samples)?;
     let mut windows = NpyWriter::create(fs, &draft(SAMPLE_INDEX), Dtype::I64, samples)?;
     let mut bytes = Vec::new();

@@ -38,7 +38,7 @@ pub(super) fn collect(
     journal: Journal,
 ) -> Outcome<Vec<SpooledShard>> {
     let folder = spool_folder(own);
-    context.shared.fs.create_dir(&own.work(), 0o700)?;
+    context.shared.fs.create_dir(&own.work_folder(), 0o700)?;
     context.shared.fs.create_dir(&folder, 0o700)?;
     let count = context.shared.lock().shards.len();
     let collected: Mutex<Vec<Option<SpooledShard>>> = Mutex::new(vec![None; count]);
@@ -56,7 +56,7 @@ pub(super) fn collect(
 }
 
 pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
-    own.work().join("spools")
+    own.work_folder().join("spools")
 }
 
 type Collected = Mutex<Vec<Option<SpooledShard>>>;

@@ -174,7 +174,7 @@ pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Out
     if !files::try_is_file(&old).map_err(|error| Failure::io("reading the old index", &old, &error))? {
         return Ok(None);
     }
-    let new = own.work().join(layout::INDEX_SQLITE);
+    let new = own.work_folder().join(layout::INDEX_SQLITE);
     fs.remove_file(&new)?;
     // An empty file is an empty database.
     fs.create_file(&new)?.close()?;

@@ -192,7 +192,7 @@ impl PrepareJob {
             .name("prepare".into())
             .spawn(move || {
                 let board = Arc::clone(&context.board);
-                let _waits = context.shared.cancel.enter();
+                let _waits = context.shared.cancel.begin_wait_scope();
                 let result = run::run(context);
                 board.end(match &result {
                     Ok(_) => JobState::Done,

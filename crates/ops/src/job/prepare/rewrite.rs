@@ -35,7 +35,7 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
         let target = shard.path.with_extension("tar");
         context.board.log(format!("unpacking {}", display_safe(&shard.name)));
         // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
-        shared.fs.create_dir(&own.work(), FOLDER_MODE)?;
+        shared.fs.create_dir(&own.work_folder(), FOLDER_MODE)?;
         tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
     }
@@ -86,7 +86,7 @@ pub(super) fn rename_entries(
         selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
     };
     // What a run left that was stopped takes the space of the new copies.
-    let folder = own.work().join("renamed");
+    let folder = own.work_folder().join("renamed");
     shared.fs.remove_dir_all(&folder)?;
     check_possible(context, &shards, keys)?;
     let total = shards.iter().map(|shard| shard.stamp.bytes).sum();

@@ -185,7 +185,7 @@ fn remove_unfinished(context: &Context, own: &RunFolder) -> Outcome<()> {
 /// Writes the plan as given, so that an interrupted run can be resumed from any folder.
 fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
-    fs.create_dir(&own.work(), 0o700)?;
+    fs.create_dir(&own.work_folder(), 0o700)?;
     let path = own.running_plan();
     fs.remove_file(&path)?;
     let mut file = fs.create_file(&path)?;
@@ -266,7 +266,7 @@ fn build(
     let untrained = duplicates::untrained(context, selection, spools);
     let options = BuildOptions { duplicates: context.plan.duplicates, untrained, ..BuildOptions::default() };
     let fs = &*shared.fs;
-    let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
+    let built = index::build(fs, spools, &own.work_folder(), context.scratch.path(), &options, &shared.handles())?;
     if built.duplicate_count > 0 {
         duplicates::refuse_scattered(context, selection, spools)?;
     }
@@ -489,9 +489,9 @@ fn wrong_counts<'c>(
 /// Removes the work folder of a run that was killed after publication and will not be resumed.
 fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
-    let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
+    let is_ours = Journal::count_finished(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
     // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
-    let is_garbage = files::exists(own.work()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
+    let is_garbage = files::exists(own.work_folder()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),

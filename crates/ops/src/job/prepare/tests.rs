@@ -357,7 +357,7 @@ fn a_refused_run_leaves_nothing_to_resume() {
     let plan = twins(folder.path());
     run_with(&plan, 1).unwrap_err();
     let own = gristmill_storage::run_folder::RunFolder::for_webdataset(folder.path());
-    assert!(!own.journal().exists() && !own.work().exists());
+    assert!(!own.journal().exists() && !own.work_folder().exists());
 }
 
 #[test]

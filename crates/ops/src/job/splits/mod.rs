@@ -110,7 +110,7 @@ fn changed(path: &Path) -> Failure {
 ///
 /// # Errors
 /// An edit cannot be made again, or the file changes each time.
-pub fn write_again(
+pub fn rewrite(
     editor: &mut SplitEditor,
     options: &RunOptions,
     confirm: &mut dyn FnMut(&SplitEditor) -> Outcome<bool>,

@@ -41,7 +41,7 @@ impl Report for PlannedResult<DedupReport> {
             duration(report.elapsed),
             speed(report)
         );
-        lines.push(ReportLine::good(format!("Deduplicated {}", count(report.files, "file")), figures));
+        lines.push(ReportLine::success(format!("Deduplicated {}", count(report.files, "file")), figures));
         lines.extend(removed(mode, totals).map(ReportLine::from));
         if report.resumed_units > 0 {
             lines.push(ReportLine::plain("Part of it was done by a run that was stopped."));
@@ -157,7 +157,7 @@ fn whole_documents(mode: Mode, documents: u64) -> String {
 
 fn nothing_to_do() -> ReportLine {
     let words = " Deduplicated already with this plan, and nothing changed since. Nothing was written.";
-    ReportLine::good("Nothing to do.", words)
+    ReportLine::success("Nothing to do.", words)
 }
 
 fn percent(share: f64) -> String {

@@ -29,7 +29,7 @@ impl Report for PackReport {
                 duration(self.elapsed),
                 speed(self)
             );
-            lines.push(ReportLine::good(format!("Packed {}", count(self.files, "file")), figures));
+            lines.push(ReportLine::success(format!("Packed {}", count(self.files, "file")), figures));
             if self.resumed_bytes > 0 {
                 let words = format!("{} of it were done by a run that was stopped.", bytes(self.resumed_bytes));
                 lines.push(words.into());
@@ -138,7 +138,7 @@ fn next_path(target: &TargetReport) -> &str {
 
 fn nothing_to_do() -> ReportLine {
     let words = " Packed already with this plan, and nothing changed since. Nothing was written.";
-    ReportLine::good("Nothing to do.", words)
+    ReportLine::success("Nothing to do.", words)
 }
 
 /// Formats bytes and tokens per second, counting only the work of this run.

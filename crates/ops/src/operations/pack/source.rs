@@ -8,7 +8,7 @@ use gristmill_data::source::documents::{
     self, keys_of, split_choices, DocumentRules, DocumentVerdict, Extractor, Selection, SplitChoices, TextFile,
 };
 use gristmill_storage::files;
-use gristmill_storage::location::beside;
+use gristmill_storage::location::output_next_to;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -333,7 +333,7 @@ impl DataFacts<'_> {
             _ => name,
         };
         let name = formats::output_name(plan, &stem, self.is_one_file);
-        Some(beside(path, &name).to_string_lossy().into_owned())
+        Some(output_next_to(path, &name).to_string_lossy().into_owned())
     }
 }
 

@@ -107,11 +107,11 @@ impl Report for PrepareResult {
         let report = &self.report;
         if report.nothing_to_do {
             let rest = " Prepared already with this plan, and nothing changed since. Nothing was written.";
-            return vec![ReportLine::good("Nothing to do.", rest)];
+            return vec![ReportLine::success("Nothing to do.", rest)];
         }
         let rest = format!(": {} in {}.", report.amounts().join(", "), duration(report.elapsed));
         let mut lines = difference_lines(&self.differences);
-        lines.push(ReportLine::good(format!("Prepared {}", display_safe(&self.path)), rest));
+        lines.push(ReportLine::success(format!("Prepared {}", display_safe(&self.path)), rest));
         lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
         lines.extend(split_lines(&report.splits, report.samples, report.excludes));
         lines.extend(file_lines("Written", &report.files));

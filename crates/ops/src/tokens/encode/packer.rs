@@ -4,7 +4,7 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use super::row_deal::RowFilter;
+use super::row_assignment::RowFilter;
 use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
@@ -165,7 +165,7 @@ impl<'a> Packer<'a> {
             let bytes = bytes.get(at..at + length).unwrap_or_default();
             at += length;
             let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false };
-            let held = self.extractor.hold(bytes);
+            let held = self.extractor.document_in_batch(bytes);
             self.add_document(file, (unit, held), NewlineMode::All, &mut queue, out)?;
             if out.mismatch.is_some() {
                 return Ok(());
@@ -183,10 +183,10 @@ impl<'a> Packer<'a> {
                 out.items += 1;
                 let unit = Unit { number: row.number, start: row.group, bytes: row.line, is_row: true };
                 let held = match row.text {
-                    Some(text) => self.extractor.hold_text(text),
-                    None => self.extractor.hold(row.line),
+                    Some(text) => self.extractor.text_in_batch(text),
+                    None => self.extractor.document_in_batch(row.line),
                 };
-                out.text_bytes += held.document(&self.extractor).text.words().len() as u64;
+                out.text_bytes += held.document(&self.extractor).text.as_str().len() as u64;
                 self.add_document(file, (unit, held), NewlineMode::All, &mut queue, out)?;
                 if out.mismatch.is_some() {
                     return Ok(());
@@ -227,18 +227,18 @@ impl<'a> Packer<'a> {
     ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            let held = self.extractor.hold(line.bytes);
+            let held = self.extractor.document_in_batch(line.bytes);
             return self.add_document(file, (line, held), NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes, is_row: false };
-            let held = self.extractor.hold(bytes);
+            let held = self.extractor.document_in_batch(bytes);
             self.add_document(file, (part, held), NewlineMode::CrReaders, queue, out)?;
         }
         if self.specs.iter().all(ends_lines_at_cr) {
             return Ok(());
         }
-        let held = self.extractor.hold(line.bytes);
+        let held = self.extractor.document_in_batch(line.bytes);
         self.add_document(file, (line, held), NewlineMode::Others, queue, out)
     }
 
@@ -276,7 +276,7 @@ impl<'a> Packer<'a> {
     fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
-        let texts: Vec<&str> = with_text.map(|waiting| waiting.line.document(extractor).text.words()).collect();
+        let texts: Vec<&str> = with_text.map(|waiting| waiting.line.document(extractor).text.as_str()).collect();
         encoder.encode_all(&texts, batch)?;
         (queue.texts, queue.bytes) = (0, 0);
         for waiting in queue.documents.drain(..) {
@@ -285,7 +285,7 @@ impl<'a> Packer<'a> {
                 break;
             }
         }
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(())
     }
 

@@ -65,11 +65,11 @@ impl Layout {
     }
 
     pub(super) fn spools(&self) -> PathBuf {
-        self.run_folder.work().join("spools")
+        self.run_folder.work_folder().join("spools")
     }
 
     pub(super) fn finished(&self) -> PathBuf {
-        self.run_folder.work().join("finished")
+        self.run_folder.work_folder().join("finished")
     }
 
     /// Returns a path relative to the folder of the output.

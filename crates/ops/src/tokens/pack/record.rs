@@ -20,7 +20,7 @@ pub(super) use crate::job::record::Decision;
 pub(super) type Recorded = record::Recorded<PackPlan>;
 
 impl RecordedPlan for PackPlan {
-    const DOING: &'static str = "packing";
+    const ACTIVITY: &'static str = "packing";
     const COMMAND: &'static str = "pack";
     const MAX_RECORD_BYTES: u64 = 1 << 28;
 

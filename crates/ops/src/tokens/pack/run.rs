@@ -112,7 +112,7 @@ impl<'a> Job<'a> {
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        if !files::exists(own.journal()) && !files::exists(own.work()) {
+        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
@@ -125,7 +125,7 @@ impl<'a> Job<'a> {
         let (context, fs) = (self.context, &*self.context.fs);
         // Another run may have finished in the meantime.
         let look = || files::fetch_listing(&self.layout.output);
-        let lock = DatasetLock::acquire_then_look(fs, &self.layout.run_folder, context.options.break_lock, &look)?;
+        let lock = DatasetLock::acquire_and_check(fs, &self.layout.run_folder, context.options.break_lock, &look)?;
         // Staged files that were never moved are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.run_folder)?;
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {

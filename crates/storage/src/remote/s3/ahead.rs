@@ -92,7 +92,7 @@ impl S3Store {
     }
 
     fn sent_part(&self, key: &str, part: SentPart, answer: PendingAnswer) -> io::Result<SentPart> {
-        let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+        let answer = finish_read(answer)?.map_err(|refusal| self.failure_of(&refusal, Action::Write, key))?;
         Ok(part.with_answer(&answer))
     }
 

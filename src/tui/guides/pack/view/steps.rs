@@ -136,7 +136,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
 }
 
 fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(KEYS));
+    form.mouse_areas.add(area, MouseTarget::Field(KEYS));
     let focused = form.is_focused(KEYS);
     let keys = guide.known.keys().to_vec();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
@@ -195,7 +195,7 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
 }
 
 fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(FOUND));
+    form.mouse_areas.add(area, MouseTarget::Field(FOUND));
     let focused = form.is_focused(FOUND);
     let names = guide.known.tokenizers.clone();
     let chosen = plan_of(form).tokenizer;

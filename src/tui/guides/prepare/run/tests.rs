@@ -76,9 +76,9 @@ fn status(state: JobState) -> JobStatus {
 fn stopping_is_confirmed_and_another_key_withdraws_the_question() {
     let mut run = running();
     assert_eq!(run.handle_action(Action::CancelJob), None);
-    assert!(run.asks_cancel);
+    assert!(run.confirms_cancel);
     assert_eq!(run.handle_action(Action::Down), None);
-    assert!(!run.asks_cancel && !run.is_stopping);
+    assert!(!run.confirms_cancel && !run.is_stopping);
     assert_eq!(run.handle_action(Action::CancelJob), None);
     assert_eq!(run.handle_action(Action::CancelJob), Some(RunRequest::Cancel));
     assert!(run.is_stopping);
@@ -106,7 +106,7 @@ fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_exclu
     assert_eq!(run.handle_action(Action::ExcludeProblem), None, "not even by name");
     assert!(run.why_disabled(Action::ExcludeProblem).is_some());
     run.handle_action(Action::CancelJob);
-    assert!(run.asks_cancel);
+    assert!(run.confirms_cancel);
     // It ends between the two presses of x.
     let failure = Failure::environment("writing the index", "no space left on the device");
     run.update(with_problem(JobState::Failed), Some(without_report(failure)));
@@ -175,7 +175,7 @@ fn the_loader_is_copied_with_an_absolute_path() {
 #[test]
 fn the_splits_are_edited_once_the_run_is_done() {
     let screen = screen_of(facts(), running());
-    assert_eq!(screen.why_disabled(Action::Splits).as_deref(), Some("there are no splits yet"));
+    assert_eq!(screen.disabled_reason(Action::Splits).as_deref(), Some("there are no splits yet"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn the_log_follows_its_newest_line_until_it_is_scrolled() {
 #[test]
 fn a_running_job() {
     let mut run = running();
-    run.asks_cancel = true;
+    run.confirms_cancel = true;
     compare("run", facts_half_scanned(), run);
 }
 

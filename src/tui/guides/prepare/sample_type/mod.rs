@@ -162,7 +162,7 @@ impl TypeStep {
     }
 
     fn move_in_list(&mut self, action: Action, answers: &Answers) {
-        if self.list.act(action) {
+        if self.list.handle_action(action) {
             self.touched = true;
             if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)) {
                 self.choice = *choice;

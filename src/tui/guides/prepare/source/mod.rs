@@ -179,7 +179,7 @@ impl SourceStep {
             // A list that is at its end passes the focus to the next field.
             FocusStop::Shards | FocusStop::Findings => {
                 let list = if stop == FocusStop::Shards { &mut self.shards } else { &mut self.findings };
-                if !list.act(action) {
+                if !list.handle_action(action) {
                     self.leave_by(action, answers);
                 }
             }
@@ -234,7 +234,7 @@ impl StepState for SourceStep {
         if self.shows_detail {
             match action {
                 Action::Up | Action::Down => {
-                    self.findings.act(action);
+                    self.findings.handle_action(action);
                 }
                 _ => self.shows_detail = false,
             }

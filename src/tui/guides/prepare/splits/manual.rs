@@ -194,7 +194,7 @@ impl ManualSplits {
             Action::Left if self.at > 0 => self.at -= 1,
             Action::Right if self.at < last => self.at += 1,
             Action::Left | Action::Right => return false,
-            moving => return self.columns.get_mut(self.at).is_some_and(|c| c.list.act(moving)),
+            moving => return self.columns.get_mut(self.at).is_some_and(|c| c.list.handle_action(moving)),
         }
         self.mark = None;
         true

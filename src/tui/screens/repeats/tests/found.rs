@@ -92,8 +92,8 @@ fn waiting_failing_and_finding_nothing_are_reported() {
     compare("repeats_nothing", &mut page);
     assert!(act(&mut page, Action::FindNext).is_err());
     assert!(act(&mut page, Action::KeptCopy).is_err());
-    assert_eq!(page.why_disabled(Action::FindNext).as_deref(), Some("no range is shown"));
-    assert_eq!(page.why_disabled(Action::ByFile).as_deref(), Some("there is nothing to be listed"));
+    assert_eq!(page.disabled_reason(Action::FindNext).as_deref(), Some("no range is shown"));
+    assert_eq!(page.disabled_reason(Action::ByFile).as_deref(), Some("there is nothing to be listed"));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_page_opened_from_a_folder_of_the_set_begins_there_and_searches_there_anew()
     let effects = screen.handle(Input::Action(Action::Toggle));
     let [Effect::Push(anew)] = effects.as_slice() else { panic!("nothing is looked for anew") };
     assert!(anew.title()[1].ends_with("out/c"), "{:?}", anew.title());
-    assert_eq!(anew.why_disabled(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
+    assert_eq!(anew.disabled_reason(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
 }
 
 #[test]
@@ -168,5 +168,5 @@ fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_aske
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
     assert!(matches!(page.ranges.placeholder(), Some(ListPlaceholder::Fails(_))));
-    assert!(page.status_right().is_none() && page.why_disabled(Action::KeptCopy).is_some());
+    assert!(page.status_right().is_none() && page.disabled_reason(Action::KeptCopy).is_some());
 }

@@ -112,10 +112,10 @@ fn report_leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn 
 fn own_work(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(&prepared.root);
     let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
-    if !is_running && prepared.pending.is_none() && has_files(&own.work()) {
+    if !is_running && prepared.pending.is_none() && has_files(&own.work_folder()) {
         let message = "work of a run that did not finish";
         problems.report(
-            Problem::note(ProblemKind::Other, Subject::path(own.work()), message)
+            Problem::note(ProblemKind::Other, Subject::path(own.work_folder()), message)
                 .with_hint("the next prepare goes on with it; --restart throws it away"),
         )?;
     }

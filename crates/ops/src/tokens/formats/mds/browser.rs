@@ -47,8 +47,8 @@ fn file(folder: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> 
         code: TokenCode::little(4),
         table,
         loss: None,
-        holds_text: false,
-        trouble,
+        has_text: false,
+        defect: trouble,
     }
 }
 

@@ -307,8 +307,8 @@ fn file(index: &Path) -> TokenFile {
         code: TokenCode { is_signed, ..TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)) },
         table,
         loss: None,
-        holds_text: false,
-        trouble,
+        has_text: false,
+        defect: trouble,
     }
 }
 

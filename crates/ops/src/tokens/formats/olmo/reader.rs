@@ -234,8 +234,8 @@ impl TokenBrowser for PartsBrowser {
                 code: TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)),
                 table,
                 loss: None,
-                holds_text: false,
-                trouble: facts.err().map(Arc::from),
+                has_text: false,
+                defect: facts.err().map(Arc::from),
             });
         }
         match files.is_empty() {

@@ -161,7 +161,7 @@ impl Repeats {
             }
             let to = self.text.len();
             let (line, start) = (record.line + 1, record.start);
-            if let Body::Held(bytes) = record.body {
+            if let Body::Buffered(bytes) = record.body {
                 self.note_listed(bytes, scope.listed_under, to - from);
             }
             self.documents.push(DocumentSummary { file: index, line, start, from, to, first_range: 0, ranges: 0 });

@@ -82,7 +82,8 @@ impl WriteBack {
     }
 
     fn note_of(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<Option<LineNote>> {
-        let (Kind::Document, Body::Held(line), Some(field)) = (record.kind, record.body, record.text_field()) else {
+        let (Kind::Document, Body::Buffered(line), Some(field)) = (record.kind, record.body, record.text_field())
+        else {
             return Ok(None);
         };
         let number = |bytes: u64| u32::try_from(bytes).ok();
