@@ -273,7 +273,7 @@ impl ReadFile {
         }
     }
     /// Like [`read_at`](Self::read_at), before a gap that is jumped over: of an object, only these bytes are fetched.
-    pub fn read_alone_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub fn read_at_directly(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.source {
             Source::Local(_) => self.read_at(buf, offset),
             Source::Remote(object) => self.read_object(buf, |buf| object.read_at_directly(buf, offset), offset),
@@ -281,7 +281,7 @@ impl ReadFile {
     }
     /// Reads several ranges like [`read_at_directly`](Self::read_at_directly); those of an object with one wait. What is after the end of the file is left
     /// out.
-    pub fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    pub fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         let inside = ranges.iter().map(|range| range.start.min(self.len())..range.end.min(self.len()));
         let inside: Vec<Range<u64>> = inside.collect();
         match &self.source {

@@ -110,7 +110,7 @@ impl Spool {
     }
 
     /// Discards what was appended since the snapshot.
-    pub(crate) fn truncate_to(&mut self, to: Snapshot) -> Outcome<()> {
+    pub(crate) fn rewind_to(&mut self, to: Snapshot) -> Outcome<()> {
         self.rest()?;
         self.bytes = to.bytes;
         self.hasher = to.hasher;
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(spool.bytes(), 10);
         let before = spool.snapshot();
         spool.append(&RealFs, b"nothing").unwrap();
-        spool.truncate_to(before).unwrap();
+        spool.rewind_to(before).unwrap();
         spool.append(&RealFs, b"wor").unwrap();
         spool.rest().unwrap();
         spool.append(&RealFs, b"ld").unwrap();

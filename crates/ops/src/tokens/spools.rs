@@ -99,8 +99,8 @@ impl<'a> SpoolSet<'a> {
     }
 
     /// Discards what was appended since the snapshot. Its bytes stay on disk until the journal records the cut.
-    pub(crate) fn truncate_to(&mut self, name: &str, to: Snapshot) -> Outcome<()> {
-        self.spools.get_mut(name).map_or(Ok(()), |spool| spool.truncate_to(to))
+    pub(crate) fn rewind_to(&mut self, name: &str, to: Snapshot) -> Outcome<()> {
+        self.spools.get_mut(name).map_or(Ok(()), |spool| spool.rewind_to(to))
     }
 
     /// Closes the file of a spool, and returns its path.

@@ -58,9 +58,7 @@ impl Workers {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
-            pixels: LatestWorker::start("pixels", wake(), move |wanted| {
-                Pixels::encode_pictures(wanted, graphics, cell)
-            }),
+            pixels: LatestWorker::start("pixels", wake(), move |wanted| Pixels::encode(wanted, graphics, cell)),
         }
     }
 

@@ -146,7 +146,7 @@ impl BrowseScreen {
         let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
         let encoder = LatestWorker::start("browse-pixels", env.wake.clone(), move |wanted| {
-            Pixels::encode_pictures(wanted, graphics, cell)
+            Pixels::encode(wanted, graphics, cell)
         });
         Self {
             env,

@@ -98,18 +98,14 @@ impl Pixels {
         }
     }
 
-    /// Takes the pictures to encode, for [`encode_pictures`](Self::encode_pictures); may be empty.
+    /// Takes the pictures to encode, for [`encode`](Self::encode); may be empty.
     pub fn take_requests(&mut self) -> Vec<PictureRequest> {
         std::mem::take(&mut self.requests)
     }
 
     /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
     /// on a worker.
-    pub fn encode_pictures(
-        wanted: Vec<PictureRequest>,
-        graphics: Graphics,
-        cell: Option<(u16, u16)>,
-    ) -> Vec<EncodedPicture> {
+    pub fn encode(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
             EncodedPicture {
@@ -191,7 +187,7 @@ mod tests {
         assert!(pixels.get(&picture, 10, 5).is_none());
         let wanted = pixels.take_requests();
         assert_eq!(wanted.len(), 1);
-        pixels.insert(Pixels::encode_pictures(wanted, Graphics::Kitty, cell));
+        pixels.insert(Pixels::encode(wanted, Graphics::Kitty, cell));
         assert!(pixels.get(&picture, 10, 5).is_some());
         assert!(pixels.take_requests().is_empty());
         assert!(pixels.get(&picture, 11, 5).is_none(), "another box is another picture");
@@ -211,7 +207,7 @@ mod tests {
         for columns in 1..60 {
             pixels.get(&picture(), columns, 5);
             let wanted = pixels.take_requests();
-            pixels.insert(Pixels::encode_pictures(wanted, Graphics::Kitty, Some((1, 2))));
+            pixels.insert(Pixels::encode(wanted, Graphics::Kitty, Some((1, 2))));
         }
         assert_eq!(pixels.ready.len(), MAX_KEPT_PICTURES);
     }

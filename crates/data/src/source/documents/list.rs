@@ -145,16 +145,8 @@ pub fn list(
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
             let chooser = Chooser { glob: glob.as_ref(), rules, selection };
             let wants = |name: &str| chooser.wants(name);
-            let (sees_hidden, is_chosen) = (chooser.includes_hidden(), glob.is_some() && selection.reads_tables);
-            Walk {
-                folder: input,
-                wants: &wants,
-                includes_hidden: sees_hidden,
-                is_chosen,
-                listing: &mut listing,
-                cancel,
-            }
-            .run()?;
+            let (includes_hidden, is_chosen) = (chooser.includes_hidden(), glob.is_some() && selection.reads_tables);
+            Walk { folder: input, wants: &wants, includes_hidden, is_chosen, listing: &mut listing, cancel }.run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
@@ -511,9 +503,9 @@ pub(in crate::source) struct Walk<'a> {
 impl Walk<'_> {
     pub(in crate::source) fn run(mut self) -> Outcome<()> {
         files::read_dir(self.folder).map(drop).map_err(|error| Failure::io(ACTIVITY, self.folder, &error))?;
-        let sees_hidden = self.includes_hidden;
+        let includes_hidden = self.includes_hidden;
         let is_seen = move |entry: &WalkEntry| {
-            let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
+            let is_shown = includes_hidden || !entry.file_name().as_bytes().starts_with(b".");
             entry.depth() == 0 || is_shown && !(entry.kind().is_dir() && is_next_to_output(entry.path()))
         };
         for entry in walk::Walk::new(self.folder).filter_entry(is_seen) {

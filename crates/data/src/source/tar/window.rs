@@ -126,7 +126,7 @@ impl FileWindow {
         while self.filled < len.min(want) {
             let at = offset.saturating_add(self.filled as u64);
             let rest = &mut self.buffer[self.filled..want];
-            let read = if alone.is_some() { self.file.read_alone_at(rest, at) } else { self.file.read_at(rest, at) };
+            let read = if alone.is_some() { self.file.read_at_directly(rest, at) } else { self.file.read_at(rest, at) };
             match read {
                 Ok(0) => break,
                 Ok(n) => self.filled += n,
@@ -156,7 +156,7 @@ impl FileWindow {
         let wanted = offset..offset.saturating_add(chunk).min(end).max(offset);
         let mut ranges: Vec<_> = std::iter::once(wanted).collect();
         ranges.extend(self.scouts.begin_jump(offset, chunk, end));
-        let mut answers = self.file.read_alone_each(&ranges).into_iter();
+        let mut answers = self.file.read_ranges_directly(&ranges).into_iter();
         let own = answers.next().unwrap_or_else(|| Ok(Vec::new()));
         self.scouts.end_jump(answers.map(Result::ok).collect());
         self.buffer = own.map_err(|error| Failure::io("reading the shard", self.file.path(), &error))?;

@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
                 Some(snapshot) => snapshot,
                 None => Snapshot::of(&spools.close(name)?, whole)?,
             };
-            spools.truncate_to(name, snapshot)?;
+            spools.rewind_to(name, snapshot)?;
         }
         spools.drop_finished(name);
         Ok(())

@@ -259,8 +259,8 @@ impl Writer<'_> {
             if let Some((before, before_lengths)) = self.batch.before.take().filter(|_| self.batch.number == Some(lost))
             {
                 let documents = spools.bytes(&lengths);
-                spools.truncate_to(&tokens, before)?;
-                spools.truncate_to(&lengths, before_lengths)?;
+                spools.rewind_to(&tokens, before)?;
+                spools.rewind_to(&lengths, before_lengths)?;
                 dropped += (documents - spools.bytes(&lengths)) / 8;
             }
         }
