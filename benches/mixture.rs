@@ -63,7 +63,7 @@ fn checksum(index: &MixtureIndex) -> u64 {
         }
         Ok(())
     };
-    index.each(add).unwrap();
+    index.for_each_chunk(add).unwrap();
     sum
 }
 

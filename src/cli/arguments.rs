@@ -11,7 +11,7 @@ use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "reading the command line";
+const ACTIVITY: &str = "reading the command line";
 
 /// The values that a command line gives for the options of an operation.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl GivenPlan {
 
     fn apply(&self, plan: &mut dyn AnyPlan, compat: bool) -> Outcome<()> {
         if compat && self.operation.options().iter().any(|row| row.info.is_global && row.info.name == "compat") {
-            plan.set("compat", &Answer::On).map_err(|why| Failure::usage(WHAT, why))?;
+            plan.set("compat", &Answer::On).map_err(|why| Failure::usage(ACTIVITY, why))?;
         }
         self.set(plan)?;
         for (row, given) in &self.answers {
@@ -103,7 +103,7 @@ impl GivenPlan {
                 GivenAnswer::Paths(all) => paths::answer_of_paths(row, all)?,
             };
             let refuse = |why| {
-                let failure = Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+                let failure = Failure::usage(ACTIVITY, why).on(Subject::field(format!("--{}", row.info.name)));
                 failure.with_hint(match row.info.example {
                     "" => format!("gristmill {} --help lists the options", self.name()),
                     example => format!("for example --{} {example}", row.info.name),
@@ -132,7 +132,7 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
     if rows.iter().any(is_open) {
         return None;
     }
-    let failure = |why| Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+    let failure = |why| Failure::usage(ACTIVITY, why).on(Subject::field(format!("--{}", row.info.name)));
     if let Some(condition) = plan.missing_condition(row.info.name) {
         let hint = format!("add {condition}, or leave the flag out");
         return Some(failure(format!("it belongs to {condition}")).with_hint(hint));
@@ -149,7 +149,7 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
 
 impl FromArgMatches for GivenPlan {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        given_of("", matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
+        given_answers("", matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -192,7 +192,7 @@ impl<G> Grouped<G> {
 
 impl<G: OperationGroup> FromArgMatches for Grouped<G> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let given = given_of(G::NAME, matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        let given = given_answers(G::NAME, matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
         Ok(Self(given, PhantomData))
     }
 
@@ -224,7 +224,7 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
             return None;
         }
         let command = Command::new(name).visible_aliases(operation.aliases().iter().copied());
-        let command = command.about(operation.about()).override_usage(usage(*operation));
+        let command = command.about(operation.description()).override_usage(usage(*operation));
         let options = operation.options();
         let mut own: Vec<&OptionRow> = options.iter().filter(|row| !row.info.is_global).collect();
         own.sort_by_key(|row| row.is_listed_last);
@@ -245,7 +245,7 @@ fn add_obsolete(command: Command, flag: &ObsoleteFlag) -> Command {
 }
 
 /// Returns the values given to a command of a group.
-fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
+fn given_answers(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
     let operation = operation(format!("{group} {name}").trim_start())?;
     let own = operation.options().into_iter().filter(|row| !row.info.is_global);
@@ -253,7 +253,7 @@ fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     Some(GivenPlan { operation, answers: answers.collect() })
 }
 
-/// Returns the usage of an operation: the required options are asked for where questions are possible, so parsing does not require them.
+/// Returns the usage of an operation: the required options are prompted for where questions are possible, so parsing does not require them.
 fn usage(operation: &dyn AnyOperation) -> String {
     let mut usage = format!("gristmill {} [OPTIONS]", operation.name());
     let shown = operation.options().into_iter().filter(|row| row.info.is_required || row.info.is_positional);
@@ -411,10 +411,10 @@ mod tests {
             let typed = words.iter().filter(|word| !["--compat", "--yes"].contains(&word.as_str()));
             let command = Command::new("gristmill").subcommands(commands_of(""));
             let given = match operation.name().split_once(' ') {
-                None => given_of("", &command.try_get_matches_from(typed).unwrap()),
+                None => given_answers("", &command.try_get_matches_from(typed).unwrap()),
                 Some((group, _)) => {
                     let command = command.subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
-                    given_of(group, command.try_get_matches_from(typed).unwrap().subcommand().unwrap().1)
+                    given_answers(group, command.try_get_matches_from(typed).unwrap().subcommand().unwrap().1)
                 }
             };
             let given = given.unwrap();

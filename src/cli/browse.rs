@@ -169,7 +169,7 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
         BrowseStart::First => (SampleAt::default(), DEFAULT_SAMPLES),
         BrowseStart::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
         BrowseStart::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
-        BrowseStart::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),
+        BrowseStart::Subject(subject) => (find_sample(catalog.as_ref(), subject, &cancel)?, 1),
     };
     let kind = catalog.kind();
     if kind.is_web_dataset() && kind.has_splits() {
@@ -230,7 +230,7 @@ fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt>
 }
 
 /// Finds the sample that a problem concerns, or the nearest one.
-fn placed(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SampleAt> {
+fn find_sample(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SampleAt> {
     wait_until(catalog, |_| false);
     let place = place_of(catalog, subject, cancel)?;
     place

@@ -28,7 +28,7 @@ pub fn checked(
     words: CheckTexts,
     work: impl FnOnce(&Handles<'_>) -> Outcome<CheckReport> + Send,
 ) -> CommandResult {
-    let cancel = context.signals.listen();
+    let cancel = context.signals.cancel_on_signal();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut view = ProgressView::named(context, "checking");
@@ -65,13 +65,13 @@ pub fn checked(
     });
     let of = |least: Severity| counts.iter().filter(|(severity, ..)| *severity >= least).map(|(.., n)| n).sum::<u64>();
     let verdict = match (of(Severity::Refusal), of(Severity::Problem)) {
-        (0, 0) => paint(Tone::Good, "No problem found"),
+        (0, 0) => paint(Tone::Success, "No problem found"),
         (0, problems) => paint(Tone::Warning, &format!("{} found", count(problems, "problem"))),
         (places, _) => paint(Tone::Warning, &format!("The loader stops at {}", count(places, "place"))),
     };
     context.printer.line(format!("{verdict} in {covered}."));
     for line in report::problem_table(&counts) {
-        context.printer.say(line);
+        context.printer.print_status(line);
     }
     result.insert("problems".into(), json!(problems));
     result.insert("counts".into(), counts_value(&counts));

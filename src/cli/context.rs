@@ -61,17 +61,17 @@ impl Context {
         self.has_screen.load(Ordering::Relaxed)
     }
 
-    /// Whether questions may be asked: stdin and stderr are terminals, no `--yes`, no `--json`.
-    pub fn may_ask(&self) -> bool {
+    /// Whether questions may be shown: stdin and stderr are terminals, no `--yes`, no `--json`.
+    pub fn may_prompt(&self) -> bool {
         !self.globals.yes && !self.globals.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
     /// Whether the terminal takes full screens, and they may be opened.
     pub fn has_full_screen(&self) -> bool {
-        self.may_ask() && !self.prefers_prompts()
+        self.may_prompt() && !self.prefers_prompts()
     }
 
-    /// Whether questions are asked by plain prompts: by flag, or because the terminal cannot do more.
+    /// Whether questions are shown as plain prompts: by flag, or because the terminal cannot do more.
     pub fn prefers_prompts(&self) -> bool {
         self.globals.plain
             || self.globals.drop_in

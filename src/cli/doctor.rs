@@ -29,18 +29,18 @@ const FEW_FILES: u64 = 256;
 /// The result of one check.
 struct Check {
     name: String,
-    fine: bool,
+    is_ok: bool,
     found: String,
     hint: Option<Cow<'static, str>>,
 }
 
 impl Check {
     fn new(name: impl Into<String>, fine: bool, found: impl Into<String>) -> Self {
-        Self { name: name.into(), fine, found: found.into(), hint: None }
+        Self { name: name.into(), is_ok: fine, found: found.into(), hint: None }
     }
     fn to_json(&self) -> Value {
-        let hint = self.hint.as_ref().filter(|_| !self.fine);
-        json!({ "check": self.name, "fine": self.fine, "found": self.found, "hint": hint })
+        let hint = self.hint.as_ref().filter(|_| !self.is_ok);
+        json!({ "check": self.name, "fine": self.is_ok, "found": self.found, "hint": hint })
     }
     fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
@@ -51,9 +51,9 @@ impl Check {
 /// Prints the results of checks.
 fn print_checks(checks: &[Check], context: &Context) {
     for check in checks {
-        let sign = if check.fine { paint(Tone::Good, "ok  ") } else { paint(Tone::Warning, "look") };
+        let sign = if check.is_ok { paint(Tone::Success, "ok  ") } else { paint(Tone::Warning, "look") };
         context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
-        if let Some(hint) = check.hint.as_ref().filter(|hint| !check.fine && !hint.is_empty()) {
+        if let Some(hint) = check.hint.as_ref().filter(|hint| !check.is_ok && !hint.is_empty()) {
             context.printer.line(format!("     {}", display_safe(hint)));
         }
     }
@@ -70,7 +70,7 @@ pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> CommandR
     if let Some(path) = path.filter(|path| is_remote(path)) {
         return store::run(path, args, context);
     }
-    if let Some(flag) = args.given() {
+    if let Some(flag) = args.first_given_flag() {
         let failure = Failure::usage("reading the command line", "it belongs to the address of a store");
         return Err(failure.on(Subject::field(flag)).with_hint("gristmill doctor s3://BUCKET/KEY").into());
     }
@@ -81,7 +81,7 @@ pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> CommandR
     }
     print_checks(&checks, context);
     let values: Vec<_> = checks.iter().map(Check::to_json).collect();
-    let status = if checks.iter().all(|check| check.fine) { Status::Ok } else { Status::Problems };
+    let status = if checks.iter().all(|check| check.is_ok) { Status::Ok } else { Status::Problems };
     Ok(CommandSuccess { status, ..CommandSuccess::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
 }
 

@@ -154,13 +154,13 @@ fn failed(context: &Context, command: &str, mut stopped: CommandFailure) -> u8 {
     if stopped.failures.iter().any(Failure::is_cancelled) {
         return context.signals.exit_code();
     }
-    let class = worst(&stopped.failures);
+    let class = highest_class(&stopped.failures);
     let status = if class == ExitClass::Data { "refused" } else { "error" };
     printer.result(object(command, status, class.code(), stopped.result, &stopped.failures));
     class.code()
 }
 
-fn worst(failures: &[Failure]) -> ExitClass {
+fn highest_class(failures: &[Failure]) -> ExitClass {
     failures.iter().map(|f| f.class).max_by_key(|c| c.code()).unwrap_or(ExitClass::Environment)
 }
 
@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn the_most_severe_failure_decides_the_code() {
         let both = [Failure::data("a", "b"), Failure::environment("c", "d"), Failure::usage("e", "f")];
-        assert_eq!(worst(&both), ExitClass::Environment);
+        assert_eq!(highest_class(&both), ExitClass::Environment);
     }
 }

@@ -41,7 +41,7 @@ pub fn name_of(path: &str) -> String {
 }
 
 /// Returns the line after a list that leaves this many entries out.
-pub fn more(unlisted: u64) -> Option<String> {
+pub fn unlisted_line(unlisted: u64) -> Option<String> {
     (unlisted > 0).then(|| format!("  … and {} more", grouped(unlisted)))
 }
 
@@ -52,12 +52,12 @@ pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context:
     for list in info.lists.iter().filter(|list| !list.is_long && !list.rows.is_empty()) {
         lines.push(format!("- {}:", paint(Tone::Strong, &display_safe(&list.title))));
         lines.extend(list.rows.iter().map(|(name, value)| format!("  {}", item(name, value))));
-        lines.extend(more(list.unlisted));
+        lines.extend(unlisted_line(list.unlisted));
     }
     let tree = info.tree.iter().cloned();
     lines.extend(tree.map(|line| painted(if context.globals.ascii { line.in_ascii() } else { line })));
     lines.extend(info.table.lines());
-    lines.extend(more(info.unlisted()));
+    lines.extend(unlisted_line(info.unlisted()));
     print_facts((path, kind), lines, &info.problems, info.result, context)
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_not_listed_is_counted() {
-        assert_eq!(more(0), None);
-        assert_eq!(more(1_200).as_deref(), Some("  … and 1,200 more"));
+        assert_eq!(unlisted_line(0), None);
+        assert_eq!(unlisted_line(1_200).as_deref(), Some("  … and 1,200 more"));
     }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Prints the figures of a data set.
 pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(path)?;
-    let cancel = context.signals.listen();
+    let cancel = context.signals.cancel_on_signal();
     let figures = Dataset::find(Path::new(&path))?.figures(&FigureGroup::ALL, &context.run_options(), &cancel)?;
     let of_lines = figures.jsonl.iter().flat_map(|facts| &facts.problems);
     let problems: Vec<_> = of_lines.chain(figures.scan.iter().flat_map(|scan| &scan.losses)).cloned().collect();

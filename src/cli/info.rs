@@ -16,7 +16,7 @@ pub fn run(path: &Path, request: InfoRequest, context: &Context) -> CommandResul
         return print_buckets(&store, context);
     }
     let path = paths::local_or_readable(path)?;
-    let (progress, cancel) = (Progress::default(), context.signals.listen());
+    let (progress, cancel) = (Progress::default(), context.signals.cancel_on_signal());
     let log = ProblemLog::new(context.globals.strict);
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let dataset = Dataset::find_recovered(Path::new(&path), &log)?;

@@ -7,7 +7,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Failure, Subject};
-use gristmill_ops::job::dedup::scratch_elsewhere;
+use gristmill_ops::job::dedup::external_scratch;
 use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
@@ -76,7 +76,7 @@ fn mounts() -> Vec<(PathBuf, PathBuf)> {
 
 /// Returns the description of a run, and the command that continues it.
 fn job_of(run: UnfinishedRun) -> Job {
-    let UnfinishedRun { path, own, state } = run;
+    let UnfinishedRun { path, run_folder: own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let command = |words: &str, path: &Path| format!("gristmill {words} {}", shell_quote(&path.to_string_lossy()));
@@ -107,6 +107,6 @@ fn resume_command(own: &RunFolder) -> String {
         return String::new();
     }
     let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
-    let scratch = scratch_elsewhere(own).map_or_else(String::new, |folder| format!(" --scratch {}", quoted(&folder)));
+    let scratch = external_scratch(own).map_or_else(String::new, |folder| format!(" --scratch {}", quoted(&folder)));
     format!("gristmill run {}{scratch}", quoted(&plan))
 }

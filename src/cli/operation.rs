@@ -8,7 +8,7 @@ use super::prepare::{self, Confirmation};
 use super::printer::{paint, Tone};
 use super::report;
 use super::screen;
-use super::task::{follow, print_findings, report_earlier_problems};
+use super::task::{print_findings, report_earlier_problems, run_with_progress};
 use crate::prompt;
 use crate::tui::{recent, FirstScreen};
 use gristmill_core::options::Answer;
@@ -44,14 +44,14 @@ pub fn threads_of(config: &Path) -> Option<usize> {
     config::read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
-/// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
+/// Runs the plan of a command line; if it is incomplete and questions may be shown, the form opens.
 pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
     let plan = given.plan(context.globals.compat)?;
     if let Some(plan) = plan.typed::<PreparePlan>() {
         return prepare::run(plan.clone(), Confirmation::ByFlag, context);
     }
     let is_open = plan.check(false).iter().any(|problem| problem.kind == ProblemKind::MissingAnswer);
-    if !is_open || !context.may_ask() || context.globals.dry_run {
+    if !is_open || !context.may_prompt() || context.globals.dry_run {
         return execute(&*plan, context);
     }
     // The form lists the files of a folder; an index has none.
@@ -71,7 +71,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
 /// Saves the plan if requested, then previews or runs it.
 pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     if let Some(plan) = plan.typed::<PreparePlan>() {
-        return prepare::run(plan.clone(), Confirmation::Given, context);
+        return prepare::run(plan.clone(), Confirmation::Confirmed, context);
     }
     // The preview, the questions and the run read the same files.
     let _files = FilesAhead::keep();
@@ -85,14 +85,14 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     notes.iter().flatten().for_each(|note| context.printer.note(note));
     let options = run_options(plan, context);
     if !is_preview {
-        if let Some(line) = plan.announcement(&options, &context.signals.listen())? {
+        if let Some(line) = plan.announcement(&options, &context.signals.cancel_on_signal())? {
             context.printer.progress_line(line);
         }
         plan.recent().iter().for_each(|path| recent::remember_now(&xdg::state_dir(), path));
     }
     let operation = plan.operation();
     let doing = (!operation.shows_phases()).then(|| operation.doing());
-    let report = follow(plan.start(is_preview, options)?, doing, context)?;
+    let report = run_with_progress(plan.start(is_preview, options)?, doing, context)?;
     finish(plan, &*report, notes, context)
 }
 
@@ -138,7 +138,7 @@ pub fn refused_plan(problem: Problem) -> Failure {
 pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
     let Some(path) = &context.globals.save_plan else { return Ok(()) };
     write_plan(path, &plan.to_yaml()?)?;
-    context.printer.say(format!("Plan written to {}.", report::quoted(path)));
+    context.printer.print_status(format!("Plan written to {}.", report::quoted(path)));
     Ok(())
 }
 
@@ -179,10 +179,10 @@ fn runnable_command(plan: &dyn AnyPlan) -> String {
 }
 
 fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, context: &Context) {
-    // The result of a dry run is what was asked for: `--quiet` keeps it.
+    // The result of a dry run is the result of the command: `--quiet` keeps it.
     let print = |line: String| match is_preview {
         true => context.printer.line(line),
-        false => context.printer.say(line),
+        false => context.printer.print_status(line),
     };
     for line in report.lines(is_preview) {
         print(report::painted(if context.globals.ascii { line.in_ascii() } else { line }));

@@ -23,7 +23,7 @@ pub enum Tone {
     /// Things that need attention.
     Warning,
     /// Successes.
-    Good,
+    Success,
     /// Headings.
     Strong,
     /// Secondary text.
@@ -35,7 +35,7 @@ pub fn paint(look: Tone, text: &str) -> String {
     let code = match look {
         Tone::Error => STYLE_CODES[0],
         Tone::Warning => STYLE_CODES[1],
-        Tone::Good => STYLE_CODES[2],
+        Tone::Success => STYLE_CODES[2],
         Tone::Strong => STYLE_CODES[3],
         Tone::Faint => STYLE_CODES[4],
     };
@@ -141,7 +141,7 @@ impl Printer {
     }
 
     /// Prints a line about the work. Suppressed with `--json` and `-q`.
-    pub fn say(&self, text: impl AsRef<str>) {
+    pub fn print_status(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
             self.out(&guarded(text.as_ref()), true);
         }

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
-use super::task::{follow, print_findings};
+use super::task::{print_findings, run_with_progress};
 use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
 use gristmill_core::Severity;
 use gristmill_ops::datasets::Dataset;
@@ -18,12 +18,12 @@ pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = &*paths::local_or_writable(path)?;
     let dry = context.globals.dry_run;
     let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
-    let report = follow(task, Some("repairing"), context)?;
+    let report = run_with_progress(task, Some("repairing"), context)?;
     print_findings(&report.problems, &report.counts, context);
     let line = repaired(path, &report, dry);
     match dry {
         true => context.printer.line(line),
-        false => context.printer.say(line),
+        false => context.printer.print_status(line),
     }
     let mut result: Map<_, _> = fields(&report);
     result.insert("counts".into(), counts_value(&report.counts));
@@ -38,7 +38,7 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let (what, unit) = report.what;
     let documents = count(report.documents, unit);
     if report.repaired == 0 {
-        let done = paint(Tone::Good, "Nothing to do.");
+        let done = paint(Tone::Success, "Nothing to do.");
         return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
     }
     let places = format!("{} of {documents}, from {unit} {} on", grouped(report.repaired), report.first);
@@ -50,6 +50,6 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
     let backup =
         report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
-    let done = paint(Tone::Good, &format!("Repaired {name}"));
+    let done = paint(Tone::Success, &format!("Repaired {name}"));
     format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

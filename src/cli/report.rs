@@ -26,7 +26,7 @@ pub fn painted(line: ReportLine) -> String {
     let ReportLine { tone, lead, rest } = line;
     match tone {
         LineTone::Plain => lead + &rest,
-        LineTone::Good => paint(Tone::Good, &lead) + &rest,
+        LineTone::Success => paint(Tone::Success, &lead) + &rest,
         LineTone::Strong => paint(Tone::Strong, &lead) + &rest,
     }
 }

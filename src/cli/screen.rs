@@ -9,7 +9,7 @@ use gristmill_core::{Failure, Subject};
 
 /// Opens the home screen; needs a terminal.
 pub fn home(context: &Context) -> CommandResult {
-    if !context.may_ask() {
+    if !context.may_prompt() {
         return Err(Failure::usage("opening the home screen", "it needs a terminal")
             .with_hint("name a command; `gristmill --help` lists them")
             .into());

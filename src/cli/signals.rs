@@ -20,10 +20,10 @@ pub fn survive_large_files() {
 
 impl Signals {
     /// Starts to listen (once), and returns the flag that the first signal sets.
-    pub fn listen(&self) -> Cancel {
+    pub fn cancel_on_signal(&self) -> Cancel {
         self.listening.get_or_init(|| self.start());
         // The thread that asks goes on to wait for stores, to the end of the program.
-        std::mem::forget(self.cancel.enter());
+        std::mem::forget(self.cancel.begin_wait_scope());
         self.cancel.clone()
     }
 

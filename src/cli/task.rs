@@ -17,7 +17,7 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
-pub fn follow<R: Send + 'static>(
+pub fn run_with_progress<R: Send + 'static>(
     task: Task<R>,
     verb: Option<&'static str>,
     context: &Context,
@@ -35,7 +35,7 @@ pub fn show_progress(
     cancel: impl Fn(),
     ends_within: impl Fn(Duration) -> bool,
 ) {
-    let stop = context.signals.listen();
+    let stop = context.signals.cancel_on_signal();
     let mut view = match verb {
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
@@ -66,7 +66,7 @@ pub fn report_earlier_problems(
     context.printer.say(format!("It has {}; the first: {first}", count(all, "problem")));
     let mut earlier = json!({ "count": all, "first": first });
     if !context.globals.problems_ok && !context.globals.drop_in {
-        context.printer.say(format!("{} {HINT}", paint(Tone::Strong, "hint:")));
+        context.printer.print_status(format!("{} {HINT}", paint(Tone::Strong, "hint:")));
         earlier["hint"] = json!(HINT);
     }
     result.insert("earlier_problems".into(), earlier);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Time without an answer after which a host is reported.
 const SILENT_TIME: Duration = Duration::from_secs(2);
-/// How often the requests are looked at.
+/// Interval between two checks of the requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Does the work of a command. On a terminal, a host that does not answer meanwhile is reported once, unless a full screen reports it.

@@ -3,15 +3,15 @@
 //! Owns questions and their order. Decides nothing itself: every answer is stored in the plan. What a plan means, and what the data say about
 //! it, comes from `operations`. For screen readers, logs, and terminals without a full screen.
 
-mod ask;
 mod options;
 mod plain;
 mod prepare;
+mod prompter;
 mod review;
 
-pub use ask::Ask;
 pub use options::plan;
 pub use prepare::prepare;
+pub use prompter::Prompter;
 
 use gristmill_core::text::display_safe;
 use gristmill_core::Outcome;
@@ -23,7 +23,7 @@ const SHOWN_COLUMNS: usize = 100;
 
 /// Asks one question that is answered by yes or no.
 pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
-    Ask::new()?.yes(question, default)
+    Prompter::new()?.confirm(question, default)
 }
 
 /// A value in one line, safe to print.

@@ -1,6 +1,6 @@
-//! The dialogue of every operation: the options without which a plan cannot run are asked for, and all can be changed as a numbered list.
+//! The dialogue of every operation: the prompt requires the options without which a plan cannot run, and all can be changed as a numbered list.
 
-use super::ask::Ask;
+use super::prompter::Prompter;
 use super::review::Review;
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
@@ -14,7 +14,7 @@ const EMPTY: &str = "-";
 
 /// The plan with the answers so far, and what the data say about them.
 struct Dialogue {
-    ask: Ask,
+    prompt: Prompter,
     plan: Box<dyn AnyPlan>,
     advice: Box<dyn Advice>,
     options: RunOptions,
@@ -23,14 +23,14 @@ struct Dialogue {
 /// Asks for the options that a plan leaves open, then what to do; `None` if nothing is to be written.
 pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<dyn AnyPlan>>> {
     let advice = plan.operation().advice(options);
-    let mut dialogue = Dialogue { ask: Ask::new()?, plan, advice, options: options.clone() };
+    let mut dialogue = Dialogue { prompt: Prompter::new()?, plan, advice, options: options.clone() };
     let rows = dialogue.plan.operation().options();
     for row in in_order(&rows, dialogue.advice.order()) {
-        dialogue.ask_open(row)?;
+        dialogue.prompt_if_open(row)?;
     }
     for group in options::one_of_groups(&rows) {
         while group.iter().all(|row| dialogue.plan.get(row.info.name) == Answer::Unset) {
-            ask_one_of(&dialogue.ask, &group, &mut *dialogue.plan)?;
+            prompt_alternatives(&dialogue.prompt, &group, &mut *dialogue.plan)?;
         }
     }
     Ok(dialogue.review()?.then_some(dialogue.plan))
@@ -44,14 +44,14 @@ fn in_order<'a>(rows: &'a [OptionRow], names: &'a [&str]) -> impl Iterator<Item 
 
 impl Dialogue {
     /// Asks for an option if it is open, and again while its answer cannot be used.
-    fn ask_open(&mut self, row: &OptionRow) -> Outcome<()> {
+    fn prompt_if_open(&mut self, row: &OptionRow) -> Outcome<()> {
         let option = row.info.name;
         let mut is_refused = false;
         while self.plan.applies(option) {
             let need = self.advice.need(&*self.plan, row);
             let is_wanted = || need != QuestionNeed::Optional || self.advice.propose(&*self.plan, option).is_some();
             let is_asked = is_refused || self.is_open(row) && is_wanted();
-            if is_asked && !ask_option(&self.ask, row, &self.question(row, need), &mut *self.plan)? {
+            if is_asked && !prompt_option(&self.prompt, row, &self.question(row, need), &mut *self.plan)? {
                 continue;
             }
             let is_left_open = self.is_open(row);
@@ -106,14 +106,14 @@ impl Dialogue {
     /// Prints what the data say about an answer; returns whether it can be used.
     fn check(&mut self, option: &str) -> Outcome<bool> {
         let lines = self.advice.check(&*self.plan, option);
-        let lines = self.ask.or_refuse(lines)?;
-        lines.iter().flatten().for_each(|line| self.ask.print(line));
+        let lines = self.prompt.or_refuse(lines)?;
+        lines.iter().flatten().for_each(|line| self.prompt.print(line));
         Ok(lines.is_some())
     }
 
     /// Asks for options until no more are to be changed.
     fn change_options(&mut self) -> Outcome<()> {
-        while let Some(option) = change_option(&self.ask, &mut *self.plan, |_| true)? {
+        while let Some(option) = change_option(&self.prompt, &mut *self.plan, |_| true)? {
             // The review reports an answer that cannot be used.
             self.check(option)?;
         }
@@ -123,7 +123,7 @@ impl Dialogue {
 
 /// Asks which of the options that may be changed is to be, and for its answer. Returns its name; `None` if no more are to be changed.
 pub(super) fn change_option(
-    ask: &Ask,
+    ask: &Prompter,
     plan: &mut dyn AnyPlan,
     may_change: impl Fn(&OptionRow) -> bool,
 ) -> Outcome<Option<&'static str>> {
@@ -132,15 +132,15 @@ pub(super) fn change_option(
     let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
     ask.print(format!("A single {EMPTY} clears an answer that is typed."));
     let Some(row) = rows.get(ask.choose("Which setting?", &lines, rows.len())?) else { return Ok(None) };
-    ask_option(ask, row, &Question::about(row), plan)?;
+    prompt_option(ask, row, &Question::question_of(row), plan)?;
     Ok(Some(row.info.name))
 }
 
 impl Review for Dialogue {
     type Change = ();
 
-    fn ask(&self) -> &Ask {
-        &self.ask
+    fn prompt(&self) -> &Prompter {
+        &self.prompt
     }
 
     fn plan(&self) -> Box<dyn AnyPlan> {
@@ -213,7 +213,7 @@ fn line_of(choice: &options::Choice) -> String {
     }
 }
 
-/// How an option is asked for.
+/// The question for an option.
 struct Question {
     words: String,
     /// The answer that is proposed if there is none.
@@ -225,7 +225,7 @@ struct Question {
 
 impl Question {
     /// Returns the question for an option that is to be changed.
-    fn about(row: &OptionRow) -> Self {
+    fn question_of(row: &OptionRow) -> Self {
         let words = match row.kind {
             ValueKind::Choice(_) | ValueKind::Choices(_) => name(row),
             ValueKind::Switch => format!("{}: {}", name(row), row.info.help),
@@ -237,22 +237,22 @@ impl Question {
 }
 
 /// Asks which option of a group is to be given, and for its answer.
-fn ask_one_of(ask: &Ask, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
+fn prompt_alternatives(ask: &Prompter, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
     let lines: Vec<String> = group.iter().map(|row| format!("{}: {}", row.info.label(), row.info.help)).collect();
     let heading = group.first().map_or("", |row| row.heading);
     match group.get(ask.choose(heading, &lines, 0)?) {
         Some(row) if row.kind == ValueKind::Switch => set(ask, plan, row, &Answer::On),
-        Some(row) => ask_option(ask, row, &Question::about(row), plan)?,
+        Some(row) => prompt_option(ask, row, &Question::question_of(row), plan)?,
         None => false,
     };
     Ok(())
 }
 
 /// Asks for the answer to an option, and stores it; returns `false` if it is not valid.
-fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
+fn prompt_option(ask: &Prompter, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
     let before = plan.get(row.info.name);
     let answer = match row.kind {
-        ValueKind::Switch => match ask.yes(&question.words, before == Answer::On)? {
+        ValueKind::Switch => match ask.confirm(&question.words, before == Answer::On)? {
             true => Answer::On,
             false => Answer::Unset,
         },
@@ -271,7 +271,7 @@ fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn An
             Answer::List(names.map(|choice| choice.name.to_owned()).collect())
         }
         _ => {
-            let (row, answer) = ask_text(ask, row, question, plan)?;
+            let (row, answer) = prompt_text(ask, row, question, plan)?;
             return Ok(set(ask, plan, &row, &answer));
         }
     };
@@ -279,7 +279,12 @@ fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn An
 }
 
 /// Asks for an answer that is typed. Returns it, with the option that it belongs to: this one or an alternative.
-fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan) -> Outcome<(OptionRow, Answer)> {
+fn prompt_text(
+    ask: &Prompter,
+    row: &OptionRow,
+    question: &Question,
+    plan: &dyn AnyPlan,
+) -> Outcome<(OptionRow, Answer)> {
     let before = plan.get(row.info.name);
     let shown = row.text(&before);
     let default = Some(shown.as_str()).filter(|text| !text.is_empty()).or(question.proposed.as_deref());

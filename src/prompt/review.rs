@@ -1,6 +1,6 @@
 //! The review at the end of every dialogue: what a run would do, then write it, save the plan, change an answer, or leave it.
 
-use super::ask::Ask;
+use super::prompter::Prompter;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, Problem, Severity};
 use gristmill_ops::job::report::Report;
@@ -14,8 +14,7 @@ pub(super) trait Review {
     /// Answers that can be changed.
     type Change: Copy;
 
-    /// Returns the prompt.
-    fn ask(&self) -> &Ask;
+    fn prompt(&self) -> &Prompter;
     /// Returns the plan with the answers.
     fn plan(&self) -> Box<dyn AnyPlan>;
     /// Returns what a run would do.
@@ -29,16 +28,16 @@ pub(super) trait Review {
     fn review(&mut self) -> Outcome<bool> {
         loop {
             let plan = self.plan();
-            let preview = || show(self.ask(), &*plan, self.preview());
-            let allowed = !report_each_problem(self.ask(), &plan.check(false)) && preview()?;
+            let preview = || show(self.prompt(), &*plan, self.preview());
+            let allowed = !report_each_problem(self.prompt(), &plan.check(false)) && preview()?;
             let changes = self.changes();
             let first = if allowed { &["write it", "save the plan"][..] } else { &["save the plan"] };
             let words = first.iter().copied().chain(changes.iter().map(|(_, words)| *words));
             let words: Vec<String> = words.chain(["leave, write nothing"]).map(str::to_owned).collect();
-            let chosen = self.ask().choose("What now?", &words, 0)?;
+            let chosen = self.prompt().choose("What now?", &words, 0)?;
             match chosen.checked_sub(first.len()).map(|number| changes.get(number)) {
                 None if allowed && chosen == 0 => return Ok(true),
-                None => save(self.ask(), plan.to_yaml())?,
+                None => save(self.prompt(), plan.to_yaml())?,
                 Some(Some((what, _))) => self.change(*what)?,
                 Some(None) => return Ok(false),
             }
@@ -47,7 +46,7 @@ pub(super) trait Review {
 }
 
 /// Prints a preview; returns whether the plan can run.
-fn show(ask: &Ask, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -> Outcome<bool> {
+fn show(ask: &Prompter, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -> Outcome<bool> {
     let Some(preview) = ask.or_refuse(preview)? else { return Ok(false) };
     for line in preview.lines(true) {
         ask.print(line.lead + &line.rest);
@@ -64,7 +63,7 @@ fn show(ask: &Ask, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -> Out
 }
 
 /// Prints problems. Returns whether one of them prevents the run.
-pub(super) fn report_each_problem<'a>(ask: &Ask, problems: impl IntoIterator<Item = &'a Problem>) -> bool {
+pub(super) fn report_each_problem<'a>(ask: &Prompter, problems: impl IntoIterator<Item = &'a Problem>) -> bool {
     let mut is_refused = false;
     for problem in problems {
         is_refused |= problem.severity == Severity::Refusal;
@@ -81,7 +80,7 @@ pub(super) fn report_each_problem<'a>(ask: &Ask, problems: impl IntoIterator<Ite
     is_refused
 }
 
-fn save(ask: &Ask, plan: Outcome<String>) -> Outcome<()> {
+fn save(ask: &Prompter, plan: Outcome<String>) -> Outcome<()> {
     let name = ask.text("File", Some("plan.yaml"), false)?;
     match plan.and_then(|text| write_file(&RealFs, Path::new(&name), text.as_bytes(), 0o644)) {
         Ok(()) => ask.print(format!("Saved to {}.", display_safe(&name))),

@@ -96,9 +96,9 @@ pub struct App {
     requests: Vec<Request>,
     frame_count: u64,
     /// Whether something ran at the last tick: the screens still have to see its end.
-    owes_tick: bool,
+    needs_tick: bool,
     /// The number of jobs started by the last tick.
-    jobs_seen: u32,
+    known_jobs: u32,
     /// What stores send and receive.
     meter: TrafficMeter,
 }
@@ -140,8 +140,8 @@ impl App {
             commanded: 1,
             requests: Vec::new(),
             frame_count: 0,
-            owes_tick: false,
-            jobs_seen: 0,
+            needs_tick: false,
+            known_jobs: 0,
             meter: TrafficMeter::new(Instant::now(), traffic()),
         }
     }
@@ -167,7 +167,7 @@ impl App {
     }
 
     /// Makes a new frame due.
-    pub fn touch(&mut self) {
+    pub fn request_frame(&mut self) {
         self.changed = true;
     }
 
@@ -183,7 +183,7 @@ impl App {
 
     /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
     pub fn needs_tick(&self) -> bool {
-        self.owes_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
+        self.needs_tick || self.known_jobs != self.env.jobs.started() || self.is_busy()
     }
 
     /// Returns the jobs of this process.
@@ -235,8 +235,8 @@ impl App {
         self.changed |= self.meter.read(Instant::now(), traffic(), silent_host(SILENT_TIME));
         let had_to = self.needs_tick();
         // Read before the screens update: a job that ends meanwhile causes another tick.
-        self.jobs_seen = self.env.jobs.started();
-        self.owes_tick = self.is_busy();
+        self.known_jobs = self.env.jobs.started();
+        self.needs_tick = self.is_busy();
         self.update();
         // Rates and times change even if no screen changed.
         self.changed |= had_to;
@@ -273,7 +273,7 @@ impl App {
     fn signal(&mut self, signal: i32) {
         match signal {
             SIGTERM | SIGHUP | SIGQUIT => self.exit = Some(signal_code(signal)),
-            SIGINT => self.act(Action::Interrupt),
+            SIGINT => self.handle_action(Action::Interrupt),
             SIGTSTP => self.requests.push(Request::Suspend),
             SIGCONT => self.requests.push(Request::Retake),
             _ => {}
@@ -281,19 +281,19 @@ impl App {
     }
 
     fn key(&mut self, key: KeyEvent) {
-        panic_if_asked(&key);
+        panic_on_test_key(&key);
         let Some(screen) = self.stack.last() else { return };
         if screen.wants_text() && self.pressed.is_empty() && is_for_text_field(&key) {
             self.interrupted_once = false;
             self.dismiss_by_typing();
-            return self.give(Input::Key(key));
+            return self.dispatch(Input::Key(key));
         }
         self.pressed.push(key);
         match self.keymap.meaning(screen.context(), &self.pressed) {
             Meaning::More => {}
             Meaning::Do(action) => {
                 self.pressed.clear();
-                self.act(action);
+                self.handle_action(action);
             }
             Meaning::Nothing => {
                 let had_more = self.pressed.len() > 1;
@@ -316,34 +316,36 @@ impl App {
         }
         self.pressed.clear();
         match self.bar.gesture(mouse) {
-            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) if self.toast.is_none() => self.act(on),
+            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) if self.toast.is_none() => {
+                self.handle_action(on)
+            }
             _ => self.input(Input::Mouse(mouse)),
         }
     }
 
     fn input(&mut self, input: Input) {
         self.dismiss();
-        self.give(input);
+        self.dispatch(input);
     }
 
-    fn give(&mut self, input: Input) {
+    fn dispatch(&mut self, input: Input) {
         self.changed = true;
         let effects = self.stack.last_mut().map(|s| s.handle(input)).unwrap_or_default();
         self.run(effects);
     }
 
-    fn act(&mut self, action: Action) {
+    fn handle_action(&mut self, action: Action) {
         if action != Action::Interrupt {
             self.interrupted_once = false;
         }
         self.dismiss();
         self.changed = true;
-        if let Some(why) = self.stack.last().and_then(|screen| screen.why_disabled(action)) {
+        if let Some(why) = self.stack.last().and_then(|screen| screen.disabled_reason(action)) {
             return self.notify(Toast::new(Level::Warn, format!("{}: {why}", action.label())));
         }
         match action {
             Action::Interrupt => self.interrupt(),
-            Action::Quit => self.ask_to_quit(),
+            Action::Quit => self.confirm_quit(),
             Action::Suspend => self.requests.push(Request::Suspend),
             Action::Redraw => self.redraw(),
             Action::SaveScreen => self.wants_picture = true,
@@ -396,7 +398,7 @@ impl App {
                 Effect::Pop => self.pop_or_quit(),
                 Effect::PopAndDo(action) => {
                     self.pop_or_quit();
-                    self.act(action);
+                    self.handle_action(action);
                 }
                 Effect::PopAndNumber(number) => {
                     self.pop_or_quit();
@@ -404,17 +406,17 @@ impl App {
                     self.run(effects);
                 }
                 Effect::OpenPath(path) => {
-                    super::recent::remember(&self.env.state_dir, &path);
+                    super::recent::add(&self.env.state_dir, &path);
                     let screen = (self.open_prepare)(path, self.env.clone());
                     self.push(screen);
                 }
                 Effect::ResumePath(path) => {
-                    super::recent::remember(&self.env.state_dir, &path);
+                    super::recent::add(&self.env.state_dir, &path);
                     self.push(super::form::resume_prepare(path, self.env.clone()));
                 }
                 Effect::Toast(toast) => self.notify(toast),
                 Effect::RunInTerminal(program) => self.requests.push(Request::Run(program)),
-                Effect::Do(action) => self.act(action),
+                Effect::Do(action) => self.handle_action(action),
                 Effect::Copy(text) => self.requests.push(Request::Copy(text)),
                 Effect::LeaveJobsAndQuit => self.leave_jobs_and_quit(),
                 Effect::Quit => self.exit(),
@@ -433,7 +435,7 @@ impl App {
     /// Pops the top screen; going back from the last one asks to leave.
     fn pop_or_quit(&mut self) {
         if self.stack.len() <= 1 {
-            return self.ask_to_quit();
+            return self.confirm_quit();
         }
         self.pop();
         if let Some(screen) = self.stack.last_mut() {
@@ -448,7 +450,7 @@ impl App {
 
 /// Lets the tests with a real terminal trigger a panic: a debug build panics on the key that this variable names.
 #[cfg(debug_assertions)]
-fn panic_if_asked(key: &KeyEvent) {
+fn panic_on_test_key(key: &KeyEvent) {
     let asked = std::env::var("GRISTMILL_PANIC_ON_KEY").ok().and_then(|k| k.chars().next());
     if asked.is_some_and(|c| key.code == ratatui::crossterm::event::KeyCode::Char(c)) {
         panic!("asked to panic on '{}'", asked.unwrap_or_default());
@@ -456,7 +458,7 @@ fn panic_if_asked(key: &KeyEvent) {
 }
 
 #[cfg(not(debug_assertions))]
-fn panic_if_asked(_: &KeyEvent) {}
+fn panic_on_test_key(_: &KeyEvent) {}
 
 #[cfg(test)]
 mod tests;

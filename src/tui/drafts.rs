@@ -32,7 +32,7 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
         if number > 0 {
             names.push(0);
         }
-        // A store is not asked: a form would wait for it.
+        // No request is sent to a store: a form would wait for it.
         let real = if is_remote(path) { None } else { files::canonicalize(path).ok() };
         let path = real.unwrap_or_else(|| path.to_path_buf());
         names.extend_from_slice(path.as_os_str().as_encoded_bytes());
@@ -60,7 +60,7 @@ pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
 }
 
 /// Deletes a draft.
-pub fn forget(place: &Path) {
+pub fn delete(place: &Path) {
     if files::exists(place) {
         if let Err(failure) = RealFs.remove_file(place) {
             tracing::warn!(%failure, "a draft could not be removed");

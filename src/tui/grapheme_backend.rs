@@ -18,7 +18,7 @@ fn is_unsure(symbol: &str) -> bool {
 }
 
 /// Returns the maximum number of cells that a character covers in any terminal: each of its code points in cells of its own.
-fn reach(cell: &Cell) -> usize {
+fn max_cells(cell: &Cell) -> usize {
     let apart: usize = cell.symbol().chars().map(|c| c.width().unwrap_or(0).max(1)).sum();
     apart.max(usize::from(cell.cell_width()))
 }
@@ -33,17 +33,17 @@ pub(super) struct GraphemeBackend {
 
 impl GraphemeBackend {
     /// Forgets what was shown: the screen was cleared.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn mark_cleared(&mut self) {
         self.shown.clear();
     }
 
     /// Marks the cells of the next screen that have to be sent although they may not have changed: those that an added, removed or changed
     /// character may cover.
-    pub(super) fn settle(&mut self, next: &mut Buffer) {
+    pub(super) fn mark_changed(&mut self, next: &mut Buffer) {
         if self.area != next.area {
             // Ratatui clears the screen in this case.
             self.area = next.area;
-            self.forget();
+            self.mark_cleared();
         }
         let unsure = next.content.iter().enumerate().filter(|(_, cell)| is_unsure(cell.symbol()));
         let coming: Vec<(usize, Cell)> = unsure.map(|(index, cell)| (index, cell.clone())).collect();
@@ -66,7 +66,7 @@ impl GraphemeBackend {
                 continue;
             }
             let row_end = (at / columns + 1) * columns;
-            let end = (at + was.map_or(0, reach).max(will.map_or(0, reach))).min(row_end);
+            let end = (at + was.map_or(0, max_cells).max(will.map_or(0, max_cells))).min(row_end);
             for cell in &mut next.content[at.max(until).min(end)..end] {
                 if cell.diff_option == CellDiffOption::None {
                     cell.set_diff_option(CellDiffOption::AlwaysUpdate);
@@ -213,7 +213,7 @@ mod tests {
                 for (y, line) in (0..).zip(lines) {
                     frame.buffer_mut().set_string(0, y, line, ratatui::style::Style::new());
                 }
-                clusters.settle(frame.buffer_mut());
+                clusters.mark_changed(frame.buffer_mut());
             });
             drawn.unwrap();
         }
@@ -271,7 +271,7 @@ mod tests {
         for (y, line) in (0..).zip(&lines) {
             buffer.set_string(0, y, line, ratatui::style::Style::new());
         }
-        drawn.clusters.settle(&mut buffer);
+        drawn.clusters.mark_changed(&mut buffer);
         assert!(buffer.content.iter().all(|cell| cell.diff_option == CellDiffOption::None));
     }
 

@@ -151,7 +151,7 @@ struct JobEntry {
 pub struct Jobs {
     entries: Arc<Mutex<Vec<JobEntry>>>,
     /// Number of jobs started: numbers are never reused, even after the list was cleared.
-    ever: Arc<AtomicU32>,
+    started_count: Arc<AtomicU32>,
 }
 
 impl Jobs {
@@ -165,7 +165,7 @@ impl Jobs {
         let name = name_of(&path);
         let order = (JobPlan::Prepare(Box::new(plan.clone())), options.clone());
         let job = PrepareJob::start(plan, options, scan)?;
-        Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
+        Ok(self.add_job(format!("prepare {name}"), path, Box::new(job), Some(order)))
     }
 
     /// Starts the plan of an operation in the background.
@@ -176,7 +176,7 @@ impl Jobs {
         });
         let job = plan.start(false, options.clone())?;
         let title = format!("{} {}", plan.operation().name(), name_of(&output));
-        Ok(self.enter(title, output, Box::new(job), Some((JobPlan::Operation(plan), options))))
+        Ok(self.add_job(title, output, Box::new(job), Some((JobPlan::Operation(plan), options))))
     }
 
     /// Starts indexing a JSONL file in the background.
@@ -184,19 +184,19 @@ impl Jobs {
         let path = PathBuf::from(&plan.path);
         let job = job::jsonl::start_plan(&plan, options.clone())?;
         let order = (JobPlan::Lines(Box::new(plan)), options);
-        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
+        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
         let order = (JobPlan::Metadataset(path.clone()), options.clone());
         let job = job::metadataset::start(&path, false, options)?;
-        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
+        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts a failed or cancelled job once more, as a new one at the end of the list; it continues from the work already done. `None` if
     /// it did not end that way, or it is unknown how it was started.
-    pub fn start_again(&self, id: JobId) -> Option<Outcome<JobId>> {
+    pub fn restart(&self, id: JobId) -> Option<Outcome<JobId>> {
         let ((plan, options), draft) = {
             let mut entries = self.lock();
             let entry = entries.iter_mut().find(|entry| entry.id == id)?;
@@ -218,18 +218,18 @@ impl Jobs {
     }
 
     /// Whether [`again`](Self::again) would start it.
-    pub fn can_start_again(&self, id: JobId) -> bool {
+    pub fn can_restart(&self, id: JobId) -> bool {
         self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
     }
 
     /// Adds a running job to the list.
     pub fn add(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>) -> JobId {
-        self.enter(title, path, job, None)
+        self.add_job(title, path, job, None)
     }
 
-    fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<PlannedJob>) -> JobId {
+    fn add_job(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<PlannedJob>) -> JobId {
         let mut entries = self.lock();
-        let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
+        let id = JobId(self.started_count.fetch_add(1, Ordering::AcqRel) + 1);
         entries.push(JobEntry {
             id,
             title,
@@ -273,7 +273,7 @@ impl Jobs {
     pub fn result(&self, id: JobId) -> Option<JobResult> {
         let mut entries = self.lock();
         let entry = entries.iter_mut().find(|e| e.id == id)?;
-        settle(entry);
+        take_result(entry);
         entry.result.clone()
     }
 
@@ -316,20 +316,20 @@ impl Jobs {
             return Err(Failure::environment("leaving the jobs", "they did not stop in time").with_hint("try again"));
         }
         // An ended job releases its lock when its result is taken.
-        self.lock().iter_mut().for_each(settle);
+        self.lock().iter_mut().for_each(take_result);
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
         for ((plan, options), draft) in &orders {
-            leave(plan, options, &folder)?;
+            spawn_detached(plan, options, &folder)?;
             // From here on the answers belong to a run that can be resumed.
-            draft.iter().for_each(|draft| drafts::forget(draft));
+            draft.iter().for_each(|draft| drafts::delete(draft));
         }
         Ok(())
     }
 
     /// Returns the number of jobs started in total.
     pub fn started(&self) -> u32 {
-        self.ever.load(Ordering::Acquire)
+        self.started_count.load(Ordering::Acquire)
     }
 
     /// Returns the number of running jobs.
@@ -345,7 +345,7 @@ impl Jobs {
     /// Removes ended jobs from the list.
     pub fn clear_finished(&self) {
         let mut entries = self.lock();
-        entries.iter_mut().for_each(settle);
+        entries.iter_mut().for_each(take_result);
         entries.retain(|e| e.running.is_some());
     }
 
@@ -368,7 +368,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.
-fn leave(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
+fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let action = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
     let Some(text) = plan.to_yaml().transpose()? else { return Ok(()) };
@@ -390,7 +390,7 @@ fn leave(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
 }
 
 fn view(entry: &mut JobEntry) -> JobView {
-    settle(entry);
+    take_result(entry);
     let status = match (&entry.running, &entry.last) {
         (Some(job), _) => job.status(),
         (None, Some(last)) => last.clone(),
@@ -402,20 +402,20 @@ fn view(entry: &mut JobEntry) -> JobView {
 
 /// Whether a job ended before it was complete, and can be started again.
 fn can_go_on(entry: &mut JobEntry) -> bool {
-    settle(entry);
+    take_result(entry);
     let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
     ended && entry.order.is_some()
 }
 
 /// Takes the result of an ended job; its last status and facts stay.
-fn settle(entry: &mut JobEntry) {
+fn take_result(entry: &mut JobEntry) {
     if entry.running.as_ref().is_some_and(|job| job.is_finished()) {
         if let Some(job) = entry.running.take() {
             entry.last = Some(job.status());
             entry.facts = job.facts();
             let result = job.finish();
             if let (true, Some(draft)) = (result.is_ok(), entry.draft.take()) {
-                drafts::forget(&draft);
+                drafts::delete(&draft);
             }
             entry.result = Some(result);
         }

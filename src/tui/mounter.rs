@@ -7,7 +7,7 @@ use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
 /// Why there are no mounts; `None` if there are.
-pub fn why_not() -> Option<String> {
+pub fn unavailable_reason() -> Option<String> {
     let is_there = cfg!(all(feature = "mount", target_os = "linux"));
     (!is_there).then(|| "this build is without mounts".to_owned())
 }
@@ -27,11 +27,11 @@ impl Mounter {
     }
 
     /// Mounts a data set; one that is mounted by this key is unmounted.
-    pub fn ask(&mut self, path: &Path) -> Vec<Effect> {
-        if let Some(why) = why_not() {
+    pub fn toggle_mount(&mut self, path: &Path) -> Vec<Effect> {
+        if let Some(why) = unavailable_reason() {
             return vec![Effect::Toast(Toast::new(Level::Info, why))];
         }
-        self.0.ask(path.to_path_buf());
+        self.0.submit(path.to_path_buf());
         Vec::new()
     }
 
@@ -66,7 +66,7 @@ fn change(path: &Path) -> Outcome<MountChange> {
     use gristmill_storage::{files, xdg};
     use std::process::{Command, Stdio};
 
-    const WHAT: &str = "mounting";
+    const ACTIVITY: &str = "mounting";
     let folder = xdg::runtime_dir();
     let is_of = |source: &std::ffi::OsStr| {
         let source = Path::new(source);
@@ -76,26 +76,26 @@ fn change(path: &Path) -> Outcome<MountChange> {
     if let Some(mount) = mounts.iter().find(|mount| mount.at.starts_with(&folder) && is_of(&mount.source)) {
         unmount(&mount.at, false)
             .or_else(|_| unmount(&mount.at, true))
-            .map_err(|e| Failure::io(WHAT, &mount.at, &e))?;
+            .map_err(|e| Failure::io(ACTIVITY, &mount.at, &e))?;
         return Ok(MountChange { at: mount.at.clone(), is_mounted: false });
     }
     files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
     let name = path.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
     let names = std::iter::once(name.clone()).chain((2_u32..).map(|number| format!("{name}-{number}")));
     let free = names.map(|name| folder.join(name)).find(|at| !files::is_taken(at));
-    let at = free.ok_or_else(|| Failure::internal(WHAT, "no name is free"))?;
-    let program = std::env::current_exe().map_err(|error| Failure::io(WHAT, "/proc/self/exe", &error))?;
+    let at = free.ok_or_else(|| Failure::internal(ACTIVITY, "no name is free"))?;
+    let program = std::env::current_exe().map_err(|error| Failure::io(ACTIVITY, "/proc/self/exe", &error))?;
     let mut command = Command::new(&program);
     // An absolute path cannot be taken for a flag.
-    let path = files::absolute(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let path = files::absolute(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
-    let done = command.output().map_err(|error| Failure::io(WHAT, &program, &error))?;
+    let done = command.output().map_err(|error| Failure::io(ACTIVITY, &program, &error))?;
     if done.status.success() {
         return Ok(MountChange { at, is_mounted: true });
     }
     let text = String::from_utf8_lossy(&done.stderr);
     let why = text.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("the command mount failed");
-    let failure = Failure::environment(WHAT, why.to_owned()).on(Subject::path(path));
+    let failure = Failure::environment(ACTIVITY, why.to_owned()).on(Subject::path(path));
     Err(match text.lines().find_map(|line| line.strip_prefix("hint: ")) {
         Some(hint) => failure.with_hint(hint.to_owned()),
         None => failure,

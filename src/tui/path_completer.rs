@@ -29,18 +29,18 @@ impl PathCompleter {
     }
 
     /// Requests the completion of a path that has just been changed, relative to `base`.
-    pub fn ask(&mut self, base: &Path, field: &TextField) {
+    pub fn request_completion(&mut self, base: &Path, field: &TextField) {
         if field.is_cursor_at_end() && !field.is_empty() {
-            self.worker.ask((base.to_owned(), field.value().to_owned()));
+            self.worker.submit((base.to_owned(), field.value().to_owned()));
         }
     }
 
     /// Offers a result to the focused field, if its text has not changed since the request. Returns whether something changed.
-    pub fn take(&mut self, field: Option<&mut TextField>) -> bool {
+    pub fn apply_result(&mut self, field: Option<&mut TextField>) -> bool {
         let (Some((typed, Some(rest))), Some(field)) = (self.worker.take(), field) else { return false };
         let is_same = field.value() == typed;
         if is_same {
-            field.offer(rest);
+            field.show_completion(rest);
         }
         is_same
     }

@@ -32,7 +32,7 @@ pub struct Question {
     is_obsolete: Option<Box<dyn Fn() -> bool>>,
     selected: usize,
     /// Positions of the answers, for the mouse.
-    places: MouseAreas<usize>,
+    mouse_areas: MouseAreas<usize>,
 }
 
 impl Question {
@@ -48,7 +48,7 @@ impl Question {
         self
     }
 
-    fn choose(&mut self, index: usize) -> Vec<Effect> {
+    fn accept(&mut self, index: usize) -> Vec<Effect> {
         let mut effects = vec![Effect::Pop];
         if let Some(answer) = self.answers.get_mut(index) {
             effects.append(&mut answer.effects);
@@ -70,7 +70,7 @@ impl Question {
         let typed = typed.to_lowercase().next();
         let found =
             self.answers.iter().position(|a| a.label.chars().next().and_then(|c| c.to_lowercase().next()) == typed);
-        found.map(|index| self.choose(index)).unwrap_or_default()
+        found.map(|index| self.accept(index)).unwrap_or_default()
     }
 }
 
@@ -94,15 +94,15 @@ impl Screen for Question {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => vec![Effect::Pop],
-            Input::Action(Action::Accept) => self.choose(self.selected),
+            Input::Action(Action::Accept) => self.accept(self.selected),
             Input::Action(action @ (Action::Up | Action::Down)) => {
                 self.step(action == Action::Down);
                 Vec::new()
             }
             Input::Key(key) => self.key(key.code),
             // As for any button, a single click suffices.
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
-                Some(Gesture::Click { on, .. }) => self.choose(on),
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
+                Some(Gesture::Click { on, .. }) => self.accept(on),
                 _ => Vec::new(),
             },
             _ => Vec::new(),
@@ -120,7 +120,7 @@ impl Screen for Question {
         for (y, line) in (inner.y..inner.bottom()).zip(lines) {
             frame.render_widget(Line::from(line), Rect { y, height: 1, ..inner });
         }
-        self.places.clear();
+        self.mouse_areas.clear();
         let mut x = inner.x;
         for (index, answer) in self.answers.iter().enumerate() {
             let label = format!(" {} ", answer.label);
@@ -128,7 +128,7 @@ impl Screen for Question {
             let width = to_u16(text::width(&label));
             let place = Rect { x, y: inner.bottom().saturating_sub(1), width, height: 1 }.intersection(inner);
             frame.render_widget(Line::from(Span::styled(label, style)), place);
-            self.places.put(place, index);
+            self.mouse_areas.add(place, index);
             x = x.saturating_add(width + 2);
         }
     }

@@ -28,7 +28,7 @@ pub fn load(state_dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Puts a path at the top, in a separate thread: the state folder may be on a slow disk.
-pub fn remember(state_dir: &Path, path: &Path) {
+pub fn add(state_dir: &Path, path: &Path) {
     let (state_dir, path) = (state_dir.to_owned(), absolute(path));
     let work = move || {
         if let Err(failure) = store(&state_dir, &path) {

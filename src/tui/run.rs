@@ -60,7 +60,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     });
     let signals = SignalListener::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
     let mut term = RawTerminal::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
-    let asks = graphics::is_to_be_asked(&env);
+    let asks = graphics::may_query_terminal(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
     let code = EventLoop {
         app: &mut app,
@@ -69,7 +69,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
         events: &events,
         continued: 0,
         later: Vec::new(),
-        asks,
+        queries_terminal: asks,
         pixels: Vec::new(),
         title: Title::default(),
     }
@@ -77,7 +77,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     app.close();
     // Input typed from now on is for the shell.
     reader.pause();
-    term.leave();
+    term.restore_terminal();
     if app.jobs().running() > 0 {
         app.jobs().cancel_all();
         app.jobs().wait_all(CLEANUP_TIMEOUT);
@@ -132,7 +132,7 @@ struct EventLoop<'a> {
     /// Events received while another program had the terminal.
     later: Vec<Event>,
     /// Whether the terminal is to be queried after the first frame.
-    asks: bool,
+    queries_terminal: bool,
     /// Areas of pixels that stay until they are erased.
     pixels: Vec<Rect>,
     title: Title,
@@ -173,21 +173,21 @@ impl EventLoop<'_> {
                 }
             }
             last_draw = Some(Instant::now());
-            self.see_to_pixels();
+            self.update_pixels();
         }
     }
 
     /// Queries the terminal's graphics after the first frame, and erases pixels that are no longer visible.
-    fn see_to_pixels(&mut self) {
-        if std::mem::take(&mut self.asks) {
+    fn update_pixels(&mut self) {
+        if std::mem::take(&mut self.queries_terminal) {
             // A terminal that cannot be queried does not answer; nothing is lost.
-            let _ = self.term.ask(graphics::QUESTION);
+            let _ = self.term.send_query(graphics::QUESTION);
             self.reader.resume();
         }
         let drawn = graphics::take_drawn();
         if graphics::leaves_ghosts(&self.pixels, &drawn) {
-            self.term.forget();
-            self.app.touch();
+            self.term.invalidate();
+            self.app.request_frame();
         }
         self.pixels = drawn;
     }
@@ -196,7 +196,7 @@ impl EventLoop<'_> {
     fn update_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
             // An event arrives when the terminal has accepted the last frame.
-            self.title.due = None;
+            self.title.update_at = None;
             return;
         }
         if let Some(title) = self.title.next(Instant::now(), || self.app.window_title()) {
@@ -224,7 +224,7 @@ impl EventLoop<'_> {
                 self.app.tick();
                 *next_tick = Instant::now() + TICK_INTERVAL;
             }
-        } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.due).min() {
+        } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.update_at).min() {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(event) => self.app.handle(event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.app.expire(),
@@ -272,9 +272,9 @@ impl EventLoop<'_> {
                 Request::Copy(text) => self.copy(&text),
                 Request::Ring => self.term.ring(),
                 Request::Redraw => {
-                    self.term.forget();
+                    self.term.invalidate();
                     // A frame may have been drawn since the request.
-                    self.app.touch();
+                    self.app.request_frame();
                     Ok(())
                 }
                 Request::Run(program) => self.run_program(&program),
@@ -310,7 +310,7 @@ impl EventLoop<'_> {
             return Ok(());
         }
         // The process that stopped us may have changed the terminal; leave it properly before taking it again.
-        self.term.leave();
+        self.term.restore_terminal();
         self.term.reenter()
     }
 
@@ -320,7 +320,7 @@ impl EventLoop<'_> {
             return Ok(());
         }
         self.reader.pause();
-        self.term.leave();
+        self.term.restore_terminal();
         self.continued += 1;
         // Stops the whole process group, like the terminal itself: a launcher in the same group is stopped too.
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
@@ -328,7 +328,7 @@ impl EventLoop<'_> {
             self.continued -= 1;
         }
         // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
-        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + END_REQUEST_TIMEOUT) {
+        if !has_the_terminal() && self.poll_end_request(Instant::now() + END_REQUEST_TIMEOUT) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -342,7 +342,7 @@ impl EventLoop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.is_asked_to_end(Instant::now() + POLL_INTERVAL) {
+            if !self.poll_end_request(Instant::now() + POLL_INTERVAL) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -360,7 +360,7 @@ impl EventLoop<'_> {
     }
 
     /// Whether the program has to end, waiting until `until`; all other events are kept for later.
-    fn is_asked_to_end(&mut self, until: Instant) -> bool {
+    fn poll_end_request(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {
@@ -380,7 +380,7 @@ impl EventLoop<'_> {
     fn run_program(&mut self, program: &TerminalProgram) -> std::io::Result<()> {
         let Some((name, arguments)) = program.argv.split_first() else { return Ok(()) };
         self.reader.pause();
-        self.term.leave();
+        self.term.restore_terminal();
         let stdin = rustix::stdio::stdin();
         let modes = rustix::termios::tcgetattr(stdin);
         let status = Command::new(name).args(arguments).spawn().and_then(|child| self.wait_for(child));

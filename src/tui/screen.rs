@@ -245,7 +245,7 @@ pub trait Screen {
     }
 
     /// Returns why an action of the context is unavailable; `None` if it is available. Help shows the reason.
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let _ = action;
         None
     }

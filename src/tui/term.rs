@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
 /// Whether the terminal is taken.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static IS_RAW: AtomicBool = AtomicBool::new(false);
 /// Whether mouse events are enabled while the terminal is taken.
 static MOUSE: AtomicBool = AtomicBool::new(true);
 
 /// Whether the title of the terminal's window is set while the terminal is taken.
-static TITLE: AtomicBool = AtomicBool::new(false);
+static HAS_TITLE: AtomicBool = AtomicBool::new(false);
 
 /// Pushes the title of the window, and the name of its icon, on the terminal's stack of titles.
 const KEEP_TITLE: &str = "\x1b[22;0t";
@@ -38,8 +38,8 @@ const RESTORE_TITLE: &str = "\x1b[23;0t";
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
 /// Takes the terminal, unless it is already taken.
-fn take() -> io::Result<()> {
-    if TAKEN.swap(true, Ordering::SeqCst) {
+fn enter_raw_mode() -> io::Result<()> {
+    if IS_RAW.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
     enable_raw_mode()?;
@@ -48,15 +48,15 @@ fn take() -> io::Result<()> {
     if MOUSE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(MOUSE_ON))?;
     }
-    if TITLE.load(Ordering::SeqCst) {
+    if HAS_TITLE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(KEEP_TITLE))?;
     }
     Ok(())
 }
 
 /// Restores the terminal, unless it is already restored. Errors cannot be handled at this point: each step is tried.
-pub fn give_back() {
-    if !TAKEN.swap(false, Ordering::SeqCst) {
+pub fn restore() {
+    if !IS_RAW.swap(false, Ordering::SeqCst) {
         return;
     }
     // A frame that a slow terminal has not accepted is discarded.
@@ -67,7 +67,7 @@ pub fn give_back() {
         let _ = out.write_all(terminal_writer::CUT);
     }
     let _ = queue!(out, EndSynchronizedUpdate, EnableLineWrap, LeaveAlternateScreen);
-    if TITLE.load(Ordering::SeqCst) {
+    if HAS_TITLE.load(Ordering::SeqCst) {
         let _ = queue!(out, Print(RESTORE_TITLE));
     }
     let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
@@ -89,27 +89,27 @@ impl RawTerminal {
         MOUSE.store(mouse, Ordering::SeqCst);
         // The Linux console has no window; its reaction to the sequences depends on its version.
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
-        TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
+        HAS_TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = TerminalWriter::start(io::stdout(), wake)?;
-        let free = line.busy();
+        let free = line.status_handle();
         let backend = ClusterBackend::new(line);
         let terminal = Terminal::new(backend)?;
-        if let Err(error) = take() {
-            give_back();
+        if let Err(error) = enter_raw_mode() {
+            restore();
             return Err(error);
         }
         Ok(Self { terminal, clusters: GraphemeBackend::default(), free, forgotten: false })
     }
 
     /// Restores the terminal temporarily.
-    pub fn leave(&mut self) {
-        give_back();
+    pub fn restore_terminal(&mut self) {
+        restore();
     }
 
     /// Takes it again; the next frame draws everything.
     pub fn reenter(&mut self) -> io::Result<()> {
         self.forgotten = true;
-        take()
+        enter_raw_mode()
     }
 
     /// Whether the terminal accepted the last frame completely. Until then the next one has to wait.
@@ -131,7 +131,7 @@ impl RawTerminal {
         let Self { terminal, clusters, .. } = self;
         let drawn = terminal.draw(|frame| {
             render(frame);
-            clusters.settle(frame.buffer_mut());
+            clusters.mark_changed(frame.buffer_mut());
         });
         drawn.map(|_| ())
     }
@@ -145,7 +145,7 @@ impl RawTerminal {
 
     /// Sets the title of the window (OSC 2), if it is taken. It must not contain control characters.
     pub(super) fn set_title(&mut self, title: &str) -> io::Result<()> {
-        if !TITLE.load(Ordering::SeqCst) {
+        if !HAS_TITLE.load(Ordering::SeqCst) {
             return Ok(());
         }
         let backend = self.terminal.backend_mut();
@@ -161,21 +161,21 @@ impl RawTerminal {
     }
 
     /// Sends a query to the terminal; the answer arrives with the keys.
-    pub(super) fn ask(&mut self, question: &[u8]) -> io::Result<()> {
+    pub(super) fn send_query(&mut self, question: &[u8]) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         backend.write_all(question)?;
         Write::flush(backend)
     }
 
     /// Forgets the content of the screen, so that the next frame draws everything.
-    pub fn forget(&mut self) {
+    pub fn invalidate(&mut self) {
         self.forgotten = true;
     }
 
     /// Clears the screen and its known content. `Terminal::clear` would query the cursor's position first, and wait for an answer that the
     /// input thread may consume; a resize to the same size sends no query.
     fn clear(&mut self) -> io::Result<()> {
-        self.clusters.forget();
+        self.clusters.mark_cleared();
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
@@ -183,7 +183,7 @@ impl RawTerminal {
 
 impl Drop for RawTerminal {
     fn drop(&mut self) {
-        self.leave();
+        self.restore_terminal();
     }
 }
 
@@ -194,8 +194,8 @@ pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + 
     std::panic::set_hook(Box::new(move |info| {
         if is_caught() {
             tracing::warn!(%info, "a reader of others gave up");
-        } else if std::thread::current().id() == ui_thread || !TAKEN.load(Ordering::SeqCst) {
-            give_back();
+        } else if std::thread::current().id() == ui_thread || !IS_RAW.load(Ordering::SeqCst) {
+            restore();
             previous(info);
         } else {
             tracing::error!(%info, "a worker panicked");

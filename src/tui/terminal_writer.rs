@@ -62,7 +62,7 @@ impl TerminalWriter {
     }
 
     /// Returns a handle that shows whether the line is busy, wherever the line itself is moved.
-    pub(super) fn busy(&self) -> WriterStatus {
+    pub(super) fn status_handle(&self) -> WriterStatus {
         WriterStatus(Arc::clone(&self.shared))
     }
 }
@@ -192,7 +192,7 @@ mod tests {
 
     fn wait_free(line: &TerminalWriter) {
         let end = Instant::now() + LONG;
-        while !line.busy().is_free() {
+        while !line.status_handle().is_free() {
             assert!(Instant::now() < end);
             std::thread::yield_now();
         }
@@ -201,10 +201,10 @@ mod tests {
     #[test]
     fn a_flush_does_not_wait_and_the_line_is_free_when_all_is_out() {
         let (mut line, allow, seen) = slow();
-        assert!(line.busy().is_free());
+        assert!(line.status_handle().is_free());
         line.write_all(&[7; 1000]).unwrap();
         line.flush().unwrap();
-        assert!(!line.busy().is_free());
+        assert!(!line.status_handle().is_free());
         allow.send(()).unwrap();
         allow.send(()).unwrap();
         assert_eq!(seen.recv_timeout(LONG).unwrap().len() + seen.recv_timeout(LONG).unwrap().len(), 1000);
@@ -231,7 +231,7 @@ mod tests {
         });
         assert!(line.shared.clear(), "a frame was cut");
         is_over.store(true, Ordering::SeqCst);
-        assert!(line.busy().is_free());
+        assert!(line.status_handle().is_free());
         drop(helper.join());
         assert!(seen.try_iter().count() <= 1);
     }

@@ -11,14 +11,14 @@ pub(super) struct Title {
     written: Option<String>,
     checked: Option<Instant>,
     /// When to compute the title again, because of events since it was last computed.
-    pub(super) due: Option<Instant>,
+    pub(super) update_at: Option<Instant>,
 }
 
 impl Title {
     /// Returns the title to write now, if any.
     pub(super) fn next(&mut self, now: Instant, wanted: impl FnOnce() -> String) -> Option<String> {
-        self.due = self.checked.map(|checked| checked + TITLE_INTERVAL).filter(|due| now < *due);
-        if self.due.is_some() {
+        self.update_at = self.checked.map(|checked| checked + TITLE_INTERVAL).filter(|due| now < *due);
+        if self.update_at.is_some() {
             return None;
         }
         self.checked = Some(now);
@@ -41,10 +41,10 @@ mod tests {
         let after = |millis: u64| start + Duration::from_millis(millis);
         let mut title = Title::default();
         assert_eq!(title.next(start, || "a".into()), Some("a".into()));
-        assert_eq!((title.next(after(999), || "b".into()), title.due), (None, Some(after(1_000))));
-        assert_eq!((title.next(after(1_000), || "b".into()), title.due), (Some("b".into()), None));
-        assert_eq!((title.next(after(5_000), || "b".into()), title.due), (None, None));
-        assert_eq!((title.next(after(5_400), || "c".into()), title.due), (None, Some(after(6_000))));
+        assert_eq!((title.next(after(999), || "b".into()), title.update_at), (None, Some(after(1_000))));
+        assert_eq!((title.next(after(1_000), || "b".into()), title.update_at), (Some("b".into()), None));
+        assert_eq!((title.next(after(5_000), || "b".into()), title.update_at), (None, None));
+        assert_eq!((title.next(after(5_400), || "c".into()), title.update_at), (None, Some(after(6_000))));
         assert_eq!(title.next(after(6_000), || "c".into()), Some("c".into()));
     }
 }

@@ -38,10 +38,10 @@ struct QuestionSlot<Q> {
 
 struct LatestState<Q, A> {
     slot: Mutex<QuestionSlot<Q>>,
-    asked: Condvar,
+    submitted: Condvar,
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last question whose answer panicked.
-    lost: AtomicU64,
+    panicked_question: AtomicU64,
 }
 
 /// A worker for questions of one kind. A new question replaces a waiting one; an answer to an old question is dropped. Dropping the worker
@@ -58,15 +58,15 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(LatestState {
             slot: Mutex::new(QuestionSlot { question: None, closed: false }),
-            asked: Condvar::new(),
+            submitted: Condvar::new(),
             answer: Mutex::new(None),
-            lost: AtomicU64::new(0),
+            panicked_question: AtomicU64::new(0),
         });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             while let Some((number, question)) = next_question(&worker) {
                 let Some(result) = guarded(|| answer(question)) else {
-                    worker.lost.store(number, Ordering::Release);
+                    worker.panicked_question.store(number, Ordering::Release);
                     wake.wake();
                     continue;
                 };
@@ -81,11 +81,11 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     }
 
     /// Submits a question; a waiting one is discarded, and the answer in progress will be dropped.
-    pub fn ask(&mut self, question: Q) {
+    pub fn submit(&mut self, question: Q) {
         self.number += 1;
         let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.question = Some((self.number, question));
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 
     /// Takes the answer to the newest question, if it is ready. Never blocks.
@@ -101,7 +101,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     }
 
     /// Discards the newest question, and its answer. Returns whether it was still open.
-    pub fn forget(&mut self) -> bool {
+    pub fn discard_newest(&mut self) -> bool {
         let was_open = self.is_waiting();
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
         self.number += 1;
@@ -111,14 +111,14 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
 
     /// Whether the newest question is still open.
     pub fn is_waiting(&self) -> bool {
-        self.taken.max(self.shared.lost.load(Ordering::Acquire)) < self.number
+        self.taken.max(self.shared.panicked_question.load(Ordering::Acquire)) < self.number
     }
 }
 
 /// Runs one task; `None` if it panicked, which the panic hook has already reported.
 fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
     std::panic::catch_unwind(AssertUnwindSafe(|| {
-        panic_if_asked();
+        panic_in_test();
         task()
     }))
     .ok()
@@ -126,7 +126,7 @@ fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
 
 /// Lets the tests with a real terminal trigger a worker panic: in a debug build in the worker that this variable names.
 #[cfg(debug_assertions)]
-fn panic_if_asked() {
+fn panic_in_test() {
     let asked = std::env::var("GRISTMILL_PANIC_IN_WORKER").ok();
     if asked.is_some() && std::thread::current().name() == asked.as_deref() {
         panic!("worker asked to panic");
@@ -134,7 +134,7 @@ fn panic_if_asked() {
 }
 
 #[cfg(not(debug_assertions))]
-fn panic_if_asked() {}
+fn panic_in_test() {}
 
 fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
     let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,14 +145,14 @@ fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
         if let Some(question) = slot.question.take() {
             return Some(question);
         }
-        slot = shared.asked.wait(slot).unwrap_or_else(PoisonError::into_inner);
+        slot = shared.submitted.wait(slot).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 impl<Q, A> Drop for LatestWorker<Q, A> {
     fn drop(&mut self) {
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 }
 
@@ -171,16 +171,16 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
     }
 
     /// Submits a question; the previous one is cancelled.
-    pub fn ask(&mut self, question: Q) {
+    pub fn submit(&mut self, question: Q) {
         self.cancel.cancel();
         self.cancel = Cancel::default();
-        self.latest.ask((question, self.cancel.clone()));
+        self.latest.submit((question, self.cancel.clone()));
     }
 
     /// Cancels the question; there will be no answer. Returns whether one was pending.
     pub fn stop(&mut self) -> bool {
         self.cancel.cancel();
-        self.latest.forget()
+        self.latest.discard_newest()
     }
 
     /// See [`LatestWorker::take`].
@@ -202,7 +202,7 @@ impl<Q, A> Drop for Stoppable<Q, A> {
 
 struct StreamState<Q, A> {
     wanted: Mutex<PendingQuestions<Q>>,
-    asked: Condvar,
+    submitted: Condvar,
     done: Mutex<Vec<A>>,
 }
 
@@ -222,7 +222,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(StreamState {
             wanted: Mutex::new(PendingQuestions { questions: std::collections::VecDeque::new(), closed: false }),
-            asked: Condvar::new(),
+            submitted: Condvar::new(),
             done: Mutex::new(Vec::new()),
         });
         let worker = Arc::clone(&shared);
@@ -240,10 +240,10 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     }
 
     /// Sets the wanted questions, most urgent first.
-    pub fn want(&mut self, questions: impl IntoIterator<Item = Q>) {
+    pub fn set_questions(&mut self, questions: impl IntoIterator<Item = Q>) {
         let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.questions = questions.into_iter().collect();
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 
     /// Takes the answers that arrived since the last call.
@@ -261,14 +261,14 @@ fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
         if let Some(question) = wanted.questions.pop_front() {
             return Some(question);
         }
-        wanted = shared.asked.wait(wanted).unwrap_or_else(PoisonError::into_inner);
+        wanted = shared.submitted.wait(wanted).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 impl<Q, A> Drop for Stream<Q, A> {
     fn drop(&mut self) {
         self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.shared.asked.notify_one();
+        self.shared.submitted.notify_one();
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
             q * 10
         });
         for q in 1..=5 {
-            latest.ask(q);
+            latest.submit(q);
         }
         drop(gate);
         assert_eq!(wait(&mut latest), Some(50));
@@ -311,9 +311,9 @@ mod tests {
             let _ = answered.send(q);
             q
         });
-        latest.ask(1);
+        latest.submit(1);
         assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
-        latest.ask(2);
+        latest.submit(2);
         assert_eq!(wait(&mut latest), Some(2));
     }
 
@@ -329,16 +329,16 @@ mod tests {
         };
         let mut stoppable = Stoppable::start("test", Wake::default(), answer);
         let next = || begun.recv_timeout(Duration::from_secs(20));
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert_eq!(next(), Ok(0));
-        stoppable.ask(1);
+        stoppable.submit(1);
         assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(1), Some(1)));
         assert!(!stoppable.stop(), "it was answered");
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert!(next() == Ok(0) && stoppable.stop() && !stoppable.is_waiting());
-        stoppable.ask(2);
+        stoppable.submit(2);
         assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(2), Some(2)));
-        stoppable.ask(0);
+        stoppable.submit(0);
         assert_eq!(next(), Ok(0));
         drop(stoppable);
         assert_eq!(next(), Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "the thread has ended");
@@ -350,20 +350,20 @@ mod tests {
             assert_ne!(q, 1, "one is too few");
             q
         });
-        latest.ask(1);
+        latest.submit(1);
         let end = Instant::now() + Duration::from_secs(20);
         while latest.is_waiting() && Instant::now() < end {
             std::thread::yield_now();
         }
         assert!(!latest.is_waiting(), "an answer that will not come is not awaited");
-        latest.ask(2);
+        latest.submit(2);
         assert_eq!(wait(&mut latest), Some(2));
     }
 
     #[test]
     fn small_questions_are_answered_in_the_order_wanted() {
         let mut stream = Stream::start("test", Wake::default(), |q: u32| q + 1);
-        stream.want([3, 1, 2]);
+        stream.set_questions([3, 1, 2]);
         let end = Instant::now() + Duration::from_secs(20);
         let mut answers = Vec::new();
         while answers.len() < 3 && Instant::now() < end {

@@ -5,7 +5,7 @@ use gristmill_core::{
     Duplicates, ExitClass, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SampleMapping, SplitPlan,
 };
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
-use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::recover::recover_interrupted;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
@@ -171,7 +171,7 @@ fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks
             continue;
         }
         let found = ProblemLog::default();
-        before_looking(folder.path(), &found).unwrap();
+        recover_interrupted(folder.path(), &found).unwrap();
         assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
         assert_eq!(found.to_vec()[0].kind, ProblemKind::InterruptedPublish);
         finished += 1;

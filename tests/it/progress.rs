@@ -106,7 +106,7 @@ fn a_dedup_counts_its_publishing() {
     let mut plan = DedupPlan::new(path("data"), path("out"));
     plan.min_length = Some(30);
     let (gate, fs) = ReadBarrier::new();
-    let tuning = Tuning { parts: Some(2), unit_bytes: None, piles: None };
+    let tuning = Tuning { parts: Some(2), unit_bytes: None, spill_bytes: None };
     check_task(&gate, dedup::start_on(plan, options(), tuning, fs).unwrap());
 }
 

@@ -4,20 +4,20 @@ use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 thread_local! {
-    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs work that may panic on unexpected input; returns `None` if it panicked. Nothing is printed then ([`is_caught`]).
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let before = CAUGHT.replace(true);
+    let before = IS_CAUGHT.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work)).ok();
-    CAUGHT.set(before);
+    IS_CAUGHT.set(before);
     done
 }
 
 /// Whether a panic of this thread would be caught by [`catch_panic`], so that it need not be reported as a defect.
 pub fn is_caught() -> bool {
-    CAUGHT.get()
+    IS_CAUGHT.get()
 }
 
 #[cfg(test)]

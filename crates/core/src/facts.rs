@@ -135,7 +135,7 @@ impl DatasetKind {
     }
 
     /// Whether it is a folder whose files are browsed as they are.
-    pub fn holds_loose_files(self) -> bool {
+    pub fn has_loose_files(self) -> bool {
         matches!(self, Self::PlainFolder | Self::LooseMedia | Self::Filesystem)
     }
 
@@ -218,7 +218,7 @@ pub struct PartFacts {
 /// Adds the figures of the parts of a shard to those of others.
 pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String, PartFacts>) {
     for (name, part) in from {
-        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
+        if into.len() >= MAX_PART_NAMES && !into.contains_key(name) {
             continue;
         }
         let sum = into.entry(name.clone()).or_default();
@@ -228,13 +228,13 @@ pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String,
 }
 
 /// Maximum number of sets of part names kept with their sample counts, per shard.
-const SETS_KEPT: usize = 16;
+const MAX_PART_SETS: usize = 16;
 /// Sets with more names than this are not kept.
 const SET_NAMES: usize = 32;
 
 /// Which parts occur together: distinct sets of part names, each with the number of samples that have exactly these parts.
 ///
-/// Data sets have few such sets. Only the first `SETS_KEPT` are kept, so shares refer to the samples counted here.
+/// Data sets have few such sets. Only the first `MAX_PART_SETS` are kept, so shares refer to the samples counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSets(Vec<(Vec<String>, u64)>);
 
@@ -248,7 +248,7 @@ impl PartSets {
         names.sort_unstable();
         if let Some((_, number)) = self.0.iter_mut().find(|(known, _)| *known == names) {
             *number += samples;
-        } else if self.0.len() < SETS_KEPT {
+        } else if self.0.len() < MAX_PART_SETS {
             self.0.push((names.into_iter().map(str::to_owned).collect(), samples));
         }
     }
@@ -270,7 +270,7 @@ impl PartSets {
 
 /// Maximum number of part names kept with their figures, per shard and for a whole data set. An ordinary data set has a handful, a hostile
 /// one millions. Names beyond the limit are missing from the statistics, never from the rows.
-pub const PART_NAMES_KEPT: usize = 256;
+pub const MAX_PART_NAMES: usize = 256;
 
 /// Results of an earlier preparation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -373,7 +373,7 @@ impl DatasetFacts {
     }
     /// Whether `parts` contains every part of the samples seen so far.
     pub fn lists_all_parts(&self) -> bool {
-        self.parts.len() < PART_NAMES_KEPT
+        self.parts.len() < MAX_PART_NAMES
     }
     /// Returns the share of the samples seen so far that have `part`, from 0 to 1.
     pub fn part_share(&self, part: &str) -> f64 {

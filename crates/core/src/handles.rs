@@ -128,7 +128,7 @@ thread_local! {
 /// While it exists, another request ends the waits of the thread.
 #[derive(Debug)]
 pub struct WaitScope {
-    before: Cancel,
+    outer: Cancel,
     /// It belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -136,8 +136,8 @@ pub struct WaitScope {
 impl Cancel {
     /// Lets this request end the waits of this thread for answers of stores, so that a stop need not wait for one that does not answer. A
     /// new value of its own lets nothing end them, for work that is to be finished.
-    pub fn enter(&self) -> WaitScope {
-        WaitScope { before: WAITS.replace(self.clone()), _thread: PhantomData }
+    pub fn begin_wait_scope(&self) -> WaitScope {
+        WaitScope { outer: WAITS.replace(self.clone()), _thread: PhantomData }
     }
     /// Returns the request that ends the waits of this thread.
     pub fn of_thread() -> Self {
@@ -147,7 +147,7 @@ impl Cancel {
 
 impl Drop for WaitScope {
     fn drop(&mut self) {
-        WAITS.set(std::mem::take(&mut self.before));
+        WAITS.set(std::mem::take(&mut self.outer));
     }
 }
 
@@ -170,10 +170,10 @@ impl ProblemSink for NullProblemSink {
 }
 
 /// Hint for a run that ended at its first problem.
-const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
+const STRICT_HINT: &str = "without --strict the run goes on, and lists such problems at its end";
 
 /// Maximum number of problems of each severity that a run lists in its report.
-pub const KEPT_PROBLEMS: usize = 1_000;
+pub const MAX_LISTED_PROBLEMS: usize = 1_000;
 /// Memory for the problems that are not listed, in bytes, unless a run sets another limit; problems beyond that are only counted.
 const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
@@ -240,7 +240,7 @@ pub fn problems_of_lines(lines: &[u8]) -> impl Iterator<Item = Problem> + '_ {
     lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The default [`ProblemSink`]: counts everything, lists the first [`KEPT_PROBLEMS`] of each severity, and stores the others separately.
+/// The default [`ProblemSink`]: counts everything, lists the first [`MAX_LISTED_PROBLEMS`] of each severity, and stores the others separately.
 #[derive(Debug, Default)]
 pub struct ProblemLog {
     strict: bool,
@@ -297,13 +297,13 @@ impl ProblemSink for ProblemLog {
         *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
         let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();
         let stop = self.strict && problem.severity >= Severity::Problem;
-        match same < KEPT_PROBLEMS {
+        match same < MAX_LISTED_PROBLEMS {
             true => inner.kept.push(problem.clone()),
             false => self.unlisted.add(&problem),
         }
         if stop {
             let mut failure = problem.into_failure();
-            failure.hint.get_or_insert_with(|| GOES_ON.to_owned());
+            failure.hint.get_or_insert_with(|| STRICT_HINT.to_owned());
             return Err(failure);
         }
         Ok(())
@@ -425,6 +425,6 @@ mod tests {
         let kept = problems_of_lines(&lines).count() as u64;
         assert_eq!(log.unlisted().count(ProblemKind::Unreadable), kept);
         assert_eq!(log.count_from(Severity::Problem), 5_000);
-        assert_eq!(log.to_vec().len(), KEPT_PROBLEMS);
+        assert_eq!(log.to_vec().len(), MAX_LISTED_PROBLEMS);
     }
 }

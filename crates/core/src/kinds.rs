@@ -86,16 +86,16 @@ impl DatasetKind {
     }
 }
 
-const fn no(why: &'static str, hint: &'static str) -> Support {
+const fn unsupported(why: &'static str, hint: &'static str) -> Support {
     Err(Refusal { why, hint })
 }
 
-const NO_FOLDER_REPAIR: Support = no(
+const NO_FOLDER_REPAIR: Support = unsupported(
     "a prepared folder is not repaired",
     "gristmill prepare {} --update looks at what changed and writes its files again",
 );
 
-const NO_FIGURES: Support = no("this kind of data has no figures", "gristmill info {} says what it is");
+const NO_FIGURES: Support = unsupported("this kind of data has no figures", "gristmill info {} says what it is");
 
 const NO_MEMBER_HINT: &str = "a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml";
 
@@ -119,13 +119,13 @@ const PREPARED_WEB_DATASET: KindInfo = KindInfo {
 
 const RAW_WEB_DATASET: KindInfo = KindInfo {
     id: "raw-web-dataset",
-    repair: no("nothing is made of it yet that could be repaired", "gristmill prepare {} makes its index"),
-    media: no(
+    repair: unsupported("nothing is made of it yet that could be repaired", "gristmill prepare {} makes its index"),
+    media: unsupported(
         "the folder holds tar shards that are not prepared",
         "gristmill prepare {} with the same --media-metadata flag describes media on the way; \
          loose media need a folder without shards",
     ),
-    member: no("is not prepared", "gristmill prepare {}"),
+    member: unsupported("is not prepared", "gristmill prepare {}"),
     why_no_splits: Some("it is not prepared, so it has no splits yet"),
     is_described: false,
     ..PREPARED_WEB_DATASET
@@ -135,9 +135,12 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     id: "plain-folder",
     title: "folder",
     raw: "no metadata",
-    repair: no("nothing is known that could be repaired in a folder of files", "gristmill info {} says what it holds"),
+    repair: unsupported(
+        "nothing is known that could be repaired in a folder of files",
+        "gristmill info {} says what it holds",
+    ),
     figures: NO_FIGURES,
-    member: no("is not a data set: no .nv-meta and no tar shard is in it", NO_MEMBER_HINT),
+    member: unsupported("is not a data set: no .nv-meta and no tar shard is in it", NO_MEMBER_HINT),
     why_no_splits: Some("a folder without tar shards has no splits"),
     is_described: false,
     ..PREPARED_WEB_DATASET
@@ -147,15 +150,15 @@ const LOOSE_MEDIA: KindInfo = KindInfo {
     id: "loose-media",
     title: "media folder",
     prepared: "described",
-    figures: no("nothing is recorded of these files yet", "gristmill prepare-media {} describes them"),
+    figures: unsupported("nothing is recorded of these files yet", "gristmill prepare-media {} describes them"),
     ..PLAIN_FOLDER
 };
 
 const FILESYSTEM: KindInfo = KindInfo {
     id: "filesystem",
-    repair: no("media metadata is not repaired", "gristmill prepare-media {} makes it again"),
+    repair: unsupported("media metadata is not repaired", "gristmill prepare-media {} makes it again"),
     figures: Ok(()),
-    member: no(
+    member: unsupported(
         "holds media metadata only; the loader takes such folders as aux sources only",
         "name it under 'aux:' as filesystem://FOLDER",
     ),
@@ -168,9 +171,9 @@ const JSONL: KindInfo = KindInfo {
     title: "JSONL",
     raw: "not indexed",
     prepared: "indexed",
-    shards: no("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
-    media: no("JSONL files have no media metadata", "give the folder that the media are in"),
-    repair: no("the index of a JSONL file is not repaired", "gristmill prepare {} makes it again"),
+    shards: unsupported("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
+    media: unsupported("JSONL files have no media metadata", "give the folder that the media are in"),
+    repair: unsupported("the index of a JSONL file is not repaired", "gristmill prepare {} makes it again"),
     flags: &[],
     why_no_splits: Some("a JSONL file has no splits"),
     ..PREPARED_WEB_DATASET
@@ -180,11 +183,17 @@ const METADATASET: KindInfo = KindInfo {
     id: "metadataset",
     title: "metadataset",
     prepared: "readable",
-    shards: no("it is a metadataset, not a folder of tar shards", "prepare, info, lint and verify take it"),
-    media: no("metadatasets have no media metadata of their own", "give the data set or folder that the media are in"),
-    repair: no("a metadataset is not repaired", "gristmill mix check {} reports what is wrong with it"),
-    browse: no("its members are browsed, each by itself", "gristmill info {} names them"),
-    figures: no("a metadataset has no figures of its own", "gristmill info {} shows the shares of its members"),
+    shards: unsupported("it is a metadataset, not a folder of tar shards", "prepare, info, lint and verify take it"),
+    media: unsupported(
+        "metadatasets have no media metadata of their own",
+        "give the data set or folder that the media are in",
+    ),
+    repair: unsupported("a metadataset is not repaired", "gristmill mix check {} reports what is wrong with it"),
+    browse: unsupported("its members are browsed, each by itself", "gristmill info {} names them"),
+    figures: unsupported(
+        "a metadataset has no figures of its own",
+        "gristmill info {} shows the shares of its members",
+    ),
     flags: &[],
     why_no_splits: Some("a metadataset names its splits itself"),
     ..PREPARED_WEB_DATASET
@@ -195,11 +204,11 @@ const TOKENS: KindInfo = KindInfo {
     title: "packed tokens",
     prepared: "packed",
     broken: "unusable",
-    shards: no("it holds packed tokens, which training reads as they are", "browse shows them"),
-    media: no("it holds tokens, no media", "give a prepared data set, or a folder of media"),
+    shards: unsupported("it holds packed tokens, which training reads as they are", "browse shows them"),
+    media: unsupported("it holds tokens, no media", "give a prepared data set, or a folder of media"),
     repair: Ok(()),
     figures: NO_FIGURES,
-    member: no("holds tokens for {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
+    member: unsupported("holds tokens for {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
     flags: &["--tokenizer"],
     why_no_splits: Some("packed tokens have no splits"),
     ..PREPARED_WEB_DATASET
@@ -209,15 +218,15 @@ const PACKED_FORMATS: KindInfo = KindInfo {
     id: "packed-formats",
     title: "packed formats",
     broken: "has mistakes",
-    check: no(
+    check: unsupported(
         "the formats of a folder are checked one by one",
         "gristmill info {} names their state; give the folder of one format",
     ),
-    repair: no(
+    repair: unsupported(
         "the formats of a folder are repaired one by one",
         "gristmill info {} names their state; give the folder of one format",
     ),
-    browse: no(
+    browse: unsupported(
         "the formats of a folder are browsed one by one",
         "gristmill info {} names their state; give the folder of one format",
     ),
@@ -229,12 +238,15 @@ const MIXTURE_INDEX: KindInfo = KindInfo {
     id: "mixture-index",
     title: "mixture index",
     prepared: "readable",
-    check: no("lint and verify do not read an index of a mixture", "gristmill info {} reports what is wrong with it"),
-    repair: no(
+    check: unsupported(
+        "lint and verify do not read an index of a mixture",
+        "gristmill info {} reports what is wrong with it",
+    ),
+    repair: unsupported(
         "nothing is known that could be repaired in an index of a mixture",
         "gristmill info {} reports what is wrong; gristmill mix index makes it again",
     ),
-    browse: no(
+    browse: unsupported(
         "the token folders of a mixture are browsed, not its index",
         "gristmill info {} counts their samples; give one of the folders",
     ),
@@ -244,13 +256,16 @@ const MIXTURE_INDEX: KindInfo = KindInfo {
 const TABLE: KindInfo = KindInfo {
     id: "table",
     title: "table",
-    shards: no("it holds rows of a table, and no tar shard", "pack makes tokens of them; info and browse show them"),
-    media: no("it holds rows of text, no media", "give a prepared data set, or a folder of media"),
-    repair: no(
+    shards: unsupported(
+        "it holds rows of a table, and no tar shard",
+        "pack makes tokens of them; info and browse show them",
+    ),
+    media: unsupported("it holds rows of text, no media", "give a prepared data set, or a folder of media"),
+    repair: unsupported(
         "files of rows are not repaired",
         "gristmill lint {} reports what is wrong with them; get them again from their source",
     ),
-    member: no("holds rows of {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
+    member: unsupported("holds rows of {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
     flags: &[],
     why_no_splits: Some("a file of rows has no splits"),
     ..PREPARED_WEB_DATASET
@@ -262,22 +277,22 @@ const OTHER_FILE: KindInfo = KindInfo {
     id: "other-file",
     title: "file",
     broken: "unusable",
-    shards: no(
+    shards: unsupported(
         "it is neither a folder of tar shards nor a .jsonl or .yaml file",
         "give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)",
     ),
-    media: no("it is a file", "give a prepared data set, or a folder of media"),
-    repair: no("nothing is known about files of this kind", "packed files (.pbin) can be repaired"),
-    browse: no(
+    media: unsupported("it is a file", "give a prepared data set, or a folder of media"),
+    repair: unsupported("nothing is known about files of this kind", "packed files (.pbin) can be repaired"),
+    browse: unsupported(
         "a file of this kind cannot be browsed",
         "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a \
          folder of them, packed tokens, or a folder of media files",
     ),
-    figures: no(
+    figures: unsupported(
         "this kind of data has no figures",
         "give a data set, a folder of described media, a .jsonl file, or a file of rows",
     ),
-    member: no("is not a data set", NO_MEMBER_HINT),
+    member: unsupported("is not a data set", NO_MEMBER_HINT),
     flags: &[],
     why_no_splits: Some("it is not a prepared data set"),
     is_described: false,
@@ -287,12 +302,12 @@ const OTHER_FILE: KindInfo = KindInfo {
 const SINGLE_SHARD: KindInfo = KindInfo {
     id: "shard",
     title: "shard",
-    shards: no(
+    shards: unsupported(
         "it names single shards",
         "give the folder that holds them; browse, info, lint and mount take single shards",
     ),
-    media: no("it names single shards", "give the folder that holds them"),
-    repair: no("a shard is not repaired", "gristmill lint {} reports what is wrong with it"),
+    media: unsupported("it names single shards", "give the folder that holds them"),
+    repair: unsupported("a shard is not repaired", "gristmill lint {} reports what is wrong with it"),
     browse: Ok(()),
     figures: NO_FIGURES,
     ..OTHER_FILE
@@ -301,9 +316,9 @@ const SINGLE_SHARD: KindInfo = KindInfo {
 const PACKED_JSONL: KindInfo = KindInfo {
     id: "packed-jsonl",
     title: "packed JSONL",
-    repair: no("a compressed file is not repaired", "gristmill browse {} shows its lines"),
+    repair: unsupported("a compressed file is not repaired", "gristmill browse {} shows its lines"),
     browse: Ok(()),
-    figures: no("its lines are counted once it is unpacked", "gristmill browse {} shows them"),
+    figures: unsupported("its lines are counted once it is unpacked", "gristmill browse {} shows them"),
     ..OTHER_FILE
 };
 
@@ -319,10 +334,10 @@ const RAW_INDEX: KindInfo = KindInfo {
 const DEDUP_INDEX: KindInfo = KindInfo {
     id: "dedup-index",
     title: "index of dedup",
-    shards: no("it is an index of duplicates, not a folder of tar shards", "gristmill verify {} checks it"),
-    media: no("it is an index of duplicates", "give a prepared data set, or a folder of media"),
-    repair: no("an index of duplicates is not repaired", "gristmill dedup with --export-index makes it again"),
-    browse: no("an index of duplicates cannot be browsed", "gristmill verify {} checks it"),
+    shards: unsupported("it is an index of duplicates, not a folder of tar shards", "gristmill verify {} checks it"),
+    media: unsupported("it is an index of duplicates", "give a prepared data set, or a folder of media"),
+    repair: unsupported("an index of duplicates is not repaired", "gristmill dedup with --export-index makes it again"),
+    browse: unsupported("an index of duplicates cannot be browsed", "gristmill verify {} checks it"),
     is_described: true,
     figures: NO_FIGURES,
     ..OTHER_FILE

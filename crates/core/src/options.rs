@@ -165,14 +165,14 @@ pub struct OptionInfo {
     /// Whether a text may be a path, which forms complete.
     pub completes_paths: bool,
     /// Where a path may lead.
-    pub reach: PathReach,
+    pub path_scope: PathScope,
     /// The answer without which it has no meaning, such as `--pad-to N`; empty if it always has one.
     pub applies_with: &'static str,
 }
 
 /// Where the path of an option may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathReach {
+pub enum PathScope {
     /// To a file or folder of this machine.
     Local,
     /// Also into a store that can be written.
@@ -332,7 +332,7 @@ impl<P> OptionSpec<P> {
             is_advanced: false,
             is_global: false,
             completes_paths: false,
-            reach: PathReach::Local,
+            path_scope: PathScope::Local,
             applies_with: "",
         };
         Self { info, access, applies: None }
@@ -418,21 +418,21 @@ impl<P> OptionSpec<P> {
     /// Accepts addresses of stores in place of paths.
     #[must_use]
     pub const fn or_store(mut self) -> Self {
-        self.info.reach = PathReach::Store;
+        self.info.path_scope = PathScope::Store;
         self
     }
 
     /// Accepts addresses of stores in place of paths, also of those that cannot be written.
     #[must_use]
     pub const fn or_read_store(mut self) -> Self {
-        self.info.reach = PathReach::ReadStore;
+        self.info.path_scope = PathScope::ReadStore;
         self
     }
 
     /// Accepts addresses of stores, and of data sets of the hub, in place of paths.
     #[must_use]
     pub const fn or_address(mut self) -> Self {
-        self.info.reach = PathReach::StoreOrHub;
+        self.info.path_scope = PathScope::StoreOrHub;
         self
     }
 

@@ -226,7 +226,7 @@ impl DocumentShuffle {
     }
 }
 
-/// What is dealt to tasks (docs/formats/huggingface.md §3).
+/// What is assigned to tasks (docs/formats/huggingface.md §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskShare {
@@ -267,7 +267,7 @@ pub struct NanosetsTarget {
     /// The only task that is run, from 0 on; `None` runs all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// What is dealt to the tasks.
+    /// What is assigned to each task.
     #[serde(default, skip_serializing_if = "TaskShare::is_files")]
     pub deal: TaskShare,
     /// Whether documents are shuffled.

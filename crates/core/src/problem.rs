@@ -273,7 +273,7 @@ impl Subject {
     pub fn field(name: impl Into<String>) -> Self {
         Self { field: Some(name.into()), ..Self::default() }
     }
-    /// Names a path below `folder` by its place below `name`.
+    /// Replaces the folder `folder` of a path with `name`.
     pub fn rename_folder(&mut self, folder: &str, name: &str) {
         let Some(rest) = self.path.as_deref().and_then(|path| path.strip_prefix(folder)) else { return };
         if rest.is_empty() || rest.starts_with('/') {

@@ -7,7 +7,7 @@ pub enum LineTone {
     #[default]
     Plain,
     /// The style of success.
-    Good,
+    Success,
     /// The style of headings.
     Strong,
 }
@@ -30,8 +30,8 @@ impl ReportLine {
     }
 
     /// Creates a line whose first words state how the run ended.
-    pub fn good(lead: impl Into<String>, rest: impl Into<String>) -> Self {
-        Self { tone: LineTone::Good, lead: lead.into(), rest: rest.into() }
+    pub fn success(lead: impl Into<String>, rest: impl Into<String>) -> Self {
+        Self { tone: LineTone::Success, lead: lead.into(), rest: rest.into() }
     }
 
     /// Returns the line with bars of ASCII characters.

@@ -21,7 +21,7 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return Cow::Borrowed(text);
     }
-    let mapped = with_stand_ins(text);
+    let mapped = replace_controls(text);
     if mapped.is_ascii() {
         return Cow::Owned(mapped);
     }
@@ -83,7 +83,7 @@ pub fn is_printable(c: char) -> bool {
     is_safe && (c.width() != Some(0) || display_safe(&format!("a{c}")).chars().eq(['a', c]))
 }
 
-fn with_stand_ins(text: &str) -> String {
+fn replace_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = None;
     let mut chars = text.chars().peekable();

@@ -12,7 +12,7 @@ pub(super) const SEPARATOR: u8 = 0xff;
 const PARTITION: usize = 8 << 20;
 
 /// Bytes of a document that are scanned between two checks for cancellation.
-const PIECE: usize = 1 << 20;
+const BYTES_PER_CANCEL_CHECK: usize = 1 << 20;
 
 /// Collects the records of some partitions.
 struct PartitionRecords<R> {
@@ -103,7 +103,7 @@ fn scan<R: Record>(text: &[u8], rule: &Rule, kept: &mut PartitionRecords<R>, can
     for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {
         scanner.start_document(at as u64);
         cancel.check()?;
-        for piece in text[at..end].chunks(PIECE) {
+        for piece in text[at..end].chunks(BYTES_PER_CANCEL_CHECK) {
             cancel.check()?;
             scanner.push(piece, kept)?;
         }

@@ -58,7 +58,7 @@ impl CompactAnchor {
     /// The longest window whose distances fit, in bytes.
     pub const MAX_WINDOW_BYTES: u64 = DISTANCE;
     /// The length of the longest text whose positions fit, in bytes: 1 TiB.
-    pub const FURTHEST: u64 = 1 << (64 - 2 * DISTANCE_BITS);
+    pub const MAX_TEXT_BYTES: u64 = 1 << (64 - 2 * DISTANCE_BITS);
 }
 
 /// Returns the eight bytes from `at` as a little-endian number; missing bytes count as zero.
@@ -147,8 +147,14 @@ mod tests {
 
     #[test]
     fn records_hold_the_greatest_anchors() {
-        let narrow =
-            Anchor { key: u64::MAX, at: CompactAnchor::FURTHEST - 1, near: 4094, far: 4095, copies: 1, period: 0 };
+        let narrow = Anchor {
+            key: u64::MAX,
+            at: CompactAnchor::MAX_TEXT_BYTES - 1,
+            near: 4094,
+            far: 4095,
+            copies: 1,
+            period: 0,
+        };
         let wide = Anchor { at: u64::MAX - 5, far: u32::MAX, near: 7, copies: 9, period: 3, ..narrow };
         let mut bytes = Vec::new();
         CompactAnchor::pack(&narrow).write(&mut bytes);

@@ -1,46 +1,46 @@
 //! Lengths of common prefixes and suffixes.
 
 /// Bytes compared in one step.
-const STEP: usize = 32;
+const BYTES_PER_STEP: usize = 32;
 
 /// Bytes of a word, in which the first difference is found with one operation.
-const WORD: usize = 8;
+const WORD_BYTES: usize = 8;
 
 /// Returns the length of the common prefix in bytes.
 #[inline]
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (left, _) = a.as_chunks::<STEP>();
-    let (right, _) = b.as_chunks::<STEP>();
-    let mut same = STEP * left.iter().zip(right).take_while(|(a, b)| a == b).count();
+    let (left, _) = a.as_chunks::<BYTES_PER_STEP>();
+    let (right, _) = b.as_chunks::<BYTES_PER_STEP>();
+    let mut same = BYTES_PER_STEP * left.iter().zip(right).take_while(|(a, b)| a == b).count();
     let (a, b) = (a.get(same..).unwrap_or_default(), b.get(same..).unwrap_or_default());
-    for (a, b) in a.as_chunks::<WORD>().0.iter().zip(b.as_chunks::<WORD>().0) {
+    for (a, b) in a.as_chunks::<WORD_BYTES>().0.iter().zip(b.as_chunks::<WORD_BYTES>().0) {
         let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
         if differs != 0 {
             return same + differs.trailing_zeros() as usize / 8;
         }
-        same += WORD;
+        same += WORD_BYTES;
     }
     let most = a.len().min(b.len());
-    let rest = most - most % WORD;
+    let rest = most - most % WORD_BYTES;
     same + a.iter().skip(rest).zip(b.iter().skip(rest)).take_while(|(a, b)| a == b).count()
 }
 
 /// Returns the length of the common suffix in bytes.
 #[inline]
 pub(super) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let (_, left) = a.as_rchunks::<STEP>();
-    let (_, right) = b.as_rchunks::<STEP>();
-    let mut same = STEP * left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (_, left) = a.as_rchunks::<BYTES_PER_STEP>();
+    let (_, right) = b.as_rchunks::<BYTES_PER_STEP>();
+    let mut same = BYTES_PER_STEP * left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[..a.len() - same.min(a.len())], &b[..b.len() - same.min(b.len())]);
-    for (a, b) in a.as_rchunks::<WORD>().1.iter().rev().zip(b.as_rchunks::<WORD>().1.iter().rev()) {
+    for (a, b) in a.as_rchunks::<WORD_BYTES>().1.iter().rev().zip(b.as_rchunks::<WORD_BYTES>().1.iter().rev()) {
         let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
         if differs != 0 {
             return same + differs.leading_zeros() as usize / 8;
         }
-        same += WORD;
+        same += WORD_BYTES;
     }
     let most = a.len().min(b.len());
-    let rest = most - most % WORD;
+    let rest = most - most % WORD_BYTES;
     same + a.iter().rev().skip(rest).zip(b.iter().rev().skip(rest)).take_while(|(a, b)| a == b).count()
 }
 

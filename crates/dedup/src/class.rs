@@ -37,28 +37,28 @@ struct DistanceRange {
 /// Computes classes; it owns buffers that are reused.
 #[derive(Default)]
 pub(super) struct Classes {
-    seen: Vec<DistanceRange>,
-    fresh: Vec<DistanceRange>,
+    earlier: Vec<DistanceRange>,
+    added: Vec<DistanceRange>,
     changes: Vec<(u32, i64)>,
-    enough: Vec<(u32, u32)>,
+    sufficient_distances: Vec<(u32, u32)>,
 }
 
 impl Classes {
     /// Reports the removable windows. All windows at one distance equal each other, in all parts that include that distance. Parts are in
     /// text order.
-    pub(super) fn settle<F>(&mut self, parts: &[Part], rule: &Rule, found: &mut F) -> Outcome<()>
+    pub(super) fn report_removable<F>(&mut self, parts: &[Part], rule: &Rule, found: &mut F) -> Outcome<()>
     where
         F: FnMut(Interval) -> Outcome<()>,
     {
         self.count(parts, rule);
-        if self.enough.is_empty() {
+        if self.sufficient_distances.is_empty() {
             return Ok(());
         }
-        self.seen.clear();
+        self.earlier.clear();
         for part in parts {
             match rule.keep {
                 Keep::None => {
-                    for (near, far) in overlaps(&self.enough, part.near, part.far) {
+                    for (near, far) in overlaps(&self.sufficient_distances, part.near, part.far) {
                         let first = part.at - u64::from(far);
                         found(part.interval(0, near, far, rule.min_length, first))?;
                     }
@@ -73,10 +73,10 @@ impl Classes {
     where
         F: FnMut(Interval) -> Outcome<()>,
     {
-        for (near, far) in overlaps(&self.enough, part.near, part.far) {
+        for (near, far) in overlaps(&self.sufficient_distances, part.near, part.far) {
             // For the first copy only what was seen before is removable; for the others everything is.
             let mut joined: Option<(u32, u32, u64)> = None;
-            for seen in within(&self.seen, near, far) {
+            for seen in overlapping(&self.earlier, near, far) {
                 let (low, high) = (seen.near.max(near), seen.far.min(far));
                 joined = match joined {
                     Some((start, end, _)) if end + 1 == low => Some((start, high, seen.at)),
@@ -103,29 +103,29 @@ impl Classes {
 
     /// Adds the distances of a part to those that were seen.
     fn note(&mut self, part: &Part) {
-        self.fresh.clear();
+        self.added.clear();
         let mut next = part.near;
-        for seen in within(&self.seen, part.near, part.far) {
+        for seen in overlapping(&self.earlier, part.near, part.far) {
             if next < seen.near {
-                self.fresh.push(DistanceRange { near: next, far: seen.near - 1, at: part.at });
+                self.added.push(DistanceRange { near: next, far: seen.near - 1, at: part.at });
             }
             next = seen.far.saturating_add(1);
         }
         if next <= part.far {
-            self.fresh.push(DistanceRange { near: next, far: part.far, at: part.at });
+            self.added.push(DistanceRange { near: next, far: part.far, at: part.at });
         }
-        for fresh in &self.fresh {
-            let place = self.seen.partition_point(|seen| seen.near < fresh.near);
-            self.seen.insert(place, *fresh);
+        for fresh in &self.added {
+            let place = self.earlier.partition_point(|seen| seen.near < fresh.near);
+            self.earlier.insert(place, *fresh);
         }
     }
 
     /// Finds the distances at which there are enough windows.
     fn count(&mut self, parts: &[Part], rule: &Rule) {
-        self.enough.clear();
+        self.sufficient_distances.clear();
         if rule.is_plain() {
             // Every window that was seen before is removable.
-            self.enough.push((0, u32::MAX - 1));
+            self.sufficient_distances.push((0, u32::MAX - 1));
             return;
         }
         self.changes.clear();
@@ -141,7 +141,7 @@ impl Classes {
             match (since, total as u64 >= rule.min_count) {
                 (None, true) => since = Some(at),
                 (Some(near), false) => {
-                    self.enough.push((near, at - 1));
+                    self.sufficient_distances.push((near, at - 1));
                     since = None;
                 }
                 _ => {}
@@ -151,7 +151,7 @@ impl Classes {
 }
 
 /// Returns the ranges that overlap `near..=far`; `seen` is sorted and its ranges are disjoint.
-fn within(seen: &[DistanceRange], near: u32, far: u32) -> impl Iterator<Item = &DistanceRange> {
+fn overlapping(seen: &[DistanceRange], near: u32, far: u32) -> impl Iterator<Item = &DistanceRange> {
     let start = seen.partition_point(|seen| seen.far < near);
     seen.iter().skip(start).take_while(move |seen| seen.near <= far)
 }

@@ -56,14 +56,17 @@ impl<'a> Context<'a> {
         let beyond = |bytes: &'a [u8]| bytes.get(known..).unwrap_or_default();
         let right = (known + common_prefix(beyond(self.right), beyond(pivot.right))) as u32;
         let sides = [
-            Agreement { same: left.min(most_left), byte: self.left_at(left.min(most_left)).unwrap_or_default() },
-            Agreement { same: right.min(most_right), byte: self.right_at(right.min(most_right)).unwrap_or_default() },
+            Agreement { same_bytes: left.min(most_left), byte: self.left_at(left.min(most_left)).unwrap_or_default() },
+            Agreement {
+                same_bytes: right.min(most_right),
+                byte: self.right_at(right.min(most_right)).unwrap_or_default(),
+            },
         ];
         let back = self.at.checked_sub(pivot.at).filter(|back| *back > 0);
         let repeat = back.map(|back| Repeat {
             start: self.at - u64::from(left),
             end: self.at + u64::from(right),
-            back,
+            distance: back,
             before: pivot.left_at(left).and_then(|_| self.left_at(left)),
             after: pivot.right_at(right).and_then(|_| self.right_at(right)),
         });

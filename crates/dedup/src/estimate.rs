@@ -15,10 +15,10 @@ use super::Rule;
 use gristmill_core::dedup::Keep;
 use gristmill_core::Outcome;
 
-/// Samples of one anchor are at most `APART` windows apart, and an ordinary anchor has about `OF_ANCHOR`: few, because samples of one
+/// Samples of one anchor are at most `MAX_SAMPLE_DISTANCE` windows apart, and an ordinary anchor has about `OF_ANCHOR`: few, because samples of one
 /// anchor carry nearly the same information. Memory is better spent on more anchors, so that a passage that repeats a thousand times is not
 /// missed along with its only key.
-const APART: u64 = 256;
+const MAX_SAMPLE_DISTANCE: u64 = 256;
 const OF_ANCHOR: u64 = 3;
 
 /// One place of a sampled window.
@@ -31,17 +31,17 @@ struct Sample {
 /// Reads documents and samples their windows. Like a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
 pub struct Sampler {
     walk: Walk,
-    seeing: SampleStage,
+    stage: SampleStage,
 }
 
 /// The stage after the choice of anchors.
 struct SampleStage {
     min_length: u64,
     /// Distance in windows between two samples of one anchor.
-    apart: u64,
+    sample_distance: u64,
     one_in: u64,
     base: u64,
-    before: Option<(u64, u64)>,
+    last_sample: Option<(u64, u64)>,
     /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
@@ -59,7 +59,7 @@ pub struct Samples {
     windows: u64,
     /// Windows that equal those one period earlier, and the number of stretches they form.
     periodic: u64,
-    stretches: u64,
+    range_count: u64,
 }
 
 /// An estimate of what a dedup would remove.
@@ -112,25 +112,25 @@ impl Estimate {
 /// Standard deviations between `least` and what was found in searched documents.
 const SEARCHED_DEVIATIONS: f64 = 3.0;
 /// Standard deviations between the estimate and its `least` and `most`.
-const DEVIATIONS: f64 = 2.0;
+const INTERVAL_DEVIATIONS: f64 = 2.0;
 
 impl Sampler {
     /// Returns the distance in windows between two samples of one anchor.
-    pub fn apart(rule: &Rule) -> u64 {
-        (rule.min_length / 2 / OF_ANCHOR).clamp(1, APART)
+    pub fn sample_distance(rule: &Rule) -> u64 {
+        (rule.min_length / 2 / OF_ANCHOR).clamp(1, MAX_SAMPLE_DISTANCE)
     }
 
-    /// Returns a sampler that samples the windows of one anchor key in `one_in`, and one in [`apart`](Self::apart) of those. Takes 16 bytes
+    /// Returns a sampler that samples the windows of one anchor key in `one_in`, and one in [`sample_distance`](Self::sample_distance) of those. Takes 16 bytes
     /// for each sampled window. For windows shorter than 32 bytes, which have a great number of anchors, the estimate is rough.
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),
-            seeing: SampleStage {
+            stage: SampleStage {
                 min_length: rule.min_length.max(1),
-                apart: Self::apart(rule),
+                sample_distance: Self::sample_distance(rule),
                 one_in: one_in.max(1),
                 base: 0,
-                before: None,
+                last_sample: None,
                 period: 0,
                 shift: Shift::default(),
                 samples: Samples::default(),
@@ -141,32 +141,32 @@ impl Sampler {
     /// Starts a document; `base` is the position of its first byte of text.
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
-        let seeing = &mut self.seeing;
-        (seeing.base, seeing.before, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
+        let seeing = &mut self.stage;
+        (seeing.base, seeing.last_sample, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
     }
 
     /// Takes the next bytes of the document.
     pub fn push(&mut self, piece: &[u8]) -> Outcome<()> {
-        self.walk.push(piece, &mut self.seeing)
+        self.walk.push(piece, &mut self.stage)
     }
 
     /// Ends the document.
     pub fn end_document(&mut self) -> Outcome<()> {
-        let bytes = self.walk.end(&mut self.seeing)?;
-        let samples = &mut self.seeing.samples;
+        let bytes = self.walk.end(&mut self.stage)?;
+        let samples = &mut self.stage.samples;
         samples.bytes += bytes;
-        samples.documents += u64::from(bytes >= self.seeing.min_length);
+        samples.documents += u64::from(bytes >= self.stage.min_length);
         Ok(())
     }
 
     /// Returns the number of windows in the sample so far.
     pub fn sampled(&self) -> usize {
-        self.seeing.samples.kept.len()
+        self.stage.samples.kept.len()
     }
 
     /// Returns what was sampled so far and resets the sampler.
-    pub fn take(&mut self) -> Samples {
-        std::mem::take(&mut self.seeing.samples)
+    pub fn take_samples(&mut self) -> Samples {
+        std::mem::take(&mut self.stage.samples)
     }
 }
 
@@ -174,15 +174,15 @@ impl Visit for SampleStage {
     fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
         let key = walk.key(owned);
         let windows = owned.high - owned.low + 1;
-        let period = match self.before.replace((key, owned.at)) {
+        let period = match self.last_sample.replace((key, owned.at)) {
             Some((same, at)) if same == key => owned.at - at,
             _ => 0,
         };
         let end = owned.high + self.min_length;
         self.samples.windows += windows;
-        if period > 0 && self.shift.holds(walk.tail(), period, owned.low, end) {
+        if period > 0 && self.shift.is_periodic(walk.tail(), period, owned.low, end) {
             self.samples.periodic += windows;
-            self.samples.stretches += u64::from(self.period == 0);
+            self.samples.range_count += u64::from(self.period == 0);
             self.period = period;
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl Visit for SampleStage {
     }
 
     fn passed(&mut self, from: u64, to: u64, _period: u64) -> Outcome<()> {
-        self.before = None;
+        self.last_sample = None;
         self.samples.windows += to - from;
         self.samples.periodic += to - from;
         Ok(())
@@ -208,7 +208,7 @@ impl Visit for SampleStage {
 impl SampleStage {
     /// Samples windows of one anchor at distances that depend on its key.
     fn add(&mut self, walk: &Walk, owned: &OwnedWindows, salt: u64) {
-        let Self { apart, min_length, base, samples, .. } = self;
+        let Self { sample_distance: apart, min_length, base, samples, .. } = self;
         let (chosen, group) = (salt % *apart, salt / *apart % GROUPS);
         let mut at = owned.low + (owned.at - owned.low + *apart - chosen) % *apart;
         let mut is_first = owned.low == 0;
@@ -239,7 +239,7 @@ impl Samples {
         self.documents += other.documents;
         self.windows += other.windows;
         self.periodic += other.periodic;
-        self.stretches += other.stretches;
+        self.range_count += other.range_count;
     }
 
     /// Computes the estimate, for the rule that all samplers used. The text before `own` is the text from which nothing is removed
@@ -262,7 +262,7 @@ impl Samples {
             window_samples.extend(same.iter().enumerate().map(window_sample).filter(|one| one.place.at() >= own));
             let of_window = window_samples.get_mut(first..).unwrap_or_default();
             if let Some(unseen) = &mut unseen {
-                unseen.add(seen.count_stretches(same.iter().map(|sample| sample.place.at())), same.len());
+                unseen.add(seen.count_ranges(same.iter().map(|sample| sample.place.at())), same.len());
             }
             if let Some(growth) = &mut growth {
                 let staying = of_window.iter().filter(|one| !one.is_removable).count();
@@ -275,12 +275,12 @@ impl Samples {
         }
         window_samples.sort_unstable_by_key(|one| one.place);
         let length = rule.min_length.max(1);
-        let groups = tallies(&window_samples, Sampler::apart(rule));
+        let groups = tallies(&window_samples, Sampler::sample_distance(rule));
         let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
         let whole = SampledText { windows, documents, length };
-        let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
+        let periodic = (self.periodic + self.range_count * (length - 1)) as f64;
         let (found, by_keys) = whole.estimate(&groups, |group| group.found);
-        let least = found - DEVIATIONS * by_keys;
+        let least = found - INTERVAL_DEVIATIONS * by_keys;
         let gone: f64 =
             groups.iter().map(|group| group.found.windows).sum::<f64>() / window_samples.len().max(1) as f64;
         let (removable, margin, by_keys) = match (growth, unseen) {
@@ -291,15 +291,15 @@ impl Samples {
                 ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
             (Some(growth), _) => {
-                let (both, by_keys) = whole.estimate(&groups, |group| group.found.plus(&group.grown));
+                let (both, by_keys) = whole.estimate(&groups, |group| group.found.sum(&group.grown));
                 let all = both.max(found);
-                let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
+                let gone: f64 = groups.iter().map(|group| group.found.sum(&group.grown).windows).sum();
                 // A removable window counts for its average number of bytes.
                 let bytes_each = all / (gone / window_samples.len().max(1) as f64 * windows).max(1.0);
                 (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
             }
         };
-        let off = DEVIATIONS * margin;
+        let off = INTERVAL_DEVIATIONS * margin;
         let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
         // Where little of the text was read, the estimate may be off by more than its standard deviation covers.
         let covers_all = seen.covers_all(rule);

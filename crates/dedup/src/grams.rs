@@ -3,17 +3,17 @@
 //! A candidate ranks below all other pieces, whatever their hashes; candidates are ordered among each other by some more bytes. With one
 //! candidate in some seventy places, almost nothing has to be hashed.
 
-use super::window_hash::BLOCK;
+use super::window_hash::BLOCK_WINDOWS;
 use fearless_simd::{dispatch, Level};
 
 /// Distance in bytes between the two-byte words that decide: even where a text has few different words, these differ in combination.
-const APART: usize = 4;
+const GRAM_DISTANCE: usize = 4;
 /// The factors of these words: numbers without a pattern, not divisible by two.
 const FACTORS: [[u16; 4]; 2] = [[0x9e37, 0x79b9, 0x7f4b, 0x7c15], [0xd1b5, 0x4a33, 0xa0cf, 0x5851]];
 /// Bytes that the words span.
-pub(super) const GRAM: usize = 7 * APART + 2;
+pub(super) const GRAM: usize = 7 * GRAM_DISTANCE + 2;
 /// Places covered by one word of flags.
-const TOGETHER: usize = 16;
+const PLACES_PER_WORD: usize = 16;
 /// Constants without a pattern.
 const ORDER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 
@@ -27,20 +27,27 @@ pub(super) struct Grams {
 
 /// The candidates of one block, in order, and the buffers needed to find them.
 pub(super) struct Candidates {
-    even: [i16; BLOCK / 2],
-    odd: [i16; BLOCK / 2],
+    even: [i16; BLOCK_WINDOWS / 2],
+    odd: [i16; BLOCK_WINDOWS / 2],
     /// One byte for each two places, with a bit for each.
-    flags: [u8; BLOCK / 2],
+    flags: [u8; BLOCK_WINDOWS / 2],
     /// Numbers of the words of flags that are not 0.
-    words: [u16; BLOCK / TOGETHER],
-    at: [u16; BLOCK],
+    words: [u16; BLOCK_WINDOWS / PLACES_PER_WORD],
+    at: [u16; BLOCK_WINDOWS],
     len: usize,
 }
 
 impl Candidates {
     pub(super) fn new() -> Self {
-        let sums = [0; BLOCK / 2];
-        Self { even: sums, odd: sums, flags: [0; BLOCK / 2], words: [0; BLOCK / TOGETHER], at: [0; BLOCK], len: 0 }
+        let sums = [0; BLOCK_WINDOWS / 2];
+        Self {
+            even: sums,
+            odd: sums,
+            flags: [0; BLOCK_WINDOWS / 2],
+            words: [0; BLOCK_WINDOWS / PLACES_PER_WORD],
+            at: [0; BLOCK_WINDOWS],
+            len: 0,
+        }
     }
 
     /// Returns their places in the block.
@@ -56,7 +63,7 @@ impl Grams {
         Self { bound: (i64::from(i16::MIN) + share as i64) as i16, level: Level::new() }
     }
 
-    /// Stores which places of a block are candidates: all places followed by [`GRAM`] bytes, at most [`BLOCK`].
+    /// Stores which places of a block are candidates: all places followed by [`GRAM`] bytes, at most [`BLOCK_WINDOWS`].
     ///
     /// Only the last step branches on the rare case, so that branches are hardly ever mispredicted.
     pub(super) fn scan(&self, bytes: &[u8], found: &mut Candidates) {
@@ -74,11 +81,11 @@ impl Grams {
         for ((flag, even), odd) in flags.iter_mut().zip(even.iter()).zip(odd.iter()).take(count) {
             *flag = u8::from(*even < self.bound) | u8::from(*odd < self.bound) << 1;
         }
-        flags.iter_mut().skip(count).take(TOGETHER / 2).for_each(|flag| *flag = 0);
-        let (of_words, _) = flags.as_chunks::<{ TOGETHER / 2 }>();
+        flags.iter_mut().skip(count).take(PLACES_PER_WORD / 2).for_each(|flag| *flag = 0);
+        let (of_words, _) = flags.as_chunks::<{ PLACES_PER_WORD / 2 }>();
         let mut set = 0;
-        for (number, word) in of_words.iter().take(count.div_ceil(TOGETHER / 2)).enumerate() {
-            words[set % (BLOCK / TOGETHER)] = number as u16;
+        for (number, word) in of_words.iter().take(count.div_ceil(PLACES_PER_WORD / 2)).enumerate() {
+            words[set % (BLOCK_WINDOWS / PLACES_PER_WORD)] = number as u16;
             set += usize::from(u64::from_le_bytes(*word) != 0);
         }
         *len = 0;
@@ -86,7 +93,7 @@ impl Grams {
             let mut word = of_words.get(usize::from(*number)).map_or(0, |word| u64::from_le_bytes(*word));
             while word != 0 {
                 let bit = word.trailing_zeros() as u16;
-                at[*len % BLOCK] = *number * TOGETHER as u16 + bit / 8 * 2 + bit % 8;
+                at[*len % BLOCK_WINDOWS] = *number * PLACES_PER_WORD as u16 + bit / 8 * 2 + bit % 8;
                 *len += 1;
                 word &= word - 1;
             }
@@ -105,11 +112,11 @@ pub(super) fn order(piece: &[u8]) -> u64 {
 
 /// Computes the sums of every second place from the first on, as many as there is room for; returns their number.
 #[inline(always)]
-fn sums(bytes: &[u8], sums: &mut [i16; BLOCK / 2]) -> usize {
+fn sums(bytes: &[u8], sums: &mut [i16; BLOCK_WINDOWS / 2]) -> usize {
     let words = |from: usize| bytes.get(from..).unwrap_or_default().as_chunks::<2>().0;
     let count = words(GRAM - 2).len().min(sums.len());
     let [a, b, c, d, e, f, g, h] =
-        [0, 1, 2, 3, 4, 5, 6, 7].map(|number| words(number * APART).get(..count).unwrap_or_default());
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|number| words(number * GRAM_DISTANCE).get(..count).unwrap_or_default());
     let [[fa, fb, fc, fd], [fe, ff, fg, fh]] = FACTORS;
     let term = |word: [u8; 2], factor: u16| u16::from_le_bytes(word).wrapping_mul(factor);
     let all = a.iter().zip(b).zip(c.iter().zip(d)).zip(e.iter().zip(f).zip(g.iter().zip(h)));
@@ -131,7 +138,7 @@ mod tests {
         let grams = Grams::new(20);
         let text: Vec<u8> = (0..3_000).map(|at| b'a' + (mix(at) % 26) as u8).collect();
         let sum = |gram: &[u8]| {
-            let words = gram.windows(2).step_by(APART).zip(FACTORS.as_flattened());
+            let words = gram.windows(2).step_by(GRAM_DISTANCE).zip(FACTORS.as_flattened());
             let products = words.map(|(word, factor)| u16::from_le_bytes([word[0], word[1]]).wrapping_mul(*factor));
             products.fold(0, u16::wrapping_add) as i16
         };

@@ -8,13 +8,13 @@ use super::Rule;
 use gristmill_core::dedup::{Keep, LEAST_COUNT};
 
 /// The estimate covers at most this multiple of the text that was read; beyond that, random error dominates.
-const FURTHEST: f64 = 4.0;
+const MAX_EXTRAPOLATION: f64 = 4.0;
 /// Terms of the series that are smoothed.
 const TRIALS: usize = 4;
 /// Lots of stretches; each is left out once, to measure how much depends on which ones were read.
-const LOTS: usize = 8;
+const GROUPS: usize = 8;
 /// Contiguous bytes of text of one lot, as a binary logarithm.
-const TOGETHER: u32 = 16;
+const LOG2_GROUP_BYTES: u32 = 16;
 
 /// How much of the text was read.
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +22,19 @@ pub struct ReadShare<'a> {
     /// The share of the text that was read, from 0 to 1.
     pub part: f64,
     /// Start positions of the stretches that were read, in order: each stretch was read at random, and as a whole.
-    pub stretches: &'a [u64],
+    pub range_starts: &'a [u64],
 }
 
 impl ReadShare<'_> {
     /// All of the text was read.
-    pub const WHOLE: Self = Self { part: 1.0, stretches: &[] };
+    pub const WHOLE: Self = Self { part: 1.0, range_starts: &[] };
 
     /// Returns the number of stretches that contain these places, which are in order.
-    pub(super) fn count_stretches(&self, places: impl Iterator<Item = u64>) -> usize {
+    pub(super) fn count_ranges(&self, places: impl Iterator<Item = u64>) -> usize {
         let mut before = None;
         places
             .filter(|at| {
-                let stretch = self.stretches.partition_point(|start| start <= at);
+                let stretch = self.range_starts.partition_point(|start| start <= at);
                 before.replace(stretch) != Some(stretch)
             })
             .count()
@@ -42,7 +42,7 @@ impl ReadShare<'_> {
 
     /// Whether the extrapolation covers all of the text under a rule, and not just a part of it.
     pub fn covers_all(&self, rule: &Rule) -> bool {
-        self.part >= 1.0 || (self.part * FURTHEST >= 1.0 && rule.min_count <= LEAST_COUNT)
+        self.part >= 1.0 || (self.part * MAX_EXTRAPOLATION >= 1.0 && rule.min_count <= LEAST_COUNT)
     }
 }
 
@@ -57,7 +57,7 @@ struct SurvivalOdds {
 
 impl SurvivalOdds {
     fn new(part: f64, keep: Keep) -> Self {
-        let part = part.max(1.0 / FURTHEST);
+        let part = part.max(1.0 / MAX_EXTRAPOLATION);
         let times = (1.0 - part) / part;
         // Tail probabilities of the binomial distribution.
         let chance = 2.0 / (2.0 + times);
@@ -100,21 +100,21 @@ struct Count {
 /// Accumulates the extrapolation over all windows that were seen.
 #[derive(Debug)]
 pub(super) struct Extrapolation<'a> {
-    seen: ReadShare<'a>,
+    read_share: ReadShare<'a>,
     own: u64,
-    odds: SurvivalOdds,
+    survival: SurvivalOdds,
     /// The same with one lot left out.
     fewer: SurvivalOdds,
-    lots: [Count; LOTS],
+    groups: [Count; GROUPS],
     /// Windows with one place, per lot.
-    singles: [f64; LOTS],
+    singles: [f64; GROUPS],
 }
 
 /// The extrapolated addition for one place of a window, and the number of stretches in which that window was seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AddedShare {
     pub(super) removable: f32,
-    pub(super) stretches: u16,
+    pub(super) range_count: u16,
 }
 
 impl<'a> Extrapolation<'a> {
@@ -125,12 +125,12 @@ impl<'a> Extrapolation<'a> {
             return None;
         }
         Some(Self {
-            seen,
+            read_share: seen,
             own,
-            odds: SurvivalOdds::new(seen.part, rule.keep),
-            fewer: SurvivalOdds::new(seen.part * (LOTS - 1) as f64 / LOTS as f64, rule.keep),
-            lots: [Count::default(); LOTS],
-            singles: [0.0; LOTS],
+            survival: SurvivalOdds::new(seen.part, rule.keep),
+            fewer: SurvivalOdds::new(seen.part * (GROUPS - 1) as f64 / GROUPS as f64, rule.keep),
+            groups: [Count::default(); GROUPS],
+            singles: [0.0; GROUPS],
         })
     }
 
@@ -138,19 +138,19 @@ impl<'a> Extrapolation<'a> {
     pub(super) fn add(&mut self, places: impl ExactSizeIterator<Item = u64>, stay: usize) -> AddedShare {
         let count = places.len();
         // Per lot: stretches with a place, such stretches in the text from which nothing is removed, and own places.
-        let (mut all, mut earlier, mut own) = ([0_usize; LOTS], [0_usize; LOTS], [0_usize; LOTS]);
+        let (mut all, mut earlier, mut own) = ([0_usize; GROUPS], [0_usize; GROUPS], [0_usize; GROUPS]);
         let (mut before, mut lot) = (None, 0);
         for at in places {
             if count == 1 {
                 if at >= self.own {
-                    self.singles[lot_of(at)] += 1.0;
+                    self.singles[group_of(at)] += 1.0;
                 }
-                return AddedShare { removable: 0.0, stretches: 1 };
+                return AddedShare { removable: 0.0, range_count: 1 };
             }
-            let stretch = self.seen.stretches.partition_point(|start| *start <= at);
+            let stretch = self.read_share.range_starts.partition_point(|start| *start <= at);
             let is_own = at >= self.own;
             if before.replace((stretch, is_own)) != Some((stretch, is_own)) {
-                lot = lot_of(at);
+                lot = group_of(at);
                 all[lot] += 1;
                 earlier[lot] += usize::from(!is_own);
             }
@@ -169,32 +169,32 @@ impl<'a> Extrapolation<'a> {
             Keep::None if is_apart && all > 0 => odds.stays(all) * own as f64 / all as f64,
             Keep::None => 0.0,
         };
-        for (number, lot) in self.lots.iter_mut().enumerate() {
+        for (number, lot) in self.groups.iter_mut().enumerate() {
             let rest = [sums[0] - all[number], sums[1] - earlier[number], sums[2] - own[number]];
             lot.windows += rest[2] as f64;
             lot.stay += stays(&self.fewer, rest);
         }
-        let gone = stay as f64 - stays(&self.odds, sums);
-        AddedShare { removable: (gone / own_count as f64) as f32, stretches: sums[0].try_into().unwrap_or(u16::MAX) }
+        let gone = stay as f64 - stays(&self.survival, sums);
+        AddedShare { removable: (gone / own_count as f64) as f32, range_count: sums[0].try_into().unwrap_or(u16::MAX) }
     }
 
     /// Returns the error of the removable share of all windows that results from which stretches were read: one standard deviation,
     /// computed by leaving out each lot.
     pub(super) fn spread(&self) -> f64 {
         let singles: f64 = self.singles.iter().sum();
-        let mut shares = [0.0; LOTS];
-        for ((share, lot), own) in shares.iter_mut().zip(&self.lots).zip(self.singles) {
+        let mut shares = [0.0; GROUPS];
+        for ((share, lot), own) in shares.iter_mut().zip(&self.groups).zip(self.singles) {
             let (windows, stay) = (lot.windows + singles - own, lot.stay + singles - own);
             *share = if windows == 0.0 { 0.0 } else { 1.0 - stay / windows };
         }
-        let mean = shares.iter().sum::<f64>() / LOTS as f64;
+        let mean = shares.iter().sum::<f64>() / GROUPS as f64;
         let squares: f64 = shares.iter().map(|share| (share - mean) * (share - mean)).sum();
-        (squares * (LOTS - 1) as f64 / LOTS as f64).sqrt()
+        (squares * (GROUPS - 1) as f64 / GROUPS as f64).sqrt()
     }
 }
 
-fn lot_of(at: u64) -> usize {
-    (super::window_hash::mix(at >> TOGETHER) % LOTS as u64) as usize
+fn group_of(at: u64) -> usize {
+    (super::window_hash::mix(at >> LOG2_GROUP_BYTES) % GROUPS as u64) as usize
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
         let odds = SurvivalOdds::new(0.001, Keep::First);
         assert_eq!(odds.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
-        let seen = |part| ReadShare { part, stretches: &[] };
+        let seen = |part| ReadShare { part, range_starts: &[] };
         assert!(seen(0.3).covers_all(&rule) && !seen(0.2).covers_all(&rule));
         assert!(!seen(0.9).covers_all(&Rule { min_count: 3, ..rule }) && ReadShare::WHOLE.covers_all(&rule));
     }

@@ -3,7 +3,7 @@
 use super::distribute::distribute_and_sort;
 
 /// From this many intervals on, they are distributed into buckets before sorting.
-const MANY: usize = 1024;
+const MIN_BUCKETED_INTERVALS: usize = 1024;
 /// Maximum number of buckets: their counters stay in the cache.
 const MAX_BUCKETS: usize = 1 << 17;
 
@@ -27,7 +27,7 @@ pub fn merge(intervals: &mut Vec<Interval>) {
     // Where several start at the same place, the smallest `first` is taken, so that the result does not depend on the order of work.
     let key = |found: &Interval| (found.start, found.first, found.end);
     match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
-        (Some(last), MANY..) => {
+        (Some(last), MIN_BUCKETED_INTERVALS..) => {
             let buckets = (intervals.len() / 2).next_power_of_two().min(MAX_BUCKETS);
             let shift = (last.max(1).ilog2() + 1).saturating_sub(buckets.ilog2());
             let bucket = |found: &Interval| (found.start >> shift) as usize;

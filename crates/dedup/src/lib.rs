@@ -84,7 +84,9 @@ impl Rule {
     /// Whether records of 16 bytes ([`CompactAnchor`]) can hold every anchor of `text_bytes` bytes of text under this rule. Otherwise they
     /// are whole [`Anchor`]s of 32 bytes.
     pub fn fits_narrow(&self, text_bytes: u64) -> bool {
-        self.is_plain() && self.min_length <= CompactAnchor::MAX_WINDOW_BYTES && text_bytes <= CompactAnchor::FURTHEST
+        self.is_plain()
+            && self.min_length <= CompactAnchor::MAX_WINDOW_BYTES
+            && text_bytes <= CompactAnchor::MAX_TEXT_BYTES
     }
 }
 
@@ -93,7 +95,7 @@ pub trait TextReader {
     /// Reads `len` bytes from `at`, fewer only where the text ends. `spare` may hold the result; its previous content is lost.
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]>;
     /// Prefetches the byte at `at`, which is read soon.
-    fn touch(&self, _at: u64) {}
+    fn prefetch(&self, _at: u64) {}
     /// Returns the cache of known repeats, where reading takes so long that caching pays off.
     fn match_cache(&self) -> Option<&MatchCache> {
         None
@@ -106,7 +108,7 @@ impl TextReader for [u8] {
         Ok(&self[start..start.saturating_add(len).min(self.len())])
     }
     #[inline]
-    fn touch(&self, at: u64) {
+    fn prefetch(&self, at: u64) {
         prefetch_index(self, at as usize);
     }
 }

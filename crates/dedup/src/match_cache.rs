@@ -8,32 +8,32 @@ use std::sync::atomic::{fence, AtomicU64, Ordering};
 /// Bytes of text whose repeats share a set, as a binary logarithm.
 const BLOCK: u32 = 12;
 /// Repeats of a set: together with its version they fill one cache line of the processor.
-const WAYS: usize = 3;
+const ENTRIES_PER_SET: usize = 3;
 /// Bits of positions and distances.
 const PLACE_BITS: u32 = 48;
 /// Bits of lengths.
 const LENGTH_BITS: u32 = 14;
 
-/// Bytes `[start, end)` of the text that equal those `back` bytes before each of them.
+/// Bytes `[start, end)` of the text that equal those `distance` bytes before each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub start: u64,
     pub end: u64,
-    pub back: u64,
-    /// The byte before `start`, if it is known to differ from the one `back` bytes earlier.
+    pub distance: u64,
+    /// The byte before `start`, if it is known to differ from the one `distance` bytes earlier.
     pub before: Option<u8>,
     /// The byte at `end`, likewise.
     pub after: Option<u8>,
 }
 
-/// A repeat in 16 bytes; 0 means none, because `back` is never 0.
+/// A repeat in 16 bytes; 0 means none, because `distance` is never 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct PackedRepeat(u128);
 
 impl PackedRepeat {
     /// Packs a repeat; `None` if it is too long or too far away.
     fn pack(repeat: &Repeat) -> Option<Self> {
-        let Repeat { start, end, back, before, after } = *repeat;
+        let Repeat { start, end, distance: back, before, after } = *repeat;
         let len = end.checked_sub(start).filter(|len| len >> LENGTH_BITS == 0)?;
         if (start | back) >> PLACE_BITS != 0 || back == 0 {
             return None;
@@ -62,7 +62,7 @@ impl PackedRepeat {
         let (before, after) = (next(8) as u8, next(8) as u8);
         let byte = |is_known: bool, byte: u8| is_known.then_some(byte);
         let (before, after) = (byte(is_before, before), byte(is_after, after));
-        (back > 0).then_some(Repeat { start, end: start + len, back, before, after })
+        (back > 0).then_some(Repeat { start, end: start + len, distance: back, before, after })
     }
 }
 
@@ -72,13 +72,13 @@ impl PackedRepeat {
 struct Set {
     /// Not divisible by two while a thread writes.
     version: AtomicU64,
-    words: [[AtomicU64; 2]; WAYS],
+    words: [[AtomicU64; 2]; ENTRIES_PER_SET],
 }
 
 impl Set {
-    fn get(&self) -> [PackedRepeat; WAYS] {
+    fn get(&self) -> [PackedRepeat; ENTRIES_PER_SET] {
         let version = self.version.load(Ordering::Acquire);
-        let mut all = [PackedRepeat::default(); WAYS];
+        let mut all = [PackedRepeat::default(); ENTRIES_PER_SET];
         for (kept, words) in all.iter_mut().zip(&self.words) {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
             *kept = PackedRepeat(u128::from(low) | u128::from(high) << 64);
@@ -92,7 +92,7 @@ impl Set {
     }
 
     /// Applies `act` to the repeats, unless another thread is writing.
-    fn change(&self, act: impl FnOnce(&mut [PackedRepeat; WAYS])) {
+    fn change(&self, act: impl FnOnce(&mut [PackedRepeat; ENTRIES_PER_SET])) {
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
             && self.version.compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -131,7 +131,7 @@ impl MatchCache {
     }
 
     /// Prefetches the set for `at`, which is read soon.
-    pub fn touch(&self, at: u64) {
+    pub fn prefetch(&self, at: u64) {
         // A load whose value is not used.
         std::hint::black_box(self.set(at >> BLOCK).map(|set| set.version.load(Ordering::Relaxed)));
     }
@@ -151,10 +151,10 @@ impl MatchCache {
 }
 
 /// Adds a repeat to a set: it is joined with one of the same distance that it touches, otherwise it replaces the oldest.
-fn note(all: &mut [PackedRepeat; WAYS], kept: PackedRepeat, repeat: &Repeat) {
+fn note(all: &mut [PackedRepeat; ENTRIES_PER_SET], kept: PackedRepeat, repeat: &Repeat) {
     for place in all.iter_mut() {
         let Some(there) = place.unpack() else { continue };
-        if there.back == repeat.back && there.start <= repeat.end && repeat.start <= there.end {
+        if there.distance == repeat.distance && there.start <= repeat.end && repeat.start <= there.end {
             *place = PackedRepeat::pack(&joined(&there, repeat)).unwrap_or(kept);
             return;
         }
@@ -171,13 +171,13 @@ fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     let both = [one, other];
     let before = both.iter().filter(|repeat| repeat.start == start).find_map(|repeat| repeat.before);
     let after = both.iter().filter(|repeat| repeat.end == end).find_map(|repeat| repeat.after);
-    Repeat { start, end, back: one.back, before, after }
+    Repeat { start, end, distance: one.distance, before, after }
 }
 
 /// The number of bytes on which a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 if none does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
-    pub same: u32,
+    pub same_bytes: u32,
     pub byte: u8,
 }
 
@@ -193,21 +193,21 @@ pub(super) struct KnownAgreement {
 }
 
 impl KnownAgreement {
-    /// Returns how the context agrees with the pivot, given that `same` of its bytes equal those of the other context and that the next
+    /// Returns how the context agrees with the pivot, given that `same_bytes` of its bytes equal those of the other context and that the next
     /// byte, if given, does not; `None` where that does not follow.
     pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Agreement> {
         let Self { own, other, agrees, pivot } = *self;
-        let (same, agreed) = (same.min(own), agrees.same);
+        let (same, agreed) = (same.min(own), agrees.same_bytes);
         if agreed < same && agreed < other {
             // The other context differs from the pivot, or the pivot ends, within the bytes that equal this one.
             return Some(agrees);
         }
         if same == own {
-            return (agreed >= own).then_some(Agreement { same, byte: 0 });
+            return (agreed >= own).then_some(Agreement { same_bytes: same, byte: 0 });
         }
         // This context differs from the other one where the other agrees with the pivot, or where the pivot ends.
         let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
-        Some(Agreement { same, byte })
+        Some(Agreement { same_bytes: same, byte })
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn repeat(start: u64, end: u64, back: u64) -> Repeat {
-        Repeat { start, end, back, before: Some(b'a'), after: None }
+        Repeat { start, end, distance: back, before: Some(b'a'), after: None }
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let far = (1 << PLACE_BITS) - 1;
         for (before, after) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
             for (start, len, back) in [(0, 1, 1), (far, (1 << LENGTH_BITS) - 1, far), (77, 500, 70)] {
-                let repeat = Repeat { start, end: start + len, back, before, after };
+                let repeat = Repeat { start, end: start + len, distance: back, before, after };
                 assert_eq!(PackedRepeat::pack(&repeat).unwrap().unpack(), Some(repeat));
             }
         }
@@ -244,7 +244,7 @@ mod tests {
         known.add(&Repeat { before: None, after: Some(b'z'), ..repeat(1_500, 2_100, 900) });
         known.add(&repeat(1_500, 2_000, 901));
         let mut found: Vec<Repeat> = known.around(1_550).collect();
-        found.sort_by_key(|repeat| repeat.back);
+        found.sort_by_key(|repeat| repeat.distance);
         assert_eq!(found, [Repeat { after: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
         assert_eq!(known.around(1_200).count(), 1);
         assert_eq!(known.around(2_101).count() + known.around(999).count(), 0);
@@ -252,7 +252,7 @@ mod tests {
         known.add(&repeat(8_000, 16_500, 5));
         assert!([8_000, 8_300, 12_288, 16_384].iter().all(|at| known.around(*at).count() == 1));
         (0..100).for_each(|back| known.add(&repeat(20_000, 20_500, 10 + back)));
-        assert_eq!(known.around(20_001).count(), WAYS);
+        assert_eq!(known.around(20_001).count(), ENTRIES_PER_SET);
         // Longer than a record can store.
         known.add(&repeat(30_000, 40_000, 3));
         known.add(&repeat(39_000, 49_000, 3));
@@ -275,7 +275,7 @@ mod tests {
             let [to_pivot, to_other, to_own] = [reach(&pivot, reaches[0]), reach(&other, reaches[1]), reach(&own, reaches[2])];
             let compare = |text: &str, reach: usize| {
                 let same = common_prefix(&text.as_bytes()[..reach], &pivot.as_bytes()[..to_pivot]);
-                Agreement { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
+                Agreement { same_bytes: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
             };
             let agrees = compare(&other, to_other);
             let whole = common_prefix(own.as_bytes(), other.as_bytes());
@@ -287,7 +287,7 @@ mod tests {
                 prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);
             } else if is_reported && differs.is_some() {
                 // Both differ at one place, or the other context ends.
-                prop_assert!(agrees.same as usize == whole || agrees.same as usize == to_other.min(to_pivot), "{own}");
+                prop_assert!(agrees.same_bytes as usize == whole || agrees.same_bytes as usize == to_other.min(to_pivot), "{own}");
             }
         }
     }

@@ -30,7 +30,7 @@ pub struct OversizedGroup {
     /// windows are counted.
     changes: Vec<i64>,
     /// Distances at which there are enough windows, once that is known.
-    enough: Vec<(u32, u32)>,
+    sufficient_distances: Vec<(u32, u32)>,
     is_counted: bool,
     spare: Vec<u8>,
 }
@@ -52,7 +52,18 @@ impl OversizedGroup {
     pub fn new(rule: &Rule) -> Self {
         let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());
         let (text, is_counted) = (Vec::new(), false);
-        Self { rule: *rule, first: None, text, near: 0, far: 0, count: 1, changes, enough, is_counted, spare }
+        Self {
+            rule: *rule,
+            first: None,
+            text,
+            near: 0,
+            far: 0,
+            count: 1,
+            changes,
+            sufficient_distances: enough,
+            is_counted,
+            spare,
+        }
     }
 
     /// Stores the first context: its windows are kept, unless the rule keeps none.
@@ -121,7 +132,7 @@ impl OversizedGroup {
             match (since, total as u64 >= self.rule.min_count) {
                 (None, true) => since = Some(distance),
                 (Some(near), false) => {
-                    self.enough.push((near, distance - 1));
+                    self.sufficient_distances.push((near, distance - 1));
                     since = None;
                 }
                 _ => {}
@@ -131,7 +142,13 @@ impl OversizedGroup {
     }
 
     /// Reports the removable windows of a context: those at distances `least` to `most` of which there are enough.
-    fn give<F>(&self, anchor: &Anchor, (least, most): (u32, u32), is_first: bool, found: &mut F) -> Outcome<()>
+    fn report_removable<F>(
+        &self,
+        anchor: &Anchor,
+        (least, most): (u32, u32),
+        is_first: bool,
+        found: &mut F,
+    ) -> Outcome<()>
     where
         F: FnMut(Interval) -> Outcome<()>,
     {
@@ -142,7 +159,7 @@ impl OversizedGroup {
             return Ok(());
         }
         let from = self.first.filter(|_| self.rule.keep == Keep::First).map_or(at, |first| first.at);
-        for (near, far) in overlaps(&self.enough, least, most) {
+        for (near, far) in overlaps(&self.sufficient_distances, least, most) {
             found(part.interval(u32::from(stays), near, far, self.rule.min_length, from - u64::from(far)))?;
         }
         Ok(())
@@ -152,7 +169,7 @@ impl OversizedGroup {
     ///
     /// # Errors
     /// Those of `text`, `found` and `rest`.
-    pub fn take<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
+    pub fn push_context<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
     where
         T: TextReader + ?Sized,
         F: FnMut(Interval) -> Outcome<()>,
@@ -166,7 +183,7 @@ impl OversizedGroup {
             // The second pass begins with the first context again.
             self.end_counting(first.near);
             self.count = u64::from(anchor.copies);
-            return self.give(&anchor, (anchor.near, anchor.far), true, found);
+            return self.report_removable(&anchor, (anchor.near, anchor.far), true, found);
         }
         if self.rule.is_tiny() {
             return found(Interval { start: anchor.at, end: anchor.at + length, first: first.at });
@@ -178,7 +195,7 @@ impl OversizedGroup {
                 let end = place(anchor.at, least) + length;
                 found(Interval { start: place(anchor.at, most), end, first: place(first.at, most) })?;
             } else {
-                self.give(&anchor, (least, most), false, found)?;
+                self.report_removable(&anchor, (least, most), false, found)?;
             }
             if self.near.max(least) <= self.far.min(most) {
                 (self.near, self.far) = (self.near.max(least), self.far.min(most));

@@ -27,7 +27,7 @@ pub(super) struct Owners {
 }
 
 /// Number of finished pieces that are kept in the queue, so that they need not be removed one by one.
-const DONE: usize = 1024;
+const MAX_FINISHED: usize = 1024;
 
 impl Owners {
     pub(super) fn new(w: usize) -> Self {
@@ -66,7 +66,7 @@ impl Owners {
                 self.queue.pop();
             }
         }
-        if self.head > DONE && self.head > self.queue.len() / 2 {
+        if self.head > MAX_FINISHED && self.head > self.queue.len() / 2 {
             self.queue.drain(..self.head);
             self.head = 0;
         }

@@ -39,7 +39,7 @@ impl Passages {
         if passage.weight() > self.least {
             self.kept.push(passage);
             if self.kept.len() >= 2 * MAX_KEPT_PIECES {
-                self.thin_out();
+                self.keep_heaviest();
             }
         }
     }
@@ -58,7 +58,7 @@ impl Passages {
         }
     }
 
-    fn thin_out(&mut self) {
+    fn keep_heaviest(&mut self) {
         self.kept.sort_unstable_by_key(|passage| (std::cmp::Reverse(passage.weight()), passage.at));
         self.kept.truncate(MAX_KEPT_PIECES);
         self.least = self.kept.last().map_or(0, Passage::weight);
@@ -70,7 +70,7 @@ impl Passages {
         pieces.sort_unstable_by_key(|passage| (passage.at, passage.len));
         let mut joined: Vec<Passage> = Vec::new();
         for piece in pieces {
-            let goes_on = |last: &&mut Passage| piece.at < last.at + last.len && alike(piece.count, last.count);
+            let goes_on = |last: &&mut Passage| piece.at < last.at + last.len && are_alike(piece.count, last.count);
             match joined.iter_mut().rev().take(NEIGHBOURS).find(goes_on) {
                 Some(last) => {
                     last.len = last.len.max(piece.at + piece.len - last.at);
@@ -102,7 +102,7 @@ impl Passages {
 }
 
 /// Whether two counts may be those of one passage: they differ by at most a fifth of the larger one.
-fn alike(a: u64, b: u64) -> bool {
+fn are_alike(a: u64, b: u64) -> bool {
     a.abs_diff(b) <= a.max(b) / 5
 }
 

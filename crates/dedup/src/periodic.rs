@@ -16,8 +16,8 @@ pub(super) struct Shift {
 
 impl Shift {
     /// Whether bytes `[low, end)` equal those `period` bytes earlier, in the same document. All of them have been read.
-    pub(super) fn holds(&mut self, tail: &Tail, period: u64, low: u64, end: u64) -> bool {
-        if !tail.holds(low, period) {
+    pub(super) fn is_periodic(&mut self, tail: &Tail, period: u64, low: u64, end: u64) -> bool {
+        if !tail.has_kept(low, period) {
             return false;
         }
         if self.period != period || low < self.from || low > self.to {

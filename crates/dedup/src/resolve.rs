@@ -19,18 +19,18 @@ use gristmill_core::{Cancel, Outcome};
 use prefetch_index::prefetch_index;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
-const DEEP: u32 = 3;
+const MIDDLE_PIVOT_DEPTH: u32 = 3;
 /// Contexts whose text is prefetched ahead of the one that is compared.
-const AHEAD: usize = 16;
+const PREFETCH_DISTANCE: usize = 16;
 /// Nodes whose first entries are prefetched, and the number of entries for each; for the next node also the text of its entries.
 const NODES: usize = 2;
 const FIRST: usize = 4;
 /// Bytes that are fetched together: a cache line.
 const LINE: usize = 64;
 /// Maximum number of bytes on each side that are prefetched: after that the processor detects the sequential read itself.
-const FETCHED: u32 = 1 << 10;
+const MAX_PREFETCHED_BYTES: u32 = 1 << 10;
 /// From this many branches on, they are distributed into buckets before sorting.
-const MANY: usize = 1024;
+const MIN_BUCKETED_BRANCHES: usize = 1024;
 /// Buckets of branches.
 const BUCKETS: usize = 4096;
 /// Contexts between two checks for cancellation.
@@ -54,8 +54,8 @@ struct Entry {
 
 impl Entry {
     /// Returns how the entry agrees with itself.
-    fn whole(&self, rule: &Rule) -> [Agreement; 2] {
-        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same, byte: 0 })
+    fn own_agreement(&self, rule: &Rule) -> [Agreement; 2] {
+        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same_bytes: same, byte: 0 })
     }
 }
 
@@ -74,12 +74,12 @@ impl Node {
     /// right.
     #[inline]
     fn fetch<T: TextReader + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
-        let [left, right] = last.map(|same| same.min(FETCHED));
+        let [left, right] = last.map(|same| same.min(MAX_PREFETCHED_BYTES));
         for right in (self.right..=right.max(self.right)).step_by(LINE) {
-            text.touch(at + u64::from(right));
+            text.prefetch(at + u64::from(right));
         }
         for left in (self.left..=left.max(self.left)).step_by(LINE) {
-            text.touch(at.saturating_sub(u64::from(left) + 1));
+            text.prefetch(at.saturating_sub(u64::from(left) + 1));
         }
     }
 }
@@ -151,10 +151,10 @@ impl Resolver {
                 cancel.check()?;
             }
             start += group.len();
-            if touched < start + AHEAD && !self.rule.is_tiny() {
-                let near = touched.max(start)..start + 2 * AHEAD;
+            if touched < start + PREFETCH_DISTANCE && !self.rule.is_tiny() {
+                let near = touched.max(start)..start + 2 * PREFETCH_DISTANCE;
                 touched = near.end;
-                records.iter().take(near.end).skip(near.start).for_each(|record| text.touch(record.at()));
+                records.iter().take(near.end).skip(near.start).for_each(|record| text.prefetch(record.at()));
             }
             if self.rule.is_tiny() {
                 settle_tiny(group, self.rule.min_length, found)?;
@@ -238,7 +238,7 @@ impl ResolverBuffers {
         let mut entries = std::mem::take(&mut self.taken);
         entries.clear();
         entries.extend(self.entries.drain(node.start..));
-        let chosen = if node.depth < DEEP { 0 } else { entries.len() / 2 };
+        let chosen = if node.depth < MIDDLE_PIVOT_DEPTH { 0 } else { entries.len() / 2 };
         let Some(&pivot) = entries.get(chosen) else { return Ok(()) };
         let pivot_at = self.at(pivot);
         let [spare, other_spare] = &mut self.spares;
@@ -258,17 +258,17 @@ impl ResolverBuffers {
                 cancel.check()?;
             }
             // The data of a member is prefetched before its text.
-            for entry in ahead(&entries, number, 2 * AHEAD) {
+            for entry in ahead(&entries, number, 2 * PREFETCH_DISTANCE) {
                 prefetch_index(self.members.as_slice(), entry.member as usize);
             }
-            for entry in ahead(&entries, number, AHEAD) {
+            for entry in ahead(&entries, number, PREFETCH_DISTANCE) {
                 let at = self.members.get(entry.member as usize).map_or(0, |part| part.at);
                 node.fetch(text, at, last);
             }
             let Some(part) = self.members.get(entry.member as usize) else { continue };
             if number == chosen {
                 self.parts.push(Part { near: entry.near, far: entry.far, ..*part });
-                self.agreed.push(entry.whole(rule));
+                self.agreed.push(entry.own_agreement(rule));
                 continue;
             }
             let group = Group { members: &self.members, entries: &entries, agreed: &self.agreed, pivot, rule };
@@ -289,7 +289,7 @@ impl ResolverBuffers {
                         }
                     }
                     if !wide {
-                        last = sides.map(|side| side.same);
+                        last = sides.map(|side| side.same_bytes);
                     }
                     sides
                 }
@@ -299,8 +299,8 @@ impl ResolverBuffers {
             }
             let [left, right] = sides;
             // A window at a distance needs that many bytes to the left, and the rest of its length to the right.
-            let least = (rule.min_length - u64::from(right.same)) as u32;
-            let most = left.same;
+            let least = (rule.min_length - u64::from(right.same_bytes)) as u32;
+            let most = left.same_bytes;
             if least <= most {
                 if at_once {
                     let start = part.at - u64::from(most);
@@ -317,10 +317,10 @@ impl ResolverBuffers {
             if entry.far > most {
                 let branch = Branch { on_left: true, distance: most, byte: left.byte };
                 let entry = Entry { near: entry.near.max(most + 1), ..*entry };
-                self.branches.push(BranchContext { branch, entry, other: right.same });
+                self.branches.push(BranchContext { branch, entry, other: right.same_bytes });
             }
             if least > entry.near && most >= entry.near {
-                let branch = Branch { on_left: false, distance: right.same, byte: right.byte };
+                let branch = Branch { on_left: false, distance: right.same_bytes, byte: right.byte };
                 let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
                 self.branches.push(BranchContext { branch, entry, other: most });
             }
@@ -330,7 +330,7 @@ impl ResolverBuffers {
         passages.add(common);
         self.taken = entries;
         if !at_once {
-            self.classes.settle(&self.parts, rule, found)?;
+            self.classes.report_removable(&self.parts, rule, found)?;
         }
         self.branch(node);
         Ok(())
@@ -366,7 +366,7 @@ impl ResolverBuffers {
     /// Groups equal branches, each with its members in order.
     fn group_branches(&mut self) {
         let key = |one: &BranchContext| (one.branch, one.entry.member);
-        if self.branches.len() < MANY {
+        if self.branches.len() < MIN_BUCKETED_BRANCHES {
             self.branches.sort_unstable_by_key(key);
             return;
         }
@@ -398,15 +398,16 @@ impl Group<'_> {
     fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Agreement; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {
-            let wanted = at.checked_sub(repeat.back)?;
+            let wanted = at.checked_sub(repeat.distance)?;
             let (other, agrees) = if wanted == place(&self.pivot) {
-                (&self.pivot, self.pivot.whole(self.rule))
+                (&self.pivot, self.pivot.own_agreement(self.rule))
             } else {
                 let before = self.entries.get(..self.agreed.len())?;
                 let number = before.binary_search_by_key(&wanted, place).ok()?;
                 (before.get(number)?, *self.agreed.get(number)?)
             };
-            let reach = |entry: &Entry, side: usize| entry.whole(self.rule).get(side).map_or(0, |side| side.same);
+            let reach =
+                |entry: &Entry, side: usize| entry.own_agreement(self.rule).get(side).map_or(0, |side| side.same_bytes);
             let side = |number: usize, same: u64, next: Option<u8>| {
                 let (own, other, pivot) = (reach(&entry, number), reach(other, number), reach(&self.pivot, number));
                 let agrees = *agrees.get(number)?;

@@ -23,14 +23,14 @@ struct AnchorOutput {
     min_length: u64,
     /// Position of the document's first byte.
     base: u64,
-    before: AnchorRing,
+    recent_anchors: AnchorRing,
     /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
     /// A removable range that may still be extended.
     open: Option<OpenRange>,
     /// An anchor to which copies may still be added.
-    held: Option<Anchor>,
+    pending: Option<Anchor>,
 }
 
 /// Consecutive windows that equal those one period earlier.
@@ -52,7 +52,7 @@ impl OpenRange {
 }
 
 /// Anchors that are remembered: text whose period is longer than a window has several in each period.
-const REMEMBERED: usize = 8;
+const RECENT_ANCHORS: usize = 8;
 /// The window length in bytes from which on they are remembered; with shorter windows there are too many anchors to compare more than the
 /// last.
 const FEW_ANCHORS: u64 = 32;
@@ -60,7 +60,7 @@ const FEW_ANCHORS: u64 = 32;
 /// The last anchors, keys and places, in a ring.
 #[derive(Default)]
 struct AnchorRing {
-    ring: [(u64, u64); REMEMBERED],
+    ring: [(u64, u64); RECENT_ANCHORS],
     /// Anchors of this document so far.
     count: usize,
     /// How many of them are compared.
@@ -73,17 +73,17 @@ impl AnchorRing {
     fn new(rule: &Rule) -> Self {
         let is_far = rule.is_plain() && rule.min_length >= FEW_ANCHORS;
         let longest = (PERIOD as u64).saturating_mul(rule.min_length);
-        Self { most: if is_far { REMEMBERED } else { 1 }, longest, ..Self::default() }
+        Self { most: if is_far { RECENT_ANCHORS } else { 1 }, longest, ..Self::default() }
     }
 
     /// Adds an anchor and returns the distance in bytes to the last one with the same key, 0 if there is none.
     #[inline]
     fn replace(&mut self, key: u64, at: u64) -> u64 {
         let known = self.count.min(self.most);
-        let back = (1..=known).filter_map(|back| self.ring.get((self.count - back) % REMEMBERED));
+        let back = (1..=known).filter_map(|back| self.ring.get((self.count - back) % RECENT_ANCHORS));
         let found = back.take_while(|earlier| at - earlier.1 <= self.longest).find(|earlier| earlier.0 == key);
         let period = found.map_or(0, |earlier| at - earlier.1);
-        if let Some(place) = self.ring.get_mut(self.count % REMEMBERED) {
+        if let Some(place) = self.ring.get_mut(self.count % RECENT_ANCHORS) {
             *place = (key, at);
         }
         self.count += 1;
@@ -100,14 +100,14 @@ struct AnchorStage<'a, S: ?Sized> {
 impl<S: Sink + ?Sized> Visit for AnchorStage<'_, S> {
     #[inline]
     fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
-        self.rest.take(walk, owned, self.sink)
+        self.rest.push_window(walk, owned, self.sink)
     }
     fn period(&self) -> u64 {
         self.rest.period
     }
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
         // Earlier anchors are too far away now.
-        self.rest.before.count = 0;
+        self.rest.recent_anchors.count = 0;
         self.rest.record((from, to - 1), period, self.sink)
     }
 }
@@ -124,11 +124,11 @@ impl Scanner {
             is_tiny: rule.is_tiny(),
             min_length: rule.min_length.max(1),
             base: 0,
-            before: AnchorRing::new(rule),
+            recent_anchors: AnchorRing::new(rule),
             period: 0,
             shift: Shift::default(),
             open: None,
-            held: None,
+            pending: None,
         };
         Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| SmallWindows::new(rule)), rest }
     }
@@ -146,7 +146,7 @@ impl Scanner {
         self.tiny.iter_mut().for_each(SmallWindows::start);
         let rest = &mut self.rest;
         rest.base = base;
-        (rest.before.count, rest.period, rest.open, rest.held) = (0, 0, None, None);
+        (rest.recent_anchors.count, rest.period, rest.open, rest.pending) = (0, 0, None, None);
         rest.shift = Shift::default();
     }
 
@@ -154,7 +154,7 @@ impl Scanner {
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
         match &mut self.tiny {
-            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.take(*byte, rest.base) {
+            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.push(*byte, rest.base) {
                 Some((low, seen)) => rest.take_tiny(low, seen, sink),
                 None => Ok(()),
             }),
@@ -177,7 +177,7 @@ impl Scanner {
 }
 
 impl AnchorOutput {
-    fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &OwnedWindows, sink: &mut S) -> Outcome<()> {
+    fn push_window<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &OwnedWindows, sink: &mut S) -> Outcome<()> {
         let key = walk.key(owned);
         let anchor = Anchor {
             key,
@@ -187,14 +187,15 @@ impl AnchorOutput {
             copies: 1,
             period: 0,
         };
-        let period = self.before.replace(key, owned.at);
+        let period = self.recent_anchors.replace(key, owned.at);
         // All its windows repeat those one period earlier, and those have an anchor.
-        let repeats = period > 0 && self.shift.holds(walk.tail(), period, owned.low, owned.high + self.min_length);
+        let repeats =
+            period > 0 && self.shift.is_periodic(walk.tail(), period, owned.low, owned.high + self.min_length);
         self.period = if repeats && self.plain { period } else { 0 };
         match (repeats, self.plain) {
             (true, true) => self.record((owned.low, owned.high), period, sink),
             (false, true) => sink.anchor(anchor),
-            (_, false) => self.hold(anchor, if repeats { period } else { 0 }, sink),
+            (_, false) => self.extend_run(anchor, if repeats { period } else { 0 }, sink),
         }
     }
 
@@ -229,8 +230,8 @@ impl AnchorOutput {
     }
 
     /// Adds an anchor to the run of the previous one, if it is a further copy of it.
-    fn hold<S: Sink + ?Sized>(&mut self, anchor: Anchor, period: u64, sink: &mut S) -> Outcome<()> {
-        if let Some(held) = &mut self.held {
+    fn extend_run<S: Sink + ?Sized>(&mut self, anchor: Anchor, period: u64, sink: &mut S) -> Outcome<()> {
+        if let Some(held) = &mut self.pending {
             let same = period > 0 && (held.near, held.far) == (anchor.near, anchor.far);
             let steady = held.copies == 1 || u64::from(held.period) == period;
             if same && steady && held.copies < u32::MAX && held.at + u64::from(held.copies) * period == anchor.at {
@@ -239,7 +240,7 @@ impl AnchorOutput {
                 return Ok(());
             }
         }
-        match self.held.replace(anchor) {
+        match self.pending.replace(anchor) {
             Some(done) => sink.anchor(done),
             None => Ok(()),
         }
@@ -249,7 +250,7 @@ impl AnchorOutput {
         if let Some(done) = self.open.take() {
             self.close(&done, sink)?;
         }
-        match self.held.take() {
+        match self.pending.take() {
             Some(done) => sink.anchor(done),
             None => Ok(()),
         }

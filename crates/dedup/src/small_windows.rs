@@ -8,7 +8,7 @@ use super::Rule;
 /// The longest window that is a number, in bytes.
 const MAX_WINDOW_BYTES: u64 = 3;
 /// Windows that are remembered, as a binary logarithm: half a MiB.
-const REMEMBERED: u32 = 15;
+const LOG2_REMEMBERED: u32 = 15;
 
 impl Rule {
     /// Whether windows are so short that equal keys mean equal windows.
@@ -34,17 +34,17 @@ pub(super) struct SmallWindows {
     /// Bytes of the document so far.
     read: u64,
     /// Recent windows and their positions, indexed by key.
-    lately: Vec<(u64, u64)>,
+    recent: Vec<(u64, u64)>,
 }
 
 /// The position in an empty slot.
-const NOWHERE: u64 = u64::MAX;
+const NO_POSITION: u64 = u64::MAX;
 
 impl SmallWindows {
     pub(super) fn new(rule: &Rule) -> Self {
         let length = rule.min_length.clamp(1, MAX_WINDOW_BYTES);
-        let lately = vec![(0, NOWHERE); 1 << REMEMBERED];
-        Self { length, mask: u64::MAX >> (64 - 8 * length), value: 0, read: 0, lately }
+        let lately = vec![(0, NO_POSITION); 1 << LOG2_REMEMBERED];
+        Self { length, mask: u64::MAX >> (64 - 8 * length), value: 0, read: 0, recent: lately }
     }
 
     pub(super) fn start(&mut self) {
@@ -58,16 +58,16 @@ impl SmallWindows {
 
     /// Takes a byte of the document whose text begins at `base`. Returns the start of the window that ends with this byte, and its state.
     #[inline]
-    pub(super) fn take(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
+    pub(super) fn push(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
         self.value = (self.value << 8 | u64::from(byte)) & self.mask;
         self.read += 1;
         let low = self.read.checked_sub(self.length)?;
         let key = mix(self.value);
-        let slot = self.lately.get_mut((key >> (64 - REMEMBERED)) as usize)?;
+        let slot = self.recent.get_mut((key >> (64 - LOG2_REMEMBERED)) as usize)?;
         Some((
             low,
             match *slot {
-                (value, place) if value == self.value && place != NOWHERE => WindowState::Before(place),
+                (value, place) if value == self.value && place != NO_POSITION => WindowState::Before(place),
                 _ => {
                     *slot = (self.value, base + low);
                     WindowState::Perhaps(key)

@@ -62,7 +62,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn plus(&self, other: &Self) -> Self {
+    pub(super) fn sum(&self, other: &Self) -> Self {
         Self {
             windows: self.windows + other.windows,
             places: self.places + other.places,
@@ -83,9 +83,9 @@ pub(super) struct Tally {
 
 impl Tally {
     fn add(&mut self, other: &Self) {
-        self.all = self.all.plus(&other.all);
-        self.found = self.found.plus(&other.found);
-        self.grown = self.grown.plus(&other.grown);
+        self.all = self.all.sum(&other.all);
+        self.found = self.found.sum(&other.found);
+        self.grown = self.grown.sum(&other.grown);
     }
 
     /// Adds a place, and the one before it if the two show where ranges start.
@@ -102,7 +102,7 @@ impl Tally {
             self.all.places += (one.place.at() - before.place.at()) as f64;
             self.found.places += f64::from(u8::from(one.is_removable && !before.is_removable));
             // Both are removable where the rarer one is.
-            let is_rarer = before.grown.stretches < one.grown.stretches;
+            let is_rarer = before.grown.range_count < one.grown.range_count;
             self.grown.places += if is_rarer { grown - f64::from(before.grown.removable) } else { 0.0 };
         }
     }

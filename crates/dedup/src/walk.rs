@@ -5,7 +5,7 @@
 use super::bytes::common_prefix;
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{OwnedWindows, Owners};
-use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
+use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK_WINDOWS, CANDIDATES, SPARSE};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,17 +15,17 @@ pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
 /// The longest piece that is hashed, in bytes.
 const MAX_PIECE_BYTES: u64 = 64;
 /// Windows shorter than this are themselves the piece, so that each has its own key.
-const TINY: u64 = 16;
+const SMALL_WINDOW_BYTES: u64 = 16;
 /// From this piece length on, the hash of a piece has enough bits to be its key.
 const ENOUGH_BITS: usize = 48;
 /// Windows of text that are kept before the last hashed byte: for all windows that are owned, the distance to anchors before them
 /// ([`PERIOD`]), and gaps.
-const KEPT_WINDOWS: usize = 4 + PERIOD;
+const WINDOWS_BEFORE_HASH: usize = 4 + PERIOD;
 /// Longest period that is searched for, in windows.
 pub(super) const PERIOD: usize = 2;
 /// Bytes of text that accumulate before those in front are dropped: the minimum, and the divisor for the share of what is kept.
-const SLACK: u64 = 1 << 16;
-const SHARE: u64 = 4;
+const SLACK_BYTES: u64 = 1 << 16;
+const SLACK_DIVISOR: u64 = 4;
 
 /// Number of bits that hashes keep: all, except in tests.
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +57,13 @@ impl Tail {
 
     /// Whether the byte `period` bytes before the one at `at` is still kept.
     #[inline]
-    pub(super) fn holds(&self, at: u64, period: u64) -> bool {
+    pub(super) fn has_kept(&self, at: u64, period: u64) -> bool {
         at >= self.base.saturating_add(period)
     }
 
     /// Drops bytes in front once there are many more than `kept`.
     fn make_room(&mut self, kept: usize) {
-        let slack = (kept as u64 / SHARE).max(SLACK) as usize;
+        let slack = (kept as u64 / SLACK_DIVISOR).max(SLACK_BYTES) as usize;
         if self.bytes.len() > kept + slack {
             let over = self.bytes.len() - kept;
             self.bytes.drain(..over);
@@ -100,10 +100,10 @@ pub(super) struct Walk {
     chooser: Chooser,
     found: Box<(CandidateBlock, Candidates)>,
     tail: Tail,
-    passing: Option<SkippedText>,
+    skipped: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than [`MAX_WINDOW_BYTES`].
     window: u64,
-    /// Bytes that are kept, see [`KEPT_WINDOWS`].
+    /// Bytes that are kept, see [`WINDOWS_BEFORE_HASH`].
     kept: usize,
     key_bits: u32,
 }
@@ -131,7 +131,7 @@ struct Chooser {
 impl Walk {
     pub(super) fn new(rule: &Rule, bits: Bits) -> Self {
         let window = Some(rule.min_length.max(1)).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
-        let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
+        let k = if window < SMALL_WINDOW_BYTES { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
             hasher: WindowHash::new(k, w, bits.order),
@@ -150,9 +150,9 @@ impl Walk {
             chooser,
             found: Box::new((CandidateBlock::new(), Candidates::new())),
             tail: Tail { bytes: Vec::new(), base: 0 },
-            passing: None,
+            skipped: None,
             window,
-            kept: KEPT_WINDOWS * window as usize,
+            kept: WINDOWS_BEFORE_HASH * window as usize,
             key_bits: bits.key,
         }
     }
@@ -160,7 +160,9 @@ impl Walk {
     pub(super) fn memory(rule: &Rule) -> u64 {
         let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
         // The text, and in runs a piece of 16 bytes for each byte of the window; a vector may allocate twice as much.
-        let text = KEPT_WINDOWS as u64 * window + BLOCK as u64 + (KEPT_WINDOWS as u64 * window / SHARE).max(SLACK);
+        let text = WINDOWS_BEFORE_HASH as u64 * window
+            + BLOCK_WINDOWS as u64
+            + (WINDOWS_BEFORE_HASH as u64 * window / SLACK_DIVISOR).max(SLACK_BYTES);
         2 * text + 2 * 16 * window + (1 << 20)
     }
 
@@ -183,14 +185,14 @@ impl Walk {
 
     pub(super) fn start(&mut self) {
         self.chooser.start_at(0);
-        self.passing = None;
+        self.skipped = None;
         self.tail.bytes.clear();
         self.tail.base = 0;
     }
 
     /// Reads more of the document; `visit` receives what is settled, in order.
     pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
-        for block in piece.chunks(BLOCK) {
+        for block in piece.chunks(BLOCK_WINDOWS) {
             if self.window == 0 {
                 self.tail.base += block.len() as u64;
                 continue;
@@ -201,7 +203,7 @@ impl Walk {
             match self.pass(visit)? {
                 // What is not passed over is more than a block now: it starts with a window that could not be passed over.
                 Some(from) => self.scan(from, visit)?,
-                None if self.passing.is_none() => self.scan(before, visit)?,
+                None if self.skipped.is_none() => self.scan(before, visit)?,
                 None => {}
             }
         }
@@ -211,21 +213,21 @@ impl Walk {
     /// Hashes the text after `from`.
     fn scan<V: Visit>(&mut self, mut from: u64, visit: &mut V) -> Outcome<()> {
         while from < self.tail.end() {
-            let to = self.tail.end().min(from + BLOCK as u64);
+            let to = self.tail.end().min(from + BLOCK_WINDOWS as u64);
             self.chooser.scan(&self.tail, (from, to), &mut self.found);
             from = to;
         }
-        self.settle(visit)
+        self.report_owned(visit)
     }
 
     /// Passes over the new text that repeats the text one period earlier. Returns `None` if all of it does, or if nothing is passed over;
     /// otherwise the place at which hashing starts again.
     fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
         let next = self.chooser.owners.next();
-        let passing = match (self.passing, visit.period()) {
+        let passing = match (self.skipped, visit.period()) {
             (Some(passing), _) => passing,
             (None, 0) => return Ok(None),
-            (None, period) if !self.tail.holds(next, period) => return Ok(None),
+            (None, period) if !self.tail.has_kept(next, period) => return Ok(None),
             (None, period) => SkippedText { period, known: next },
         };
         let SkippedText { period, known } = passing;
@@ -236,12 +238,12 @@ impl Walk {
         let open = (known + 1).saturating_sub(self.window).max(next);
         if open > next {
             visit.passed(next, open, period)?;
-        } else if self.passing.is_none() {
+        } else if self.skipped.is_none() {
             return Ok(None);
         }
         self.chooser.start_at(open);
-        self.passing = (known == end).then_some(SkippedText { period, known });
-        Ok(self.passing.is_none().then_some(open))
+        self.skipped = (known == end).then_some(SkippedText { period, known });
+        Ok(self.skipped.is_none().then_some(open))
     }
 
     /// Ends the document and returns its length in bytes.
@@ -250,12 +252,12 @@ impl Walk {
         if self.window > 0 && len >= self.window {
             let chooser = &mut self.chooser;
             chooser.owners.end(len - self.window + 1, &mut chooser.owned);
-            self.settle(visit)?;
+            self.report_owned(visit)?;
         }
         Ok(len)
     }
 
-    fn settle<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
+    fn report_owned<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
         let mut owned = std::mem::take(&mut self.chooser.owned);
         let done = owned.iter().try_for_each(|one| visit.owned(self, one));
         owned.clear();
@@ -289,11 +291,11 @@ impl Chooser {
         let first = at - skip.min(at);
         for (place, hash) in found.iter() {
             let piece = first + u64::from(place);
-            self.fill(tail, piece);
+            self.push_filler(tail, piece);
             self.owners.push(piece, hash, &mut self.owned);
             self.candidate = piece + 1;
         }
-        self.fill(tail, to.saturating_sub(skip));
+        self.push_filler(tail, to.saturating_sub(skip));
     }
 
     /// Scans the pieces that end at `to` or before.
@@ -306,18 +308,18 @@ impl Chooser {
                 let piece = first + u64::from(place);
                 // The highest bit is 0, so that the hash is less than that of a piece that is no candidate.
                 let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
-                self.fill(tail, piece);
+                self.push_filler(tail, piece);
                 self.owners.push(piece, hash, &mut self.owned);
                 self.candidate = piece + 1;
             }
         }
         self.first = until;
-        self.fill(tail, until);
+        self.push_filler(tail, until);
     }
 
     /// Passes all pieces of a window to the owners where a whole window before `until` has no candidate.
     #[inline]
-    fn fill(&mut self, tail: &Tail, until: u64) {
+    fn push_filler(&mut self, tail: &Tail, until: u64) {
         if until >= self.candidate + self.w {
             self.fill_gap(tail, until);
         }

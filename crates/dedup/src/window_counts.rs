@@ -11,22 +11,22 @@ use gristmill_core::dedup::Keep;
 /// Windows that were seen in at least this many stretches are not extrapolated.
 const FREQUENT: usize = 24;
 /// Maximum number of steps of the search.
-const STEPS: usize = 4_000;
+const MAX_STEPS: usize = 4_000;
 /// Change of a step at which the search ends, relative to the total.
-const ENOUGH: f64 = 1e-7;
+const MIN_STEP_CHANGE: f64 = 1e-7;
 /// Ratio between neighbouring multiplicities of the mixture.
-const APART: f64 = 1.2;
+const MULTIPLICITY_RATIO: f64 = 1.2;
 
 /// Counts of how often windows were seen.
 #[derive(Debug)]
 pub(super) struct WindowCounts {
     /// The share of the text that was read, from 0 to 1.
     part: f64,
-    /// Number of windows at index `stretches - 1`, by the number of stretches in which they were seen.
+    /// Number of windows at index `range_count - 1`, by the number of stretches in which they were seen.
     windows: [f64; FREQUENT - 1],
     /// The sum of the places of those windows, and the sum of the stretches they are in.
     places: f64,
-    stretches: f64,
+    range_count: f64,
     /// Places of windows that were seen more often.
     frequent: f64,
 }
@@ -34,16 +34,16 @@ pub(super) struct WindowCounts {
 impl WindowCounts {
     pub(super) fn new(part: f64) -> Self {
         let part = part.clamp(1e-6, 1.0);
-        Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, stretches: 0.0, frequent: 0.0 }
+        Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, range_count: 0.0, frequent: 0.0 }
     }
 
-    /// Adds a window with `places` places in `stretches` stretches.
+    /// Adds a window with `places` places in `range_count` stretches.
     pub(super) fn add(&mut self, stretches: usize, places: usize) {
         match stretches.checked_sub(1).and_then(|more| self.windows.get_mut(more)) {
             Some(windows) => {
                 *windows += 1.0;
                 self.places += places as f64;
-                self.stretches += stretches as f64;
+                self.range_count += stretches as f64;
             }
             None => self.frequent += places as f64,
         }
@@ -56,7 +56,7 @@ impl WindowCounts {
             return 0.0;
         }
         // Of windows that are several times in a stretch, more is removable.
-        let each = self.places / self.stretches.max(1.0);
+        let each = self.places / self.range_count.max(1.0);
         let goes = |stretches: f64| match rule.keep {
             _ if stretches * each < rule.min_count as f64 => 0.0,
             Keep::First => stretches * each - 1.0,
@@ -64,26 +64,26 @@ impl WindowCounts {
         };
         let mixture = self.mixture();
         // The part of the mixture that is seen too rarely to be among the frequent windows.
-        let rare = |law: &StretchDistribution| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
-        let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.stretches)).sum();
-        let places: f64 = mixture.iter().map(|law| rare(law) * law.stretches * each).sum();
+        let rare = |law: &RangeDistribution| law.mass * (law.p_unseen + law.chances.iter().sum::<f64>());
+        let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.range_count)).sum();
+        let places: f64 = mixture.iter().map(|law| rare(law) * law.range_count * each).sum();
         let share = if places > 0.0 { removable / places } else { 0.0 };
         ((self.places * share + self.frequent) / all).clamp(0.0, 1.0)
     }
 
     /// Returns the distributions with their masses.
-    fn mixture(&self) -> Vec<StretchDistribution> {
+    fn mixture(&self) -> Vec<RangeDistribution> {
         let most = self.windows.iter().rposition(|windows| *windows > 0.0).map_or(0, |at| at + 1);
         let seen = self.windows.get(..most).unwrap_or_default();
         let mut laws = Vec::new();
         let mut stretches = 1.0_f64;
         while stretches <= 2.0 * (most + 1) as f64 / self.part {
-            laws.push(StretchDistribution::new(stretches, self.part));
-            stretches = (stretches * APART).round().max(stretches + 1.0);
+            laws.push(RangeDistribution::new(stretches, self.part));
+            stretches = (stretches * MULTIPLICITY_RATIO).round().max(stretches + 1.0);
         }
         let all: f64 = seen.iter().sum();
-        laws.iter_mut().for_each(|law| law.mass = all / law.stretches);
-        for _ in 0..STEPS {
+        laws.iter_mut().for_each(|law| law.mass = all / law.range_count);
+        for _ in 0..MAX_STEPS {
             let expected: Vec<f64> =
                 (0..most).map(|at| laws.iter().map(|law| law.mass * law.chance(at)).sum()).collect();
             let ratios: Vec<f64> =
@@ -97,7 +97,7 @@ impl WindowCounts {
                 change += (mass - law.mass).abs() * visible;
                 law.mass = mass;
             }
-            if change < ENOUGH * all {
+            if change < MIN_STEP_CHANGE * all {
                 break;
             }
         }
@@ -105,17 +105,17 @@ impl WindowCounts {
     }
 }
 
-/// Windows in `stretches` stretches of all of the text.
+/// Windows in `range_count` stretches of all of the text.
 #[derive(Debug)]
-struct StretchDistribution {
-    stretches: f64,
+struct RangeDistribution {
+    range_count: f64,
     /// The probability to be seen in no stretch, and in 1, 2 and so on.
-    unseen: f64,
+    p_unseen: f64,
     chances: Vec<f64>,
     mass: f64,
 }
 
-impl StretchDistribution {
+impl RangeDistribution {
     fn new(stretches: f64, part: f64) -> Self {
         let odds = part / (1.0 - part).max(1e-9);
         let unseen = (1.0 - part).max(1e-9).powf(stretches);
@@ -124,7 +124,7 @@ impl StretchDistribution {
             chance *= (stretches - seen as f64).max(0.0) / (seen + 1) as f64 * odds;
             chance
         };
-        Self { stretches, unseen, chances: (0..FREQUENT - 1).map(of).collect(), mass: 0.0 }
+        Self { range_count: stretches, p_unseen: unseen, chances: (0..FREQUENT - 1).map(of).collect(), mass: 0.0 }
     }
 
     fn chance(&self, at: usize) -> f64 {
@@ -140,11 +140,11 @@ mod tests {
     fn expected_counts(part: f64, windows: &[(usize, f64)]) -> WindowCounts {
         let mut unseen = WindowCounts::new(part);
         for (stretches, count) in windows {
-            let law = StretchDistribution::new(*stretches as f64, part);
+            let law = RangeDistribution::new(*stretches as f64, part);
             for (at, chance) in law.chances.iter().enumerate() {
                 unseen.windows[at] += count * chance;
                 unseen.places += count * chance * (at + 1) as f64;
-                unseen.stretches += count * chance * (at + 1) as f64;
+                unseen.range_count += count * chance * (at + 1) as f64;
             }
             let places = *stretches as f64 * part * count;
             let kept: f64 = law.chances.iter().zip(1..).map(|(chance, at)| count * chance * f64::from(at)).sum();

@@ -4,7 +4,7 @@
 //! subtracted.
 
 /// Bytes that are hashed in one call.
-pub(super) const BLOCK: usize = 4096;
+pub(super) const BLOCK_WINDOWS: usize = 4096;
 /// Windows of at least this many pieces have so few candidates that [grams](super::grams) find them faster.
 pub(super) const SPARSE: usize = 160;
 /// Candidates in an average window: with this many, one window in some hundreds has none.
@@ -27,14 +27,14 @@ pub(super) struct WindowHash {
 
 /// The candidates of one block, in order.
 pub(super) struct CandidateBlock {
-    at: [u32; BLOCK],
-    hash: [u64; BLOCK],
+    at: [u32; BLOCK_WINDOWS],
+    hash: [u64; BLOCK_WINDOWS],
     len: usize,
 }
 
 impl CandidateBlock {
     pub(super) fn new() -> Self {
-        Self { at: [0; BLOCK], hash: [0; BLOCK], len: 0 }
+        Self { at: [0; BLOCK_WINDOWS], hash: [0; BLOCK_WINDOWS], len: 0 }
     }
 
     /// Returns, for each candidate, the place of its last byte in the block and its hash.
@@ -45,7 +45,7 @@ impl CandidateBlock {
     /// Stores a candidate; if `is_one` is false, the next call overwrites it.
     #[inline(always)]
     fn note(&mut self, at: usize, hash: u64, is_one: bool) {
-        let slot = self.len % BLOCK;
+        let slot = self.len % BLOCK_WINDOWS;
         self.at[slot] = at as u32;
         self.hash[slot] = hash;
         self.len += usize::from(is_one);
@@ -71,7 +71,7 @@ impl WindowHash {
         (hash << 1).wrapping_add(self.table[usize::from(byte)])
     }
 
-    /// Hashes at most [`BLOCK`] bytes and stores the candidates; returns the hash at their end.
+    /// Hashes at most [`BLOCK_WINDOWS`] bytes and stores the candidates; returns the hash at their end.
     pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut CandidateBlock) -> u64 {
         found.len = 0;
         for (place, byte) in bytes.iter().enumerate() {

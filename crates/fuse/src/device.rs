@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const WHAT: &str = "mounting";
+const ACTIVITY: &str = "mounting";
 const DEVICE: &str = "/dev/fuse";
 /// The programs that mount for those who may not, the preferred one first.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
@@ -67,12 +67,12 @@ fn mount_directly(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Optio
         Ok(()) => Ok(Some(Device { fd, can_clone: true })),
         Err(Errno::EPERM) => Ok(None),
         Err(Errno::ENODEV) => Err(no_device(rustix::io::Errno::NODEV)),
-        Err(error) => Err(Failure::io(WHAT, at, &error.into())),
+        Err(error) => Err(Failure::io(ACTIVITY, at, &error.into())),
     }
 }
 
 fn no_device(error: rustix::io::Errno) -> Failure {
-    Failure::environment(WHAT, format!("{DEVICE} cannot be opened: {}", io::Error::from(error)))
+    Failure::environment(ACTIVITY, format!("{DEVICE} cannot be opened: {}", io::Error::from(error)))
         .on(Subject::path(DEVICE))
         .with_hint(NO_DEVICE_HINT)
 }
@@ -88,11 +88,11 @@ fn refused_device() -> Option<Failure> {
     let mode = rustix::fs::stat(DEVICE).ok()?.st_mode & 0o7777;
     let why = format!("{DEVICE} has mode {mode:04o}, so that this user may not open it");
     let hint = format!("chmod 666 {DEVICE}, as root, which is its usual mode");
-    Some(Failure::environment(WHAT, why).on(Subject::path(DEVICE)).with_hint(hint))
+    Some(Failure::environment(ACTIVITY, why).on(Subject::path(DEVICE)).with_hint(hint))
 }
 
 fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
-    let failed = |error: io::Error| Failure::io(WHAT, at, &error);
+    let failed = |error: io::Error| Failure::io(ACTIVITY, at, &error);
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     // The helper inherits its end by number.
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(|error| failed(error.into()))?;
@@ -108,7 +108,7 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
     let (mut child, name) = started.map_err(|error| match is_absent(&error) {
         true => refused_device().unwrap_or_else(|| {
             let why = format!("this process may not mount, and there is no {}, which could", HELPERS.join(" or "));
-            Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
+            Failure::environment(ACTIVITY, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
         }),
         false => Failure::io("starting", HELPERS[0], &error),
     })?;
@@ -129,7 +129,7 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
                 true => "for --allow-other, /etc/fuse.conf has to have the line user_allow_other",
                 false => NO_RIGHTS_HINT,
             };
-            let failure = || Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(hint);
+            let failure = || Failure::environment(ACTIVITY, why).on(Subject::path(at)).with_hint(hint);
             Err(refused_device().filter(|_| message.contains(DEVICE)).unwrap_or_else(failure))
         }
     }
@@ -161,7 +161,7 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnmountOutcome {
     /// It is gone.
-    Gone,
+    Unmounted,
     /// It is in use: no longer in the tree of folders, and gone when its last file is closed.
     Busy,
     /// Another mount is at its folder, and nothing was unmounted.
@@ -174,7 +174,7 @@ pub fn unmount_own(at: &Path, id: u64) -> UnmountOutcome {
         return UnmountOutcome::Covered;
     }
     match unmount(at, false) {
-        Ok(()) => UnmountOutcome::Gone,
+        Ok(()) => UnmountOutcome::Unmounted,
         Err(_) => {
             // What fails here was unmounted by someone else in the meantime.
             let _ = unmount(at, true);

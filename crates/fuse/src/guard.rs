@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Maximum number of bytes of the number of a mount: more than it has, so that the end of the server is waited for.
 const MAX_NUMBER_BYTES: u64 = 64;
 
-/// How the guard is started: a program whose `main` calls [`keep_watch`].
+/// How the guard is started: a program whose `main` calls [`unmount_after_exit`].
 #[derive(Clone, Debug)]
 pub struct GuardCommand {
     /// The program.
@@ -60,7 +60,7 @@ impl Drop for Guard {
 
 /// Waits until the other end of stdin is closed, however the server ended; then unmounts what does not answer any more, and removes the
 /// folders that were made for the mount, if they are empty. Returns [`UnmountOutcome::Covered`] if another mount is over it, so that it remains.
-pub fn keep_watch(at: &Path, made: &[PathBuf]) -> UnmountOutcome {
+pub fn unmount_after_exit(at: &Path, made: &[PathBuf]) -> UnmountOutcome {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         // If this fails, the signal ends the guard.
         let _ = signal_hook::flag::register(signal, Arc::default());
@@ -79,5 +79,5 @@ pub fn keep_watch(at: &Path, made: &[PathBuf]) -> UnmountOutcome {
             break;
         }
     }
-    UnmountOutcome::Gone
+    UnmountOutcome::Unmounted
 }

@@ -20,7 +20,7 @@ mod session;
 mod tree;
 
 pub use device::{unmount, unmount_own, UnmountOutcome};
-pub use guard::{keep_watch, GuardCommand};
+pub use guard::{unmount_after_exit, GuardCommand};
 pub use inode::{Node, MAX_DEPTH, MAX_NUMBER, MAX_PARTS};
 pub use mounts::{list_mounts, mount_at, MountEntry};
 pub use private::enter_namespace;

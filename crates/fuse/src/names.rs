@@ -86,7 +86,7 @@ pub fn unmark_folder(entry: &str) -> Option<&str> {
 }
 
 /// Shortens an entry that is too long for a name.
-pub fn fit(entry: String) -> String {
+pub fn shorten(entry: String) -> String {
     if entry.len() <= MAX_NAME_BYTES {
         return entry;
     }
@@ -159,15 +159,15 @@ mod tests {
 
     #[test]
     fn long_names_keep_their_beginning_and_extension() {
-        let name = fit(escape(&format!("{}/é.json", "é".repeat(200))));
+        let name = shorten(escape(&format!("{}/é.json", "é".repeat(200))));
         assert!(name.len() <= MAX_NAME_BYTES && name.ends_with(".json"), "{name}");
         assert_eq!(kept_beginning(&name).unwrap(), "é".repeat(116));
-        let slashes = fit(escape(&"/".repeat(100)));
+        let slashes = shorten(escape(&"/".repeat(100)));
         assert_eq!(kept_beginning(&slashes).unwrap(), "%2F".repeat(79));
-        let long_extension = fit(escape(&format!("a.{}", "b".repeat(300))));
+        let long_extension = shorten(escape(&format!("a.{}", "b".repeat(300))));
         assert_eq!((long_extension.len(), kept_beginning(&long_extension).unwrap().len()), (255, 237));
-        assert_eq!(fit("a".repeat(255)), "a".repeat(255));
-        assert_ne!(fit("a".repeat(256)), fit("a".repeat(257)));
+        assert_eq!(shorten("a".repeat(255)), "a".repeat(255));
+        assert_ne!(shorten("a".repeat(256)), shorten("a".repeat(257)));
         assert_eq!(kept_beginning("a%25~0123456789abcdef"), None);
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
         #[test]
         fn a_shortened_name_begins_as_the_name(name in text()) {
-            let (entry, short) = (escape(&name), fit(escape(&name)));
+            let (entry, short) = (escape(&name), shorten(escape(&name)));
             prop_assert!(short.len() <= MAX_NAME_BYTES);
             if short != entry {
                 let begins = undo_prefix(kept_beginning(&short).unwrap()).unwrap();

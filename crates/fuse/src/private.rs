@@ -5,7 +5,7 @@ use nix::sched::{unshare, CloneFlags};
 use rustix::fs::{Mode, OFlags};
 use std::io;
 
-const WHAT: &str = "making a private namespace";
+const ACTIVITY: &str = "making a private namespace";
 const HINT: &str =
     "user namespaces may be forbidden here (sysctl kernel.unprivileged_userns_clone, or a limit of the container)";
 
@@ -14,13 +14,13 @@ const HINT: &str =
 pub fn enter_namespace() -> Outcome<()> {
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)
-        .map_err(|error| Failure::environment(WHAT, io::Error::from(error).to_string()).with_hint(HINT))?;
+        .map_err(|error| Failure::environment(ACTIVITY, io::Error::from(error).to_string()).with_hint(HINT))?;
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("{user} {user} 1")),
         ("/proc/self/gid_map", format!("{group} {group} 1")),
     ] {
-        write_setting(file, &text).map_err(|error| Failure::io(WHAT, file, &error))?;
+        write_setting(file, &text).map_err(|error| Failure::io(ACTIVITY, file, &error))?;
     }
     Ok(())
 }

@@ -133,11 +133,13 @@ mod tests {
                 }
                 answered.send(number).unwrap();
             };
-            readers.answer(requests.take(number), Box::new(answer));
+            readers.answer(requests.begin(number), Box::new(answer));
         };
         (1..=5).for_each(read);
         std::thread::scope(|scope| {
-            scope.spawn(|| requests.watch(|process| process == 4, || false, || readers.answer_cancelled()));
+            scope.spawn(|| {
+                requests.end_abandoned_waits(|process| process == 4, || false, || readers.answer_cancelled())
+            });
             assert_eq!(answers.recv().unwrap(), 4, "the others wait");
             requests.end();
         });

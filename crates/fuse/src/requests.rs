@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two looks; a request that ends before the second one is not looked at.
+/// Time between two checks; a request that ends before the second one is not checked.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Time in which requests are ended that repeat those whose wait was ended.
 const ENDING_TIME: Duration = Duration::from_secs(3);
@@ -63,8 +63,8 @@ pub(crate) struct TakenRequest {
 
 impl TakenRequest {
     /// Notes that this thread answers it.
-    pub(crate) fn enter(&self) -> WaitScope {
-        self.cancel.enter()
+    pub(crate) fn begin_answer(&self) -> WaitScope {
+        self.cancel.begin_wait_scope()
     }
 
     /// Whether its wait was ended.
@@ -86,7 +86,7 @@ impl Drop for TakenRequest {
 
 impl Requests {
     /// Notes that a request of a process is to be answered.
-    pub(crate) fn take(self: &Arc<Self>, process: u32) -> TakenRequest {
+    pub(crate) fn begin(self: &Arc<Self>, process: u32) -> TakenRequest {
         let cancel = Cancel::default();
         let mut state = self.lock();
         state.count += 1;
@@ -108,7 +108,7 @@ impl Requests {
         state.active.values().for_each(|request| request.cancel.cancel());
     }
 
-    /// Ends [`watch`](Self::watch).
+    /// Ends [`end_abandoned_waits`](Self::end_abandoned_waits).
     pub(crate) fn end(&self) {
         self.lock().is_ended = true;
         self.changed.notify_all();
@@ -116,7 +116,12 @@ impl Requests {
 
     /// Ends the waits of requests that take long if their process was killed, and of all requests if the connection is gone, until
     /// [`end`](Self::end) is called. `done` follows each look.
-    pub(crate) fn watch(&self, was_killed: impl Fn(u32) -> bool, is_disconnected: impl Fn() -> bool, done: impl Fn()) {
+    pub(crate) fn end_abandoned_waits(
+        &self,
+        was_killed: impl Fn(u32) -> bool,
+        is_disconnected: impl Fn() -> bool,
+        done: impl Fn(),
+    ) {
         while self.wait() {
             let (long, is_ending) = self.long();
             for request in long {
@@ -207,8 +212,8 @@ mod tests {
 
     /// Answers a request of a process when its wait is ended; returns whether its process was killed.
     fn wait_for_end(requests: &Arc<Requests>, process: u32) -> bool {
-        let request = requests.take(process);
-        let _waits = request.enter();
+        let request = requests.begin(process);
+        let _waits = request.begin_answer();
         while !Cancel::of_thread().is_cancelled() {
             std::thread::yield_now();
         }
@@ -218,10 +223,10 @@ mod tests {
     #[test]
     fn requests_of_killed_processes_are_ended_and_others_with_the_mount() {
         let requests = Arc::new(Requests::default());
-        let other = requests.take(1);
-        let waits = other.enter();
+        let other = requests.begin(1);
+        let waits = other.begin_answer();
         std::thread::scope(|scope| {
-            scope.spawn(|| requests.watch(|process| process == 2, || false, || ()));
+            scope.spawn(|| requests.end_abandoned_waits(|process| process == 2, || false, || ()));
             assert!(scope.spawn(|| wait_for_end(&requests, 2)).join().unwrap());
             assert!(!Cancel::of_thread().is_cancelled());
             requests.end_waits();
@@ -239,7 +244,7 @@ mod tests {
     fn all_requests_end_with_the_connection() {
         let requests = Arc::new(Requests::default());
         std::thread::scope(|scope| {
-            scope.spawn(|| requests.watch(|_| false, || true, || ()));
+            scope.spawn(|| requests.end_abandoned_waits(|_| false, || true, || ()));
             let requests = &requests;
             let waits = [1, 2].map(|process| scope.spawn(move || wait_for_end(requests, process)));
             assert!(waits.into_iter().all(|wait| !wait.join().unwrap()));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the kernel may remember an answer: what is mounted does not change, and a change of splits is announced.
-const VALID: Duration = Duration::from_secs(3600);
+const ATTRIBUTE_LIFETIME: Duration = Duration::from_secs(3600);
 /// The most bytes of one read, and of what the kernel reads ahead.
 const READ_BYTES: u32 = 1 << 20;
 /// The most reads ahead that the kernel asks for at once.
@@ -71,13 +71,13 @@ impl<T: Tree> Server<T> {
     }
 
     /// Asks the tree for a request.
-    fn ask<A>(
+    fn dispatch<A>(
         &self,
         request: &Request,
         inode: u64,
         question: impl FnOnce(&T) -> Result<A, Refusal>,
     ) -> Result<A, Errno> {
-        ask(&*self.tree, &self.requests.take(request.pid()), inode, question)
+        call_tree(&*self.tree, &self.requests.begin(request.pid()), inode, question)
     }
 
     /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
@@ -88,7 +88,7 @@ impl<T: Tree> Server<T> {
         after: u64,
         add: &mut dyn FnMut(&Entry, u64, &str) -> bool,
     ) -> Result<(), Errno> {
-        let this = self.ask(request, folder.0, |tree| tree.entry(folder.0))?;
+        let this = self.dispatch(request, folder.0, |tree| tree.entry(folder.0))?;
         if this.kind != EntryKind::Folder {
             return Err(Errno::ENOTDIR);
         }
@@ -100,20 +100,20 @@ impl<T: Tree> Server<T> {
             return Ok(());
         }
         let after = if after <= ABOVE { 0 } else { after };
-        self.ask(request, folder.0, |tree| {
+        self.dispatch(request, folder.0, |tree| {
             tree.list(folder.0, after, &mut |entry, name| !add(entry, entry.inode, name))
         })
     }
 }
 
 /// Asks a tree for a request, on the thread that answers it. A panic fails one request; the mount goes on.
-fn ask<T: Tree, A>(
+fn call_tree<T: Tree, A>(
     tree: &T,
     request: &TakenRequest,
     inode: u64,
     question: impl FnOnce(&T) -> Result<A, Refusal>,
 ) -> Result<A, Errno> {
-    let _waits = request.enter();
+    let _waits = request.begin_answer();
     match catch_panic(|| question(tree)) {
         Some(Ok(answer)) => Ok(answer),
         Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
@@ -141,7 +141,7 @@ fn kind_of(entry: &Entry) -> FileType {
 fn validity(entry: &Entry) -> Duration {
     match entry.kind {
         EntryKind::Stream => Duration::ZERO,
-        _ => VALID,
+        _ => ATTRIBUTE_LIFETIME,
     }
 }
 
@@ -179,7 +179,7 @@ impl<T: Tree> Filesystem for Server<T> {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = match name.to_str() {
-            Some(name) => self.ask(request, parent.0, |tree| tree.find(parent.0, name)),
+            Some(name) => self.dispatch(request, parent.0, |tree| tree.find(parent.0, name)),
             None => Err(Errno::ENOENT),
         };
         match found {
@@ -189,7 +189,7 @@ impl<T: Tree> Filesystem for Server<T> {
     }
 
     fn getattr(&self, request: &Request, inode: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
-        match self.ask(request, inode.0, |tree| tree.entry(inode.0)) {
+        match self.dispatch(request, inode.0, |tree| tree.entry(inode.0)) {
             Ok(entry) => reply.attr(&validity(&entry), &self.attributes_of(&entry)),
             Err(error) => reply.error(error),
         }
@@ -201,7 +201,7 @@ impl<T: Tree> Filesystem for Server<T> {
         if !self.tree.has_streams() {
             return reply.error(Errno::ENOSYS);
         }
-        match self.ask(request, inode.0, |tree| tree.entry(inode.0)) {
+        match self.dispatch(request, inode.0, |tree| tree.entry(inode.0)) {
             Ok(Entry { kind: EntryKind::Stream, .. }) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
             Ok(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
@@ -229,12 +229,13 @@ impl<T: Tree> Filesystem for Server<T> {
     ) {
         let count = usize::try_from(size).unwrap_or(usize::MAX);
         let tree = Arc::clone(&self.tree);
-        let answer =
-            move |taken: &TakenRequest| match ask(&*tree, taken, inode.0, |tree| tree.read(inode.0, offset, count)) {
-                Ok(bytes) => reply.data(&bytes),
-                Err(error) => reply.error(error),
-            };
-        let taken = self.requests.take(request.pid());
+        let answer = move |taken: &TakenRequest| match call_tree(&*tree, taken, inode.0, |tree| {
+            tree.read(inode.0, offset, count)
+        }) {
+            Ok(bytes) => reply.data(&bytes),
+            Err(error) => reply.error(error),
+        };
+        let taken = self.requests.begin(request.pid());
         match &self.readers {
             Some(readers) => readers.answer(taken, Box::new(answer)),
             None => answer(&taken),
@@ -270,7 +271,7 @@ impl<T: Tree> Filesystem for Server<T> {
     }
 
     fn statfs(&self, request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
-        match self.ask(request, Node::Root.inode().unwrap_or_default(), |tree| Ok(tree.totals())) {
+        match self.dispatch(request, Node::Root.inode().unwrap_or_default(), |tree| Ok(tree.totals())) {
             Ok(totals) => {
                 let blocks = totals.bytes.div_ceil(u64::from(BLOCK_BYTES));
                 let longest = u32::try_from(super::names::MAX_NAME_BYTES).unwrap_or(u32::MAX);
@@ -281,7 +282,7 @@ impl<T: Tree> Filesystem for Server<T> {
     }
 
     fn getxattr(&self, request: &Request, inode: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        match self.ask(request, inode.0, |tree| tree.attributes(inode.0)) {
+        match self.dispatch(request, inode.0, |tree| tree.attributes(inode.0)) {
             Ok(attributes) => match attributes.iter().find(|(known, _)| *known == name) {
                 Some((_, value)) => reply_attribute(reply, size, value.as_bytes()),
                 None => reply.error(Errno::NO_XATTR),
@@ -291,7 +292,7 @@ impl<T: Tree> Filesystem for Server<T> {
     }
 
     fn listxattr(&self, request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
-        match self.ask(request, inode.0, |tree| tree.attributes(inode.0)) {
+        match self.dispatch(request, inode.0, |tree| tree.attributes(inode.0)) {
             Ok(attributes) => {
                 let names: String = attributes.iter().flat_map(|(name, _)| [name, "\0"]).collect();
                 reply_attribute(reply, size, names.as_bytes());

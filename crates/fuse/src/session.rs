@@ -18,7 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const WHAT: &str = "mounting";
+const ACTIVITY: &str = "mounting";
 
 /// How to mount.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ pub enum MountEnd {
 
 /// Mounts a tree and answers requests until it is unmounted or a signal ends it. `report` is called from another thread, too.
 pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEvent) + Sync)) -> Outcome<MountEnd> {
-    let failed = |error: std::io::Error| Failure::io(WHAT, &options.at, &error);
+    let failed = |error: std::io::Error| Failure::io(ACTIVITY, &options.at, &error);
     // Before it is mounted: a signal in between would leave a mount without a process.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(failed)?;
     options.cancel.check()?;
@@ -109,7 +109,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         let (watched, queued) = (&requests, readers.clone());
         let watching = scope.spawn(move || {
             let answer_cancelled = || queued.iter().for_each(|readers| readers.answer_cancelled());
-            watched.watch(killed_processes(), || is_disconnected(&connection), answer_cancelled);
+            watched.end_abandoned_waits(killed_processes(), || is_disconnected(&connection), answer_cancelled);
         });
         report(MountEvent::Mounted(id));
         let ended = session.run();
@@ -120,7 +120,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
-            Err(_) => unmount_own(&options.at, id) == UnmountOutcome::Gone,
+            Err(_) => unmount_own(&options.at, id) == UnmountOutcome::Unmounted,
         };
         if options.is_for_command {
             report(MountEvent::Ended);
@@ -156,7 +156,7 @@ fn wait_for_signals<T: Tree>(
                 received = Some(signal);
                 requests.end_waits();
                 match unmount_own(&options.at, id) {
-                    UnmountOutcome::Gone => {}
+                    UnmountOutcome::Unmounted => {}
                     UnmountOutcome::Busy => report(MountEvent::Busy),
                     UnmountOutcome::Covered => report(MountEvent::Covered),
                 }

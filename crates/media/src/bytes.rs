@@ -74,7 +74,7 @@ const READ_BYTES: usize = 32 << 10;
 /// The maximum number of bytes returned by one call.
 pub const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes read from one entry before reading fails: a malicious file may cause a reader to jump back and forth.
-const BUDGET: u64 = 4 << 30;
+const MAX_ENTRY_READ_BYTES: u64 = 4 << 30;
 
 /// Reads an entry through a window. Memory is bounded by [`MAX_READ_BYTES`], the total of bytes read by a budget.
 pub struct Reader<'a> {
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         }
         self.window.truncate(done);
         self.read += done as u64;
-        if self.read > BUDGET {
+        if self.read > MAX_ENTRY_READ_BYTES {
             return Err(ProbeError::broken("too much had to be read to understand it", offset));
         }
         Ok(())

@@ -176,7 +176,7 @@ impl ChunkReader {
             draft.rows = u64::from(page.rows.end - page.rows.start);
             draft.pages.push(page);
         }
-        self.finish_block(draft, first_row, window.take(self.at, spare))
+        self.finish_block(draft, first_row, window.take_bytes(self.at, spare))
     }
 
     /// Reads about as much as a block has, so that most blocks need few reads, and little is moved to the next block.

@@ -80,7 +80,7 @@ pub(crate) fn read_large(
             let part = buffer.get_mut(..left.min(BUFFER_BYTES)).unwrap_or_default();
             page.content.read_exact(part).map_err(|error| failure(&error))?;
             if let Some(copy) = &mut copy {
-                copy.write_all(part).map_err(with_way_out)?;
+                copy.write_all(part).map_err(with_hint)?;
             }
             left -= part.len();
         }
@@ -92,7 +92,7 @@ pub(crate) fn read_large(
     page.check(header.checksum).map_err(|error| failure(&error))?;
     let content = match (copy, &path) {
         (Some(copy), Some(path)) => {
-            copy.close().map_err(with_way_out)?;
+            copy.close().map_err(with_hint)?;
             DictionaryFile::new(Arc::new(open_read(path)?), 0, scratch)
         }
         _ => DictionaryFile::new(Arc::clone(file.file()), body.start, None),

@@ -69,7 +69,7 @@ impl Window {
     }
 
     /// Returns all bytes, and goes on at `at` in the memory of `spare`.
-    pub(crate) fn take(&mut self, at: u64, spare: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn take_bytes(&mut self, at: u64, spare: Vec<u8>) -> Vec<u8> {
         let taken = std::mem::replace(&mut self.bytes, spare);
         let begin = self.index(at).min(self.filled);
         let rest = taken.get(begin..self.filled).unwrap_or_default();

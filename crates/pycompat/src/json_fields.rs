@@ -2,7 +2,7 @@
 //! value of its last occurrence.
 
 use super::json_repeats::{repeats, KeyFingerprint};
-use super::json_text::{push_again, push_ascii};
+use super::json_text::{push_ascii, push_reencoded};
 use super::json_walk::{walk, JsonError, Kind, Span, Visit};
 use std::borrow::Cow;
 
@@ -126,7 +126,7 @@ impl Fields {
     }
 
     /// Appends the fields as Python has them, without those of the requested key. The positions of keys refer to `keys`.
-    pub fn settle(&self, keys: &[u8], out: &mut Vec<Field>) {
+    pub fn append_resolved(&self, keys: &[u8], out: &mut Vec<Field>) {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
         let first = out.len();
         out.extend(self.list.iter().filter(|field| !self.is_wanted(key_of(field))));
@@ -168,7 +168,7 @@ pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
         true => Cow::Borrowed(key),
         false => {
             let mut out = Vec::with_capacity(key.len() + 16);
-            push_again(key, &mut out);
+            push_reencoded(key, &mut out);
             Cow::Owned(out)
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         let mut fields = Fields::new("text");
         fields.read(line.as_bytes()).unwrap();
         let mut out = Vec::new();
-        fields.settle(line.as_bytes(), &mut out);
+        fields.append_resolved(line.as_bytes(), &mut out);
         let text = |from, to| std::str::from_utf8(slice(line.as_bytes(), from, to)).unwrap().to_owned();
         let found = fields.requested().map_or(String::new(), |field| text(field.from, field.to));
         let rest: Vec<String> =

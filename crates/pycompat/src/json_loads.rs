@@ -95,7 +95,7 @@ impl NodeBuilder<'_> {
 
 impl Visit for NodeBuilder<'_> {
     const WANTS_ODDITIES: bool = true;
-    const DEEPEST: usize = 128;
+    const MAX_NESTING: usize = 128;
     const TOO_DEEP: &'static str = "it is nested too deep";
     const IS_LINE: bool = false;
 
@@ -137,7 +137,7 @@ impl Visit for NodeBuilder<'_> {
         }
     }
 
-    fn half(&mut self, at: usize) {
+    fn unpaired_surrogate(&mut self, at: usize) {
         self.refuse(at, "a text holds half a character");
     }
 }

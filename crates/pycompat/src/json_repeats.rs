@@ -10,7 +10,7 @@ pub struct KeyFingerprint {
 }
 
 /// Up to this number of keys, every key is compared with every other.
-const FEW: usize = 16;
+const MAX_PAIRWISE_KEYS: usize = 16;
 
 impl KeyFingerprint {
     /// Creates the stored form of a key, given exactly as it is between its quotes.
@@ -24,7 +24,7 @@ pub type Repeat = (usize, usize, Vec<usize>);
 
 /// Appends the repeated keys of one object. Hashes only select candidates: the keys themselves are compared.
 pub fn repeats<'a>(seen: &[KeyFingerprint], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
-    let is_unlikely = seen.len() <= FEW && {
+    let is_unlikely = seen.len() <= MAX_PAIRWISE_KEYS && {
         let mut rest = seen;
         loop {
             let Some((first, others)) = rest.split_first() else { break true };

@@ -5,7 +5,7 @@
 
 use super::json_fields::as_python;
 use super::json_repeats::{repeats, KeyFingerprint};
-use super::json_text::push_again;
+use super::json_text::push_reencoded;
 use super::json_walk::{next_special, walk, Kind, Span, Visit};
 use super::number::float_repr;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub struct JsonRewriter {
     /// Start of a value that is replaced by another, mapped to the start and end of the other.
     moved: HashMap<usize, (usize, usize)>,
     /// Start of a repeated key that is dropped, mapped to the end of its value.
-    gone: HashMap<usize, usize>,
+    removed_keys: HashMap<usize, usize>,
 }
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct OpenContainer {
 /// A key of an open object.
 #[derive(Debug)]
 struct Key {
-    seen: KeyFingerprint,
+    fingerprint: KeyFingerprint,
     /// Range of the key between its quotes.
     from: usize,
     to: usize,
@@ -45,7 +45,7 @@ impl JsonRewriter {
         match value.first() {
             Some(b'"') => {
                 out.push(b'"');
-                push_again(value.get(1..value.len().saturating_sub(1)).unwrap_or_default(), out);
+                push_reencoded(value.get(1..value.len().saturating_sub(1)).unwrap_or_default(), out);
                 out.push(b'"');
             }
             Some(b'{' | b'[') => {
@@ -60,13 +60,13 @@ impl JsonRewriter {
         self.open.clear();
         self.keys.clear();
         self.moved.clear();
-        self.gone.clear();
+        self.removed_keys.clear();
         // The value was walked through before. If that failed, there are no repeated keys to find.
         let _ = walk(value, 0, &mut Repeats { of: self, text: value });
     }
 
     fn copy(&self, text: &[u8], out: &mut Vec<u8>) {
-        let has_repeats = !self.gone.is_empty();
+        let has_repeats = !self.removed_keys.is_empty();
         let mut at = 0;
         let mut end = text.len();
         // For each replacement being copied: where to continue after the replaced value, and the end of the enclosing range.
@@ -104,7 +104,7 @@ impl JsonRewriter {
                 _ => {}
             }
             if has_repeats {
-                if let Some(to) = self.gone.get(&at) {
+                if let Some(to) = self.removed_keys.get(&at) {
                     // Its comma is dropped with it: a repeated key is never the first of its object.
                     (comma, at) = (false, *to);
                     continue;
@@ -135,7 +135,7 @@ fn piece(text: &[u8], at: usize, end: usize, out: &mut Vec<u8>) -> usize {
         Some(b'"') => {
             let to = string_end(text, at);
             out.push(b'"');
-            push_again(text.get(at + 1..to).unwrap_or_default(), out);
+            push_reencoded(text.get(at + 1..to).unwrap_or_default(), out);
             out.push(b'"');
             to + 1
         }
@@ -249,7 +249,7 @@ impl Repeats<'_> {
     #[cold]
     fn note(&mut self, first: usize) {
         let keys = self.of.keys.get(first..).unwrap_or_default();
-        let seen: Vec<KeyFingerprint> = keys.iter().map(|key| key.seen).collect();
+        let seen: Vec<KeyFingerprint> = keys.iter().map(|key| key.fingerprint).collect();
         let text = self.text;
         let key_at = |at: usize| keys.get(at).and_then(|key| text.get(key.from..key.to)).unwrap_or_default();
         let mut found = Vec::new();
@@ -259,7 +259,7 @@ impl Repeats<'_> {
                 self.of.moved.insert(first.value_from, (last.value_from, last.value_to));
             }
             for other in others.iter().filter_map(|at| keys.get(*at)) {
-                self.of.gone.insert(other.from - 1, other.value_to);
+                self.of.removed_keys.insert(other.from - 1, other.value_to);
             }
         }
     }
@@ -268,7 +268,7 @@ impl Repeats<'_> {
 impl Visit for Repeats<'_> {
     fn key(&mut self, text: &[u8], _: usize, span: Span) {
         let seen = KeyFingerprint::new(text.get(span.from..span.to).unwrap_or_default());
-        self.of.keys.push(Key { seen, from: span.from, to: span.to, value_from: 0, value_to: 0 });
+        self.of.keys.push(Key { fingerprint: seen, from: span.from, to: span.to, value_from: 0, value_to: 0 });
     }
 
     fn value(&mut self, _: usize, kind: Kind, span: Span) {

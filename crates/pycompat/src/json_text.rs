@@ -130,13 +130,13 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Appends the content of a valid string in the form in which `json.dumps` writes it after reading it.
-pub fn push_again(raw: &[u8], out: &mut Vec<u8>) {
-    push_again_part(raw, true, out);
+pub fn push_reencoded(raw: &[u8], out: &mut Vec<u8>) {
+    push_reencoded_part(raw, true, out);
 }
 
-/// Like [`push_again`] for a piece; unless it is the last one, an escape or a character that is cut by its end is left for the next piece.
+/// Like [`push_reencoded`] for a piece; unless it is the last one, an escape or a character that is cut by its end is left for the next piece.
 /// Returns the number of bytes consumed.
-pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
+pub fn push_reencoded_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     let (mut copied, mut at) = (0, 0);
     // Bytes that need no change are copied together.
     let flush = |copied: usize, at: usize, out: &mut Vec<u8>| {
@@ -310,7 +310,7 @@ mod tests {
 
     fn rewritten(raw: &str) -> String {
         let mut out = Vec::new();
-        push_again(raw.as_bytes(), &mut out);
+        push_reencoded(raw.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -383,7 +383,7 @@ mod tests {
                             let piece = std::str::from_utf8(&piece[..valid]).unwrap();
                             unescape_part(piece, is_last, &mut text)
                         }
-                        1 => push_again_part(piece, is_last, &mut ascii),
+                        1 => push_reencoded_part(piece, is_last, &mut ascii),
                         _ => {
                             let (taken, found) = has_half_part(piece, is_last);
                             half |= found;

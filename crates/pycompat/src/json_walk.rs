@@ -6,7 +6,7 @@
 /// Maximum nesting depth of objects and arrays in Python 3.11's reader, called from a plain script.
 pub const DEEPEST_PYTHON: usize = 994;
 /// Maximum nesting depth in orjson.
-pub const DEEPEST: usize = 1024;
+pub const MAX_NESTING: usize = 1024;
 /// Maximum number of digits of an integer in Python.
 pub const MAX_DIGITS: usize = 4300;
 /// A number with at most this many digits before the point, and no exponent, is within the range of floats.
@@ -83,8 +83,8 @@ pub struct Span {
 pub trait Visit {
     /// Whether numbers beyond floats and unpaired surrogates are reported.
     const WANTS_ODDITIES: bool = false;
-    /// Maximum nesting depth of objects and arrays, up to [`DEEPEST`].
-    const DEEPEST: usize = DEEPEST_PYTHON;
+    /// Maximum nesting depth of objects and arrays, up to [`MAX_NESTING`].
+    const MAX_NESTING: usize = DEEPEST_PYTHON;
     /// Reason where the nesting is deeper.
     const TOO_DEEP: &'static str = "more than 1,000 objects and arrays are in each other";
     /// Whether the text is a line, which ends at `\n`. In a document, `\n` is white space.
@@ -107,7 +107,7 @@ pub trait Visit {
     fn overflow(&mut self) {}
     /// Receives the offset of the escape of an unpaired surrogate, before the key or value that contains it is received.
     #[inline(always)]
-    fn half(&mut self, _at: usize) {}
+    fn unpaired_surrogate(&mut self, _at: usize) {}
 }
 
 /// For callers that need only Python's verdict.
@@ -117,7 +117,7 @@ impl Visit for NullVisitor {}
 
 /// Which of the open values are objects, one bit each.
 struct ContainerStack {
-    bits: [u64; DEEPEST / 64 + 1],
+    bits: [u64; MAX_NESTING / 64 + 1],
     depth: usize,
 }
 
@@ -139,7 +139,7 @@ impl ContainerStack {
 /// Walks through the value that begins at `at` up to the end of `text`, or the following `\n` in a line, and returns that position.
 pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
     let mut at = skip_white::<V>(text, at);
-    let mut open = ContainerStack { bits: [0; DEEPEST / 64 + 1], depth: 0 };
+    let mut open = ContainerStack { bits: [0; MAX_NESTING / 64 + 1], depth: 0 };
     loop {
         // A value is required here.
         let Some(first) = text.get(at).copied() else { return stop::<V, _>(text, at, NO_VALUE) };
@@ -235,7 +235,7 @@ fn plain(from: usize, to: usize) -> Span {
 
 #[inline(always)]
 fn deeper<V: Visit>(open: &ContainerStack, text: &[u8], at: usize) -> Result<(), JsonError> {
-    if open.depth >= V::DEEPEST.min(DEEPEST) {
+    if open.depth >= V::MAX_NESTING.min(MAX_NESTING) {
         return stop::<V, _>(text, at, V::TOO_DEEP);
     }
     Ok(())
@@ -349,7 +349,7 @@ fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span, visit: &mut V)
                         0xd800..=0xdbff if low_half(text, at + 6).is_some() => at += 6,
                         _ => {
                             span.has_half = true;
-                            visit.half(at);
+                            visit.unpaired_surrogate(at);
                         }
                     }
                 }

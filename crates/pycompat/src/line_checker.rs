@@ -19,7 +19,7 @@ pub struct LineChecker {
     /// Open brackets, outermost first: whether each is an object.
     open: Vec<bool>,
     /// Bytes seen so far.
-    seen: u64,
+    checked: u64,
     utf8: Utf8,
     in_mark: bool,
     bad: bool,
@@ -59,7 +59,7 @@ enum State {
     /// Number of bytes of the word seen so far.
     Word {
         word: &'static [u8],
-        seen: usize,
+        checked: usize,
     },
     Number {
         part: Part,
@@ -90,7 +90,7 @@ struct Utf8 {
 
 impl Utf8 {
     /// Takes a byte; returns `false` when it is not UTF-8. Surrogates are accepted.
-    fn take(&mut self, byte: u8) -> bool {
+    fn push(&mut self, byte: u8) -> bool {
         if self.left > 0 {
             let fits = (self.low..=self.high).contains(&byte);
             *self = Self { left: self.left - 1, low: 0x80, high: 0xbf };
@@ -116,7 +116,7 @@ impl Default for LineChecker {
         Self {
             state: State::Value { may_close: false },
             open: Vec::new(),
-            seen: 0,
+            checked: 0,
             utf8: Utf8::default(),
             in_mark: false,
             bad: false,
@@ -142,43 +142,43 @@ fn plain_run(bytes: &[u8]) -> usize {
 
 impl LineChecker {
     /// Takes the next bytes of the line, which contain no `\n`.
-    pub fn take<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
+    pub fn push<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
         let mut rest = bytes;
         while let Some((byte, remainder)) = rest.split_first() {
             if self.bad {
                 return;
             }
-            if let (State::Text { is_key }, 0, 3..) = (self.state, self.utf8.left, self.seen) {
+            if let (State::Text { is_key }, 0, 3..) = (self.state, self.utf8.left, self.checked) {
                 let plain = plain_run(rest);
                 if plain > 0 {
                     if is_key {
                         self.key_bytes(rest.get(..plain).unwrap_or_default());
                     }
-                    self.seen += plain as u64;
+                    self.checked += plain as u64;
                     rest = rest.get(plain..).unwrap_or_default();
                     continue;
                 }
             }
             rest = remainder;
-            let is_utf8 = self.utf8.take(*byte);
-            let mark = MARK.get(usize::try_from(self.seen).unwrap_or(usize::MAX));
+            let is_utf8 = self.utf8.push(*byte);
+            let mark = MARK.get(usize::try_from(self.checked).unwrap_or(usize::MAX));
             // An incomplete mark is not the beginning of any other valid text.
             let is_fine = match (self.in_mark, mark) {
-                (true, Some(wanted)) if self.seen > 0 => wanted == byte,
-                _ if self.seen == 0 && *byte == MARK[0] => {
+                (true, Some(wanted)) if self.checked > 0 => wanted == byte,
+                _ if self.checked == 0 && *byte == MARK[0] => {
                     self.in_mark = true;
                     true
                 }
                 _ => self.step(*byte, visit),
             };
             self.bad = !is_utf8 || !is_fine;
-            self.seen += u64::from(!self.bad);
+            self.checked += u64::from(!self.bad);
         }
     }
 
     /// Returns the number of bytes taken: all of them, or up to the first invalid one.
-    pub fn seen(&self) -> u64 {
-        self.seen
+    pub fn valid_bytes(&self) -> u64 {
+        self.checked
     }
 
     /// Returns the keys of the outermost object, concatenated; `None` when they are more than [`MAX_KEY_BYTES`].
@@ -191,7 +191,7 @@ impl LineChecker {
         let is_whole = match self.state {
             State::More => true,
             State::Number { part, digits } => number_ends(part, digits),
-            State::Word { word, seen } => seen == word.len(),
+            State::Word { word, checked: seen } => seen == word.len(),
             _ => false,
         };
         is_whole && self.open.is_empty() && !self.bad && self.utf8.left == 0
@@ -228,12 +228,12 @@ impl LineChecker {
                 }
                 byte.is_ascii_hexdigit()
             }
-            State::Word { word, seen } if seen < word.len() => {
-                self.state = State::Word { word, seen: seen + 1 };
+            State::Word { word, checked: seen } if seen < word.len() => {
+                self.state = State::Word { word, checked: seen + 1 };
                 word.get(seen) == Some(&byte)
             }
             State::Number { part: Part::Minus, .. } if byte == b'I' => {
-                self.state = State::Word { word: b"Infinity", seen: 1 };
+                self.state = State::Word { word: b"Infinity", checked: 1 };
                 true
             }
             State::Number { part, digits } => match next_part(part, byte) {
@@ -263,7 +263,7 @@ impl LineChecker {
 
     /// Returns the offset of the current byte.
     fn at(&self) -> usize {
-        usize::try_from(self.seen).unwrap_or(usize::MAX)
+        usize::try_from(self.checked).unwrap_or(usize::MAX)
     }
 
     fn key_bytes(&mut self, bytes: &[u8]) {
@@ -301,7 +301,7 @@ impl LineChecker {
     }
 
     fn begin(&mut self, byte: u8, may_close: bool, visit: &mut impl Visit) -> bool {
-        let word = |word| State::Word { word, seen: 1 };
+        let word = |word| State::Word { word, checked: 1 };
         self.from = self.at();
         self.state = match byte {
             b'"' => {
@@ -407,14 +407,14 @@ mod tests {
     /// Returns the verdict on a line and its fields: key, position, kind and whether there are escapes.
     fn in_pieces(line: &[u8], size: usize) -> (bool, Fields, Vec<u8>) {
         let (mut checker, mut fields) = (LineChecker::default(), Fields::any());
-        line.chunks(size).for_each(|piece| checker.take(piece, &mut fields));
+        line.chunks(size).for_each(|piece| checker.push(piece, &mut fields));
         (checker.end(&mut fields), fields, checker.keys().unwrap().to_vec())
     }
 
     #[test]
     fn keys_beyond_the_limit_are_not_kept() {
         let mut checker = LineChecker::default();
-        checker.take(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
+        checker.push(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
         assert!(checker.is_json() && checker.keys().is_none() && checker.keys.len() <= MAX_KEY_BYTES);
     }
 

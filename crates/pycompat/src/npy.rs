@@ -5,11 +5,11 @@ use gristmill_storage::fs::{BufferedFile, Fs};
 use std::path::Path;
 
 /// The content begins at a multiple of this many bytes.
-const ALIGNED: usize = 64;
+const ALIGNMENT: usize = 64;
 /// Number of digits for which numpy leaves room, so that the array may grow in place.
 const LENGTH_DIGITS: usize = 21;
 /// Buffer size in bytes.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// An eight-byte number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn header_of(word: &str, count: u64) -> Vec<u8> {
     text.extend(std::iter::repeat_n(' ', LENGTH_DIGITS.saturating_sub(count.to_string().len())));
     // A header that would fit exactly gets another block of spaces, as in numpy.
     let before = MAGIC.len() + 2 + text.len() + 1;
-    text.extend(std::iter::repeat_n(' ', ALIGNED - before % ALIGNED));
+    text.extend(std::iter::repeat_n(' ', ALIGNMENT - before % ALIGNMENT));
     text.push('\n');
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
@@ -59,7 +59,7 @@ pub struct NpyWriter {
 impl NpyWriter {
     /// Creates a file. It is an error if the file exists.
     pub fn create(fs: &dyn Fs, path: &Path, dtype: Dtype, count: u64) -> Outcome<Self> {
-        let mut file = BufferedFile::new(fs.create_file(path)?, BUFFER);
+        let mut file = BufferedFile::new(fs.create_file(path)?, BUFFER_BYTES);
         file.write_all(&header(dtype, count))?;
         Ok(Self { file, left: count, path: path.to_owned() })
     }

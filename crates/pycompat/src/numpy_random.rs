@@ -120,7 +120,7 @@ pub struct Generator {
     state: u128,
     increment: u128,
     /// The high half of the last word of which only the low half was used.
-    half: Option<u32>,
+    unused_half: Option<u32>,
 }
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
@@ -130,7 +130,7 @@ impl Generator {
     pub fn seeded(seed: u64) -> Self {
         let [a, b, c, d] = SeedSequence::new(seed).words();
         let wide = |high: u64, low: u64| (u128::from(high) << 64) | u128::from(low);
-        let mut generator = Self { state: 0, increment: (wide(c, d) << 1) | 1, half: None };
+        let mut generator = Self { state: 0, increment: (wide(c, d) << 1) | 1, unused_half: None };
         generator.step();
         generator.state = generator.state.wrapping_add(wide(a, b));
         generator.step();
@@ -150,11 +150,11 @@ impl Generator {
 
     /// Returns the next 32 random bits: the low half of a new word, and on the following call its high half.
     pub fn next_u32(&mut self) -> u32 {
-        match self.half.take() {
+        match self.unused_half.take() {
             Some(half) => half,
             None => {
                 let word = self.next_u64();
-                self.half = Some((word >> 32) as u32);
+                self.unused_half = Some((word >> 32) as u32);
                 word as u32
             }
         }

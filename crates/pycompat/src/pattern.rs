@@ -67,14 +67,14 @@ impl Program {
 #[derive(Clone, Debug)]
 struct Pair {
     start: Program,
-    anywhere: Program,
+    unanchored: Program,
 }
 
 impl Pair {
     fn compile(body: &str, backtracking: bool) -> Result<Self, String> {
         Ok(Self {
             start: Program::compile(&format!(r"\A(?:{body})"), backtracking)?,
-            anywhere: Program::compile(body, backtracking)?,
+            unanchored: Program::compile(body, backtracking)?,
         })
     }
 }
@@ -142,7 +142,7 @@ impl Pattern {
 
     /// Like [`is_found`](Self::is_found), but returns an error for too many steps.
     pub fn try_found(&self, text: &str) -> Result<bool, PatternError> {
-        self.pair_for(text).anywhere.is_match(text)
+        self.pair_for(text).unanchored.is_match(text)
     }
 }
 

@@ -78,7 +78,7 @@ impl Translator {
         c
     }
 
-    fn eat(&mut self, text: &str) -> bool {
+    fn accept(&mut self, text: &str) -> bool {
         let length = text.chars().count();
         let here = self.chars.get(self.at..self.at + length);
         let same = here.is_some_and(|here| here.iter().copied().eq(text.chars()));
@@ -88,7 +88,7 @@ impl Translator {
         same
     }
 
-    fn until(&mut self, end: char) -> Option<String> {
+    fn take_until(&mut self, end: char) -> Option<String> {
         let length = self.chars[self.at..].iter().position(|c| *c == end)?;
         let text = self.chars[self.at..self.at + length].iter().collect();
         self.at += length + 1;
@@ -167,9 +167,9 @@ impl Translator {
             FollowRule::Element => {}
         }
         self.out.push_str(text);
-        if self.eat("?") {
+        if self.accept("?") {
             self.out.push('?');
-        } else if self.eat("+") {
+        } else if self.accept("+") {
             self.out.push('+');
             self.backtracking = true;
         }
@@ -180,9 +180,9 @@ impl Translator {
     fn bounds(&mut self) -> Result<Option<String>> {
         let begin = self.at;
         let low = self.digits();
-        let comma = self.eat(",");
+        let comma = self.accept(",");
         let high = if comma { self.digits() } else { low.clone() };
-        if !self.eat("}") || (low.is_empty() && !comma) {
+        if !self.accept("}") || (low.is_empty() && !comma) {
             self.at = begin;
             return Ok(None);
         }

@@ -225,18 +225,18 @@ impl<T: Tree> Builder<'_, T> {
                 return Err(here("an alias (`*…`) is not understood by the loader; write the value out"));
             }
             Event::Scalar(text, style, _, _) => self.scalar(&text, style, span)?,
-            Event::SequenceStart(..) => self.enter(Open::List(Vec::new(), Mark::of(span)), span)?,
+            Event::SequenceStart(..) => self.open_node(Open::List(Vec::new(), Mark::of(span)), span)?,
             Event::MappingStart(..) => {
                 let at = Mark::of(span);
-                self.enter(Open::Map { entries: Vec::new(), seen: HashSet::new(), key: None, at }, span)?;
+                self.open_node(Open::Map { entries: Vec::new(), seen: HashSet::new(), key: None, at }, span)?;
             }
-            Event::SequenceEnd | Event::MappingEnd => self.leave(),
+            Event::SequenceEnd | Event::MappingEnd => self.close_node(),
             _ => {}
         }
         Ok(())
     }
 
-    fn enter(&mut self, open: Open<T>, span: &Span) -> Result<(), YamlError> {
+    fn open_node(&mut self, open: Open<T>, span: &Span) -> Result<(), YamlError> {
         let here = |message: &str| Err(error_at(message, span.start.line(), span.start.col() + 1));
         if let Some(Open::Map { key: None, .. }) = self.open.last() {
             return here("a list or map cannot be a key");
@@ -248,7 +248,7 @@ impl<T: Tree> Builder<'_, T> {
         Ok(())
     }
 
-    fn leave(&mut self) {
+    fn close_node(&mut self) {
         match self.open.pop() {
             Some(Open::List(items, at)) => self.value(T::list(items, at)),
             Some(Open::Map { entries, at, .. }) => self.value(T::map(entries, at)),

@@ -135,7 +135,7 @@ impl Emitter {
         self.at_indent = true;
     }
 
-    fn go_to(&mut self, indent: usize) {
+    fn set_indent(&mut self, indent: usize) {
         if !self.at_indent || self.column > indent || (self.column == indent && !self.after_space) {
             self.line_break();
         }
@@ -153,15 +153,15 @@ impl Emitter {
             Node::List(items) => self.list(items, place),
             Node::Map(entries) => self.map(entries),
             Node::Str(text) => self.text(text, place),
-            Node::Null => self.bare("null"),
-            Node::Bool(true) => self.bare("true"),
-            Node::Bool(false) => self.bare("false"),
-            Node::Int(value) => self.bare(&value.to_string()),
-            Node::Float(value) => self.bare(&float(*value)),
+            Node::Null => self.write_indicator("null"),
+            Node::Bool(true) => self.write_indicator("true"),
+            Node::Bool(false) => self.write_indicator("false"),
+            Node::Int(value) => self.write_indicator(&value.to_string()),
+            Node::Float(value) => self.write_indicator(&float(*value)),
         }
     }
 
-    fn bare(&mut self, text: &str) {
+    fn write_indicator(&mut self, text: &str) {
         self.indicator(text, true);
     }
 
@@ -176,7 +176,7 @@ impl Emitter {
         };
         self.indent = Some(indent);
         for item in items {
-            self.go_to(indent);
+            self.set_indent(indent);
             self.structure("-");
             self.node(item, NodeContext::Item);
         }
@@ -188,7 +188,7 @@ impl Emitter {
         let indent = outer.map_or(0, |indent| indent + 2);
         self.indent = Some(indent);
         for (key, value) in entries {
-            self.go_to(indent);
+            self.set_indent(indent);
             let analysis = analyze(key, self.allow_unicode);
             if !analysis.empty && !analysis.multiline && key.chars().count() < LONG_KEY {
                 self.text(key, NodeContext::SimpleKey);
@@ -196,7 +196,7 @@ impl Emitter {
             } else {
                 self.structure("?");
                 self.text(key, NodeContext::LongKey);
-                self.go_to(indent);
+                self.set_indent(indent);
                 self.structure(":");
             }
             self.node(value, NodeContext::Value);
@@ -219,7 +219,7 @@ impl Emitter {
 
     fn fold(&mut self) {
         let indent = self.indent.unwrap_or(0);
-        self.go_to(indent);
+        self.set_indent(indent);
     }
 
     fn plain(&mut self, text: &str, may_fold: bool) {

@@ -102,7 +102,7 @@ impl UploadsAhead {
         // Parts that are on their way are not waited for.
         let cancel = Cancel::default();
         cancel.cancel();
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         let begun: Vec<PathBuf> = files.into_iter().filter(|file| file.bytes > 0).map(|file| file.target).collect();
         let remove = |target: &PathBuf| {
             discard(target);
@@ -125,7 +125,7 @@ impl Worker {
         let (end, is_stopped) = (Cancel::default(), Arc::new(AtomicBool::new(false)));
         let (waits, is_over) = (end.clone(), Arc::clone(&is_stopped));
         let follow = move || {
-            let _waits = waits.enter();
+            let _waits = waits.begin_wait_scope();
             let (mut is_complete, mut interval) = (false, INTERVAL);
             loop {
                 match changes.recv_timeout(interval) {
@@ -133,7 +133,7 @@ impl Worker {
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
                     Ok(Complete) => is_complete = true,
                 }
-                let has_sent = look(&files, is_complete, &|| !is_over.load(Ordering::Relaxed));
+                let has_sent = upload_grown_files(&files, is_complete, &|| !is_over.load(Ordering::Relaxed));
                 interval = if is_complete && has_sent { Duration::ZERO } else { INTERVAL };
             }
         };
@@ -158,7 +158,7 @@ impl Worker {
 
 impl GrowingFile {
     /// Returns the file, its target, and its size, if it has grown enough, or is complete and something of it is not sent.
-    fn look(&mut self, is_complete: bool) -> Option<(PathBuf, PathBuf, u64)> {
+    fn next_upload(&mut self, is_complete: bool) -> Option<(PathBuf, PathBuf, u64)> {
         if !self.is_followed || self.is_sent {
             return None;
         }
@@ -184,7 +184,7 @@ fn discard(target: &Path) {
 }
 
 /// Uploads some of what files have grown by, and the rest of complete ones, as long as it may go on. Returns whether there was anything.
-fn look(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_on: &dyn Fn() -> bool) -> bool {
+fn upload_grown_files(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_on: &dyn Fn() -> bool) -> bool {
     let mut has_sent = false;
     for at in 0.. {
         if !goes_on() {
@@ -193,7 +193,7 @@ fn look(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_on: &dyn Fn() -
         // Files are only added at the end.
         let next = match lock(files).get_mut(at) {
             None => return has_sent,
-            Some(file) => file.look(is_complete),
+            Some(file) => file.next_upload(is_complete),
         };
         let Some((path, target, bytes)) = next else { continue };
         let uploaded = upload(&path, &target, (bytes, is_complete));

@@ -70,7 +70,7 @@ impl FileKind {
     }
 
     /// Returns the kind with its article, as in "it is a folder".
-    pub fn noun(self) -> &'static str {
+    pub fn with_article(self) -> &'static str {
         match self {
             Self::File => "a file",
             Self::Folder => "a folder",

@@ -28,7 +28,7 @@ pub enum ProcessState {
     /// It has certainly ended.
     Dead,
     /// It is on another host: its state cannot be determined.
-    Elsewhere,
+    OnOtherHost,
     /// It is on this machine, but its process id cannot be looked up from here.
     Hidden,
 }
@@ -52,7 +52,7 @@ impl ProcessIdentity {
     /// Returns the state of this process as seen by `observer`.
     pub fn life(&self, observer: &Self) -> ProcessState {
         if self.host != observer.host || self.machine != observer.machine {
-            return ProcessState::Elsewhere;
+            return ProcessState::OnOtherHost;
         }
         if self.boot != observer.boot {
             return ProcessState::Dead;
@@ -141,11 +141,11 @@ mod tests {
         let me = ProcessIdentity::current();
         assert_eq!(
             ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me),
-            ProcessState::Elsewhere
+            ProcessState::OnOtherHost
         );
         assert_eq!(
             ProcessIdentity { machine: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me),
-            ProcessState::Elsewhere
+            ProcessState::OnOtherHost
         );
         assert_eq!(
             ProcessIdentity { pid_space: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me),

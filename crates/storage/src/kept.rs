@@ -17,10 +17,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// Bytes that are read to find out what a file is.
-const MAX_LOOK_BYTES: u64 = 4 << 10;
+const MAX_CACHED_READ_BYTES: u64 = 4 << 10;
 
 /// The objects whose bytes are kept, by their paths.
-static KEPT: LazyLock<Mutex<HashMap<PathBuf, Arc<CachedObjectFile>>>> = LazyLock::new(Mutex::default);
+static CACHED_OBJECTS: LazyLock<Mutex<HashMap<PathBuf, Arc<CachedObjectFile>>>> = LazyLock::new(Mutex::default);
 
 /// While it exists, what is read of some objects is kept, and read locally when it is read again.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ struct CachedObjectFile {
 struct SpareReader(Mutex<Option<Box<dyn RangeRead>>>);
 
 impl SpareReader {
-    fn put(&self, reader: Option<Box<dyn RangeRead>>) -> Option<Box<dyn RangeRead>> {
+    fn swap_reader(&self, reader: Option<Box<dyn RangeRead>>) -> Option<Box<dyn RangeRead>> {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), reader)
     }
 }
@@ -73,7 +73,7 @@ impl ReadCache {
         }
         let file = Arc::new(create(folder)?);
         let (mut kept, mut base) = (Vec::new(), 0_u64);
-        let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
         for (path, bytes) in files {
             if base.saturating_add(bytes) > limit || all.contains_key(path) {
                 continue;
@@ -98,14 +98,14 @@ impl ReadCache {
     pub fn close(&self) {
         for (_, object) in &self.0 {
             object.is_closed.store(true, Ordering::Relaxed);
-            object.spare.put(None);
+            object.spare.swap_reader(None);
         }
     }
 }
 
 impl Drop for ReadCache {
     fn drop(&mut self) {
-        let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.iter().for_each(|(path, _)| _ = all.remove(path));
     }
 }
@@ -127,10 +127,10 @@ pub(super) type OpenedObject = (FileInfo, Box<dyn RangeRead>);
 
 /// Opens an object of a path, by what is kept of it if possible. `part`: what is read in order, if that is known.
 pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject) -> io::Result<OpenedObject> {
-    let object = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
+    let object = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
     let Some(object) = object else { return open() };
     let path = path.to_owned();
-    let spare = if part.is_none() { object.spare.put(None) } else { None };
+    let spare = if part.is_none() { object.spare.swap_reader(None) } else { None };
     if let (Some(info), Some(remote)) = (object.info.get(), spare) {
         let info = *info;
         return Ok((info, Box::new(KeptRead::new(object, path, open, OnceLock::from(remote)))));
@@ -244,9 +244,9 @@ impl KeptRead {
 
 impl Drop for KeptRead {
     fn drop(&mut self) {
-        let is_begun = self.next.load(Ordering::Relaxed) > MAX_LOOK_BYTES;
+        let is_begun = self.next.load(Ordering::Relaxed) > MAX_CACHED_READ_BYTES;
         if !is_begun && !self.object.is_closed.load(Ordering::Relaxed) {
-            self.object.spare.put(self.remote.take());
+            self.object.spare.swap_reader(self.remote.take());
         }
     }
 }
@@ -258,14 +258,14 @@ impl RangeRead for KeptRead {
         self.read(buffer, offset, |remote, buffer| remote.read_exact_at(buffer, offset))
     }
 
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.read(buffer, offset, |remote, buffer| remote.read_alone_at(buffer, offset))
+    fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, |remote, buffer| remote.read_at_directly(buffer, offset))
     }
 
-    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         let has_some = ranges.iter().any(|range| self.object.has(range));
         if let (false, Ok(remote)) = (has_some, self.remote()) {
-            let read = remote.read_alone_each(ranges);
+            let read = remote.read_ranges_directly(ranges);
             let keep = |range: &Range<u64>, bytes: &io::Result<Vec<u8>>| {
                 bytes.iter().for_each(|bytes| self.object.keep(bytes, range.start))
             };
@@ -274,7 +274,7 @@ impl RangeRead for KeptRead {
         }
         let read = |range: &Range<u64>| {
             let mut bytes = buffer_for(range)?;
-            self.read_alone_at(&mut bytes, range.start)?;
+            self.read_at_directly(&mut bytes, range.start)?;
             Ok(bytes)
         };
         ranges.iter().map(read).collect()
@@ -354,6 +354,6 @@ mod tests {
         open();
         assert_eq!(opened.load(Ordering::Relaxed), 2, "that one was read, and is over");
         kept.close();
-        assert!(kept.0[0].1.spare.put(None).is_none());
+        assert!(kept.0[0].1.spare.swap_reader(None).is_none());
     }
 }

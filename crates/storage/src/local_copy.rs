@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Bytes that are copied at a time.
-const CHUNK: usize = 8 << 20;
+const CHUNK_BYTES: usize = 8 << 20;
 
 /// Returns a local file with the content that a path leads to: the path itself, or a copy of the object. A copy of the same version that is
 /// there is used again. The copies that were not used for longest are removed.
@@ -58,8 +58,8 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
         return Ok(copy);
     }
     // One thread copies, the others use what it has copied.
-    static COPYING: Mutex<()> = Mutex::new(());
-    let _copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
+    static COPY_LOCK: Mutex<()> = Mutex::new(());
+    let _copying = COPY_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }
@@ -68,7 +68,7 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let draft = folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
     let fill = || {
         let mut file = RealFs.create_file(&draft)?;
-        let (mut buffer, mut at) = (vec![0; CHUNK], 0);
+        let (mut buffer, mut at) = (vec![0; CHUNK_BYTES], 0);
         loop {
             let count = object.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", path, &error))?;
             let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };

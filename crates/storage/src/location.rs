@@ -110,7 +110,7 @@ pub fn has_folders(path: &Path) -> bool {
 
 /// Returns the path that is proposed for an output of this name: next to an input, or in the current folder where nothing can be written
 /// next to it.
-pub fn beside(input: &Path, name: &str) -> PathBuf {
+pub fn output_next_to(input: &Path, name: &str) -> PathBuf {
     match input.parent().filter(|parent| !parent.as_os_str().is_empty() && !is_read_only(input)) {
         Some(parent) => parent.join(name),
         None => PathBuf::from(name),

@@ -23,7 +23,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Number of attempts on a lock that is changing hands, and the interval between them.
-const LOOKS: u32 = 40;
+const MAX_ATTEMPTS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Time until all who created a lock at once, in a store without conditions, have done so.
 const SETTLE: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
@@ -82,7 +82,7 @@ impl Renewal {
         let cancel = Cancel::default();
         let waits = cancel.clone();
         let repeat = move || {
-            let _waits = waits.enter();
+            let _waits = waits.begin_wait_scope();
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) && renew() {}
         };
         let thread = std::thread::Builder::new().name("lock".to_owned()).spawn(repeat).ok()?;
@@ -126,21 +126,21 @@ enum Attempt {
     /// This process holds it now.
     Ours,
     /// It changed in the meantime: try again.
-    Again,
+    Retry,
     /// Another process holds it.
-    Held(Option<Holder>),
+    InUse(Option<Holder>),
 }
 
 impl DatasetLock {
     /// Takes the lock, or fails with the name of its holder. A lock is taken over if its holder is a process of this host that has died; a
     /// lock of another host is never considered stale. `break_lock` removes any existing lock.
     pub fn acquire(fs: &dyn Fs, own: &RunFolder, break_lock: bool) -> Outcome<Self> {
-        Self::acquire_then_look(fs, own, break_lock, &|| ())
+        Self::acquire_and_check(fs, own, break_lock, &|| ())
     }
 
     /// Like [`acquire`](Self::acquire). If the lock is in a store, `look` finds out what is there once the lock is taken, while the store is asked
     /// whether it obeys conditions.
-    pub fn acquire_then_look(
+    pub fn acquire_and_check(
         fs: &dyn Fs,
         own: &RunFolder,
         break_lock: bool,
@@ -158,7 +158,7 @@ impl DatasetLock {
             });
             match result {
                 // Another run that has just ended may have removed the empty folder in the meantime.
-                Err(failure) if failure.is_missing() && looks < LOOKS => {}
+                Err(failure) if failure.is_missing() && looks < MAX_ATTEMPTS => {}
                 result => return result,
             }
         }
@@ -185,7 +185,7 @@ impl DatasetLock {
             true => "its holder has ended: the next run on this machine takes it over",
             false => WAIT_HINT,
         };
-        Ok(Some(StoredLock { path, holder: held_by(found.holder.as_ref()), hint }))
+        Ok(Some(StoredLock { path, holder: describe_holder(found.holder.as_ref()), hint }))
     }
 
     fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
@@ -194,7 +194,7 @@ impl DatasetLock {
             fs.remove_file(&path)?;
         }
         let mut holder = None;
-        for look in 0..LOOKS {
+        for look in 0..MAX_ATTEMPTS {
             if look > 0 {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -217,10 +217,10 @@ impl DatasetLock {
                 token: super::publish::unique(),
                 system_lock: folder.is_some(),
             };
-            match take(fs, &path, &mine)? {
+            match try_create(fs, &path, &mine)? {
                 Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder, object: None }),
-                Attempt::Again => {}
-                Attempt::Held(by) => {
+                Attempt::Retry => {}
+                Attempt::InUse(by) => {
                     holder = by;
                     if holder.is_some() {
                         break;
@@ -228,7 +228,7 @@ impl DatasetLock {
                 }
             }
         }
-        Err(held_failure(&path, holder.as_ref(), None))
+        Err(lock_failure(&path, holder.as_ref(), None))
     }
 
     /// Fails if another process has broken the lock. `what`: the name of the step in the error.
@@ -261,21 +261,21 @@ impl ObjectLock {
         let store = store_of(url).map_err(failed)?;
         let bytes = serde_json::to_vec(holder).unwrap_or_default();
         let (mut other, mut condition) = (None, Condition::IfAbsent);
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_ATTEMPTS {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
                 // Dropped on any way out, it leaves the lock of another process alone.
                 let mut lock = Self { path: path.clone(), token: holder.token.clone(), renewal: None };
                 // The holder before may have written anything.
                 forget_answers();
-                if !do_during(look, || store.obeys(url, &bytes, condition)).map_err(failed)? {
-                    other = Self::settle(&path, holder)?;
+                if !do_during(look, || store.supports_condition(url, &bytes, condition)).map_err(failed)? {
+                    other = Self::resolve_race(&path, holder)?;
                     if other.is_some() {
                         break;
                     }
                     forget_answers();
                     look();
                 }
-                lock.renewal = Renewal::start(RENEWAL, {
+                lock.renewal = Renewal::start(RENEWAL_INTERVAL, {
                     let (path, token) = (path.clone(), holder.token.clone());
                     move || Self::renew(&path, &token)
                 });
@@ -292,7 +292,7 @@ impl ObjectLock {
             // Replaced, not removed: another process may have replaced it, too.
             condition = Condition::IfStamp(found.stamp);
         }
-        Err(held_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
+        Err(lock_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
     }
 
     /// Writes the lock again, so that its age states how long ago its holder ran. Returns `false` if it is the lock of another process now.
@@ -306,18 +306,18 @@ impl ObjectLock {
         let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
         let written = RemoteUrl::parse(path).map(put);
         // It has another version now.
-        let _ = take_seen(path);
+        let _ = take_read_lock(path);
         // A store that cannot be reached now may be later.
         !matches!(written, Some(Ok(false)))
     }
 
     /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
-    fn settle(path: &Path, mine: &Holder) -> Outcome<Option<Holder>> {
+    fn resolve_race(path: &Path, mine: &Holder) -> Outcome<Option<Holder>> {
         let message = "this store ignores conditions, so two runs at once may overwrite what the other writes";
         let note = Problem::note(ProblemKind::Other, Subject::path(path), message);
         notices::add(note.with_hint("do not run two writers of the same data at once"));
         let cancel = Cancel::of_thread();
-        let until = Instant::now() + SETTLE;
+        let until = Instant::now() + SETTLE_TIME;
         while Instant::now() < until {
             cancel.check()?;
             std::thread::sleep(POLL_INTERVAL);
@@ -330,9 +330,9 @@ impl ObjectLock {
 impl Drop for ObjectLock {
     fn drop(&mut self) {
         self.renewal = None;
-        let _whole = Cancel::default().enter();
+        let _whole = Cancel::default().begin_wait_scope();
         let is_mine = |found: &FoundObject| found.holder.as_ref().is_some_and(|holder| holder.token == self.token);
-        let seen = take_seen(&self.path).filter(is_mine);
+        let seen = take_read_lock(&self.path).filter(is_mine);
         if let Some(found) = seen.or_else(|| read_object(&self.path).ok().flatten().filter(is_mine)) {
             // If this fails, the next process on this host replaces it.
             let _ = remove_or_release(&RealFs, &self.path, Condition::IfStamp(found.stamp));
@@ -351,7 +351,7 @@ impl Drop for DatasetLock {
 }
 
 /// Time between two writes of a lock in a store, and its age from which on its holder has missed several.
-const RENEWAL: Duration = Duration::from_secs(60);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 const OLD: Duration = Duration::from_secs(5 * 60);
 /// What to do about a lock that is not renewed. Older versions of the program do not renew theirs.
 const OLD_HINT: &str =
@@ -368,21 +368,21 @@ const WAIT_HINT: &str = "wait for it to finish; if it is certainly gone, use --b
 const LOCKING: &str = "locking the data set";
 
 /// Whether a failure means that another process holds the lock: the files next to the lock then belong to that process.
-pub fn is_held(failure: &Failure) -> bool {
+pub fn is_lock_failure(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
 
 /// Creates the failure for a lock that another process holds. `age`: the time since it was written, by the clock of the store.
-fn held_failure(path: &Path, holder: Option<&Holder>, age: Option<Duration>) -> Failure {
+fn lock_failure(path: &Path, holder: Option<&Holder>, age: Option<Duration>) -> Failure {
     let is_old = age.is_some_and(|age| age >= OLD);
     let age =
         age.map(|age| format!(", which wrote it {} ago by the clock of the store", duration(age))).unwrap_or_default();
-    Failure::environment(LOCKING, format!("it is held by {}{age}", held_by(holder)))
+    Failure::environment(LOCKING, format!("it is held by {}{age}", describe_holder(holder)))
         .on(Subject::path(path))
         .with_hint(if is_old { OLD_HINT } else { WAIT_HINT })
 }
 
-fn held_by(holder: Option<&Holder>) -> String {
+fn describe_holder(holder: Option<&Holder>) -> String {
     match holder {
         Some(holder) => format!("process {} on host {}", holder.process.pid, holder.process.host),
         None => "another process".to_owned(),
@@ -405,26 +405,26 @@ struct FoundObject {
 }
 
 /// A lock that was read for its release.
-struct SeenLock {
+struct ReadLock {
     path: PathBuf,
     found: FoundObject,
     at: Instant,
 }
 
-static SEEN: Mutex<Option<SeenLock>> = Mutex::new(None);
+static READ_LOCKS: Mutex<Option<ReadLock>> = Mutex::new(None);
 
 /// Reads the lock that the store of an output has, so that it is released at once after the last other request of the run.
-pub(super) fn look_before_release(own: &RunFolder) {
+pub(super) fn check_before_release(own: &RunFolder) {
     let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
     let at = Instant::now();
     let found = read_object(&path).ok().flatten();
-    *SEEN.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|found| SeenLock { path, found, at });
+    *READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|found| ReadLock { path, found, at });
 }
 
 /// Returns a lock that was read a moment ago.
-fn take_seen(path: &Path) -> Option<FoundObject> {
-    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
-    (seen.at.elapsed() < SEEN_KEPT).then_some(seen.found)
+fn take_read_lock(path: &Path) -> Option<FoundObject> {
+    let seen = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
+    (seen.at.elapsed() < READ_LOCK_LIFETIME).then_some(seen.found)
 }
 
 /// Reads the object that is a lock, if there is one.
@@ -445,23 +445,23 @@ fn system_lock(folder: &Path) -> SystemLock {
 }
 
 /// Creates the lock file such that it is never visible without its content, except on file systems without hard links.
-fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
+fn try_create(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     if make(fs, path, mine)? {
         return Ok(Attempt::Ours);
     }
-    let Some(holder) = read_holder(path)? else { return Ok(Attempt::Again) };
-    let Some(holder) = holder else { return Ok(Attempt::Held(None)) };
+    let Some(holder) = read_holder(path)? else { return Ok(Attempt::Retry) };
+    let Some(holder) = holder else { return Ok(Attempt::InUse(None)) };
     let is_gone = match holder.process.life(&mine.process) {
         ProcessState::Dead => true,
         // A holder that had the operating system's lock has ended, because this process holds that lock now.
         ProcessState::Hidden => holder.system_lock && mine.system_lock,
-        ProcessState::Alive | ProcessState::Elsewhere => false,
+        ProcessState::Alive | ProcessState::OnOtherHost => false,
     };
     if !is_gone {
-        return Ok(Attempt::Held(Some(holder)));
+        return Ok(Attempt::InUse(Some(holder)));
     }
     take_away(fs, path, &holder, mine)?;
-    Ok(Attempt::Again)
+    Ok(Attempt::Retry)
 }
 
 /// Removes a dead holder's lock. Only one process at a time may do so, and it reads the lock again first: a lock created in the meantime is

@@ -225,7 +225,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn obeys(&self, _: &RemoteUrl<'_>, _: &[u8], _: Condition) -> io::Result<bool> {
+    fn supports_condition(&self, _: &RemoteUrl<'_>, _: &[u8], _: Condition) -> io::Result<bool> {
         Ok(!UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.bucket))
     }
 

@@ -6,7 +6,7 @@ use memmap2::MmapMut;
 use std::marker::PhantomData;
 
 /// Minimum size of a small page, and size of a large page, in bytes.
-const SMALL: usize = 4 << 10;
+const SMALL_PAGE_BYTES: usize = 4 << 10;
 const LARGE: usize = 2 << 20;
 
 /// A fixed number of values, initially zero, that begin at a page boundary.
@@ -43,7 +43,7 @@ impl<T: Pod> Pages<T> {
         }
         let mut pages = Self { map: Some(map), from, bytes, ..Self::default() };
         // A page that is read before it is written is mapped twice, and the second mapping stops all processors.
-        let each = (SMALL / size_of::<T>()).max(1);
+        let each = (SMALL_PAGE_BYTES / size_of::<T>()).max(1);
         pages.all_mut().iter_mut().step_by(each).for_each(|value| *value = std::hint::black_box(T::zeroed()));
         pages
     }

@@ -15,15 +15,15 @@ pub trait RangeRead: Send + Sync {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// The same for a range after which a larger gap follows: nothing more than the range is fetched.
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read_exact_at(buffer, offset)
     }
 
-    /// Reads several ranges like [`read_alone_at`](Self::read_alone_at), with one wait if possible.
-    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), with one wait if possible.
+    fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         let read = |range: &Range<u64>| {
             let mut bytes = buffer_for(range)?;
-            self.read_alone_at(&mut bytes, range.start)?;
+            self.read_at_directly(&mut bytes, range.start)?;
             Ok(bytes)
         };
         ranges.iter().map(read).collect()

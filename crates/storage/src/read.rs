@@ -175,7 +175,7 @@ fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) ->
     match opened {
         Ok((info, object)) => Ok(ReadFile::of_ranges(path, info, object)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match metadata(path) {
-            Ok(info) if info.is_dir() => Err(not_regular(path, info.kind.noun())),
+            Ok(info) if info.is_dir() => Err(not_regular(path, info.kind.with_article())),
             _ => Err(Failure::io("opening", path, &error)),
         },
         Err(error) => Err(Failure::io("opening", path, &error)),
@@ -194,7 +194,7 @@ fn open_local(path: &Path) -> Outcome<ReadFile> {
     };
     let info = rustix::fs::fstat(&file).map(|stat| FileInfo::of_stat(&stat)).map_err(|error| failed(&error.into()))?;
     if info.kind != FileKind::File {
-        return Err(not_regular(path, info.kind.noun()));
+        return Err(not_regular(path, info.kind.with_article()));
     }
     Ok(ReadFile { source: Source::Local(file), path: path.to_owned(), info, fetched_to: u64::MAX })
 }
@@ -278,22 +278,22 @@ impl ReadFile {
         }
     }
     /// Like [`read_at`](Self::read_at), before a gap that is jumped over: of an object, only these bytes are fetched.
-    pub fn read_alone_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub fn read_at_directly(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.source {
             Source::Local(_) => self.read_at(buf, offset),
-            Source::Remote(object) => self.read_object(buf, |buf| object.read_alone_at(buf, offset), offset),
+            Source::Remote(object) => self.read_object(buf, |buf| object.read_at_directly(buf, offset), offset),
         }
     }
-    /// Reads several ranges like [`read_alone_at`](Self::read_alone_at); those of an object with one wait. What is after the end of the file is left
+    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly); those of an object with one wait. What is after the end of the file is left
     /// out.
-    pub fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    pub fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         let inside = ranges.iter().map(|range| range.start.min(self.len())..range.end.min(self.len()));
         let inside: Vec<Range<u64>> = inside.collect();
         match &self.source {
             Source::Local(_) => inside.iter().map(|range| self.read_range(range)).collect(),
             Source::Remote(object) => {
                 pause();
-                object.read_alone_each(&inside)
+                object.read_ranges_directly(&inside)
             }
         }
     }

@@ -22,7 +22,7 @@ const REMOTE: &str = "remote";
 const END: &str = ".gristmill";
 
 /// Whether a folder is Gristmill's own folder next to an output, judged by its name and its content. Readers of data skip such folders.
-pub fn is_beside_output(folder: &Path) -> bool {
+pub fn is_next_to_output(folder: &Path) -> bool {
     let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
     let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
     name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
@@ -97,7 +97,7 @@ impl RunFolder {
         &self.shown
     }
     /// Returns the output that such a folder belongs to, derived from its name; `None` if the name does not match.
-    pub fn output_beside(folder: &Path) -> Option<PathBuf> {
+    pub fn output_of(folder: &Path) -> Option<PathBuf> {
         let name = folder.file_name()?.to_str()?.strip_suffix(END)?;
         (!name.is_empty()).then(|| folder.with_file_name(name))
     }
@@ -135,10 +135,10 @@ impl RunFolder {
     }
     /// Returns the path of the plan of a run that is not finished, as requested.
     pub fn running_plan(&self) -> PathBuf {
-        self.work().join("plan.yaml")
+        self.work_folder().join("plan.yaml")
     }
     /// Returns the folder for work in progress, on the file system of the output; removed at commit.
-    pub fn work(&self) -> PathBuf {
+    pub fn work_folder(&self) -> PathBuf {
         self.path.join("work")
     }
     /// Returns the path of the rename list of a publish that has begun.
@@ -153,8 +153,8 @@ impl RunFolder {
     /// `work` is private.
     pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
         self.create_outer(fs)?;
-        if !self.work().is_dir() {
-            fs.create_dir(&self.work(), PRIVATE_FOLDER)?;
+        if !self.work_folder().is_dir() {
+            fs.create_dir(&self.work_folder(), PRIVATE_FOLDER)?;
             fs.sync_dir(&self.path)?;
         }
         Ok(())
@@ -182,11 +182,11 @@ impl RunFolder {
     }
     /// Returns the folder for work in progress of a media-only run; that of other commands in `work` is kept.
     pub fn media_work(&self) -> PathBuf {
-        self.work().join("media")
+        self.work_folder().join("media")
     }
     /// Removes those of the own folders that are empty, innermost first. A folder that is in use or cannot be removed is kept.
     pub fn remove_if_empty(&self, fs: &dyn Fs) {
-        for folder in [&self.work(), &self.path].into_iter().chain(self.parents.iter().rev()) {
+        for folder in [&self.work_folder(), &self.path].into_iter().chain(self.parents.iter().rev()) {
             if fs.raw_rmdir(folder).is_err() {
                 return;
             }
@@ -195,7 +195,7 @@ impl RunFolder {
     /// Removes the work in progress and the journal.
     pub fn remove_work(&self, fs: &dyn Fs) -> Outcome<()> {
         fs.remove_file(&self.journal())?;
-        fs.remove_dir_all(&self.work())
+        fs.remove_dir_all(&self.work_folder())
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         let own = RunFolder::for_webdataset(Path::new("/d/set"));
         assert_eq!(own.path(), Path::new("/d/set/.nv-meta/gristmill"));
         assert_eq!(own.journal(), Path::new("/d/set/.nv-meta/gristmill/journal"));
-        assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
+        assert_eq!(own.work_folder(), Path::new("/d/set/.nv-meta/gristmill/work"));
         assert_eq!(RunFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
         assert_eq!(RunFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
     }
@@ -274,7 +274,7 @@ mod tests {
             }
             assert_eq!(mode(&dir.path().join(".nv-meta")), expected);
             assert_eq!(mode(own.path()), expected);
-            assert_eq!(mode(&own.work()), 0o700);
+            assert_eq!(mode(&own.work_folder()), 0o700);
             RealFs.set_mode(dir.path(), 0o700).unwrap();
         }
     }

@@ -22,7 +22,7 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Upper limit of the data kept before a run, in bytes.
 const MAX_KEPT_BYTES: u64 = 8 << 30;
 /// Divisor of the free space that may be used.
-const SHARE: u64 = 10;
+const FREE_SPACE_DIVISOR: u64 = 10;
 
 /// Names the folder for scratch space of this process, where none is given for a piece of work. Only the first call counts.
 pub fn name_folder(folder: PathBuf) {
@@ -95,7 +95,7 @@ fn hinted(failure: Failure) -> Failure {
 }
 
 fn cap(free: u64) -> u64 {
-    MAX_KEPT_BYTES.min(free / SHARE)
+    MAX_KEPT_BYTES.min(free / FREE_SPACE_DIVISOR)
 }
 
 /// Removes folders left by dead processes of this host and user. Errors are ignored, because this is best effort.

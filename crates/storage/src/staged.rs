@@ -10,7 +10,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
-const WHAT: &str = "writing";
+const ACTIVITY: &str = "writing";
 
 /// An object that is being sent. Dropped before it is finished, its upload is ended.
 struct StagedFile<'a> {
@@ -36,7 +36,7 @@ pub fn create<'a>(
 ) -> Outcome<Box<dyn WriteFile + 'a>> {
     let url = parse_target(target)?;
     let upload = store_of(&url).and_then(|store| store.begin_staged(&url, bytes, memory));
-    let upload = upload.map_err(|error| Failure::io(WHAT, target, &error))?;
+    let upload = upload.map_err(|error| Failure::io(ACTIVITY, target, &error))?;
     // By this a killed run can be ended.
     let begun =
         StagedObject { upload: upload.id().to_owned(), bytes: 0, parts: Vec::new(), checksum: None, replaces: None };
@@ -51,7 +51,7 @@ pub fn is_kept(target: &Path, record: &Path, bytes: u64) -> Outcome<bool> {
         return Ok(false);
     }
     let kept = store_of(&url).and_then(|store| store.has_staged(&url, &found.object));
-    kept.map_err(|error| Failure::io(WHAT, target, &error))
+    kept.map_err(|error| Failure::io(ACTIVITY, target, &error))
 }
 
 /// Ends the upload of a record that is not going to be completed, if there is one.
@@ -66,13 +66,13 @@ pub fn discard(record: &Path) {
 
 impl WriteFile for StagedFile<'_> {
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()> {
-        self.upload.write(bytes).map_err(|error| Failure::io(WHAT, &self.target, &error))?;
+        self.upload.write(bytes).map_err(|error| Failure::io(ACTIVITY, &self.target, &error))?;
         self.written += bytes.len() as u64;
         Ok(())
     }
 
     fn overwrite(&mut self, _: &[u8], _: u64) -> Outcome<()> {
-        Err(Failure::internal(WHAT, "what was sent cannot be changed").on(Subject::path(&self.target)))
+        Err(Failure::internal(ACTIVITY, "what was sent cannot be changed").on(Subject::path(&self.target)))
     }
 
     fn start_sync(&mut self) {}
@@ -96,7 +96,7 @@ impl WriteFile for StagedFile<'_> {
     }
 
     fn finish(self: Box<Self>) -> Outcome<u64> {
-        let object = self.upload.finish().map_err(|error| Failure::io(WHAT, &self.target, &error))?;
+        let object = self.upload.finish().map_err(|error| Failure::io(ACTIVITY, &self.target, &error))?;
         write_record(self.fs, &self.target, &self.record, object)?;
         Ok(self.written)
     }

@@ -129,7 +129,7 @@ pub trait Store: Send + Sync {
 
     /// Whether the store refuses to put an object under a condition of this kind that does not hold. `content` is that of the object at the address,
     /// which may be put again.
-    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+    fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
         let _ = (url, content, condition);
         Ok(true)
     }

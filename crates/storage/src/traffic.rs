@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-static REQUESTS: AtomicUsize = AtomicUsize::new(0);
-static BEGUN: AtomicU64 = AtomicU64::new(0);
+static REQUESTS_SENT: AtomicUsize = AtomicUsize::new(0);
+static REQUESTS_BEGUN: AtomicU64 = AtomicU64::new(0);
 /// Host and beginning of the requests without an answer, by their number.
 static UNANSWERED: Mutex<UnansweredRequests> = Mutex::new(BTreeMap::new());
-static RECEIVED: AtomicU64 = AtomicU64::new(0);
-static SENT: AtomicU64 = AtomicU64::new(0);
+static BYTES_RECEIVED: AtomicU64 = AtomicU64::new(0);
+static BYTES_SENT: AtomicU64 = AtomicU64::new(0);
 
 /// The requests of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +41,10 @@ impl Traffic {
 /// Returns the requests so far.
 pub fn traffic() -> Traffic {
     Traffic {
-        requests: REQUESTS.load(Ordering::Relaxed),
-        begun: BEGUN.load(Ordering::Relaxed),
-        received: RECEIVED.load(Ordering::Relaxed),
-        sent: SENT.load(Ordering::Relaxed),
+        requests: REQUESTS_SENT.load(Ordering::Relaxed),
+        begun: REQUESTS_BEGUN.load(Ordering::Relaxed),
+        received: BYTES_RECEIVED.load(Ordering::Relaxed),
+        sent: BYTES_SENT.load(Ordering::Relaxed),
     }
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct CountedRequest {
 #[cfg(feature = "remote")]
 impl CountedRequest {
     pub(crate) fn begin(host: &str) -> Self {
-        REQUESTS.fetch_add(1, Ordering::Relaxed);
-        let number = BEGUN.fetch_add(1, Ordering::Relaxed);
+        REQUESTS_SENT.fetch_add(1, Ordering::Relaxed);
+        let number = REQUESTS_BEGUN.fetch_add(1, Ordering::Relaxed);
         let host = gristmill_core::text::display_safe(host).into_owned();
         unanswered().insert(number, (host, Instant::now()));
         Self { number }
@@ -87,16 +87,16 @@ impl CountedRequest {
 impl Drop for CountedRequest {
     fn drop(&mut self) {
         self.set_answered();
-        REQUESTS.fetch_sub(1, Ordering::Relaxed);
+        REQUESTS_SENT.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(feature = "remote")]
 pub(crate) fn count_received(bytes: usize) {
-    RECEIVED.fetch_add(bytes as u64, Ordering::Relaxed);
+    BYTES_RECEIVED.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
 #[cfg(feature = "remote")]
 pub(crate) fn count_sent(bytes: usize) {
-    SENT.fetch_add(bytes as u64, Ordering::Relaxed);
+    BYTES_SENT.fetch_add(bytes as u64, Ordering::Relaxed);
 }

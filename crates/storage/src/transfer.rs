@@ -15,9 +15,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
 
-const WHAT: &str = "copying";
+const ACTIVITY: &str = "copying";
 /// Bytes that are copied at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 /// Permission bits that a copy gets, without those that change the user or group of a program, and the ones that it has in any case.
 const MODE_BITS: u32 = 0o777;
 const OWNER_MODE: u32 = 0o600;
@@ -37,7 +37,7 @@ pub enum CopyFailure {
 /// Returns the memory that [`copy_file`] needs at most, in bytes.
 pub fn copy_memory(from: &Path, to: &Path, bytes: u64) -> u64 {
     let of_side = |path: &Path, most: u64| if is_remote(path) { most.min(bytes) } else { 0 };
-    CHUNK as u64 + of_side(from, MAX_READ_BYTES) + of_side(to, MAX_PUT_BYTES)
+    CHUNK_BYTES as u64 + of_side(from, MAX_READ_BYTES) + of_side(to, MAX_PUT_BYTES)
 }
 
 /// Lets the store copy an object, and replace one that is there. Returns whether it can do that; if not, nothing has changed. `watch` is called with
@@ -49,7 +49,7 @@ pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool,
     }
     forget(&target.to_path());
     store_of(&target).and_then(|store| store.copy(&source, &target, watch)).map_err(|error| {
-        let failure = Failure::io(WHAT, from, &error);
+        let failure = Failure::io(ACTIVITY, from, &error);
         match failure.kind {
             Some(ProblemKind::ChangedDuringScan) => CopyFailure::ThisFile(failure),
             _ => CopyFailure::AllFiles(failure),
@@ -142,7 +142,7 @@ fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBy
             fs.create_file(draft)?
         }
     };
-    let (mut buffer, mut at) = (vec![0; CHUNK], file.len());
+    let (mut buffer, mut at) = (vec![0; CHUNK_BYTES], file.len());
     loop {
         let count = source.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", source.path(), &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
@@ -209,7 +209,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (local, back, drafts) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("drafts"));
         std::fs::create_dir(&drafts).unwrap();
-        for bytes in [Vec::new(), vec![7; 3 * CHUNK + 5]] {
+        for bytes in [Vec::new(), vec![7; 3 * CHUNK_BYTES + 5]] {
             std::fs::write(&local, &bytes).unwrap();
             let size = bytes.len() as u64;
             let (one, two) = (Path::new("mem://transfer/one"), Path::new("mem://transfer/two"));
@@ -244,7 +244,7 @@ mod tests {
         let local = dir.path().join("a");
         let missing = copy(Path::new("mem://transfer/missing"), &local, dir.path());
         assert!(matches!(missing, Err(CopyFailure::ThisFile(failure)) if failure.is_missing()));
-        put(Path::new("mem://transfer/source"), &vec![1; 2 * CHUNK]);
+        put(Path::new("mem://transfer/source"), &vec![1; 2 * CHUNK_BYTES]);
         let stop: Arc<WatchBytes> = Arc::new(|_| Err(Failure::cancelled().into_io()));
         let stopped = copy_file(&RealFs, (Path::new("mem://transfer/source"), 0), &local, dir.path(), &stop);
         assert!(matches!(stopped, Err(CopyFailure::AllFiles(failure)) if failure.is_cancelled()));
@@ -257,7 +257,7 @@ mod tests {
     fn a_copy_goes_on_with_an_unfinished_file_of_the_same_version() {
         let dir = tempfile::tempdir().unwrap();
         let (source, to) = (Path::new("mem://transfer/resumed"), dir.path().join("a"));
-        let mut content: Vec<u8> = (0..3 * CHUNK + 5).map(|at| (at / 251) as u8).collect();
+        let mut content: Vec<u8> = (0..3 * CHUNK_BYTES + 5).map(|at| (at / 251) as u8).collect();
         put(source, &content);
         let counts = Arc::new(Mutex::new(Vec::new()));
         let copy_until = |most: u64| {
@@ -274,7 +274,7 @@ mod tests {
             });
             copy_file(&RealFs, (source, 0), &to, dir.path(), &watch)
         };
-        let chunk = CHUNK as u64;
+        let chunk = CHUNK_BYTES as u64;
         assert!(copy_until(2 * chunk).is_err());
         assert!(!to.exists() && std::fs::read_dir(dir.path()).unwrap().count() == 1);
         copy_until(u64::MAX).unwrap();
@@ -293,8 +293,8 @@ mod tests {
     fn a_file_that_changes_while_it_is_read_is_not_copied() {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("a");
-        for change in [3 * CHUNK, 10] {
-            std::fs::write(&source, vec![1; 2 * CHUNK]).unwrap();
+        for change in [3 * CHUNK_BYTES, 10] {
+            std::fs::write(&source, vec![1; 2 * CHUNK_BYTES]).unwrap();
             let (written, to) = (source.clone(), dir.path().join("b"));
             let watch: Arc<WatchBytes> =
                 Arc::new(move |_| std::fs::OpenOptions::new().write(true).open(&written)?.set_len(change as u64));

@@ -28,7 +28,7 @@ pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
 pub fn do_during<T>(other: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let cancel = Cancel::of_thread();
     let other = || {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         other();
     };
     std::thread::scope(|scope| {
@@ -49,7 +49,7 @@ pub fn for_each_at_once<T: Sync>(
     let (sender, receiver) = mpsc::channel();
     let cancel = Cancel::of_thread();
     let worker = |sender: mpsc::Sender<()>| {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = work(item) {
                 next.store(items.len(), Ordering::Relaxed);
@@ -131,7 +131,7 @@ mod tests {
         let cancel = Cancel::default();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                let _waits = cancel.enter();
+                let _waits = cancel.begin_wait_scope();
                 lock_unless_cancelled(&lock).map(|value| *value)
             });
             cancel.cancel();

@@ -5,7 +5,7 @@ use super::files::{
 };
 use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
-use super::run_folder::is_beside_output;
+use super::run_folder::is_next_to_output;
 use gristmill_core::Failure;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -124,7 +124,7 @@ impl Walk {
                 Entries::Remote { entries, left_out: None }
             }
         };
-        WalkEntries { entries, is_seen: Box::new(is_seen) }
+        WalkEntries { entries, is_listed: Box::new(is_seen) }
     }
 }
 
@@ -272,7 +272,7 @@ impl std::error::Error for WalkError {}
 /// The entries of a walk.
 pub struct WalkEntries<'a> {
     entries: Entries,
-    is_seen: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
+    is_listed: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
 }
 
 /// Entries of a walk through a store.
@@ -313,7 +313,7 @@ impl Iterator for WalkEntries<'_> {
                     Err(error) => return Some(Err(error)),
                 },
             };
-            if (self.is_seen)(&entry) {
+            if (self.is_listed)(&entry) {
                 return Some(Ok(entry));
             }
             if entry.kind().is_dir() {

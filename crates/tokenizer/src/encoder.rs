@@ -67,8 +67,8 @@ impl Encoder {
 
     /// Limits the growth of the caches to `bytes` bytes, which affects only the speed.
     #[must_use]
-    pub fn within(self, bytes: usize) -> Self {
-        Self { words: bpe::Scratch::within(bytes), ..self }
+    pub fn with_cache_bytes(self, bytes: usize) -> Self {
+        Self { words: bpe::Scratch::with_cache_bytes(bytes), ..self }
     }
 
     /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.

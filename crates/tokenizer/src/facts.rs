@@ -129,7 +129,7 @@ impl Template {
 
     /// Returns prefix, ids and suffix. The raw ids are cut first as in the reference: to `max_length` less the template's own. Fails with a
     /// usage failure if the template alone is longer than that.
-    pub fn around<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
+    pub fn with_special_ids<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
         let kept = match truncation {
             Some(truncation) => truncation.truncate(ids, self.prefix.len() + self.suffix.len())?,
             None => ids,
@@ -137,9 +137,9 @@ impl Template {
         Ok([&self.prefix, kept, &self.suffix])
     }
 
-    /// Appends the result of [`around`](Self::around) to `out`.
+    /// Appends the result of [`with_special_ids`](Self::with_special_ids) to `out`.
     pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
-        let parts = self.around(ids, truncation)?;
+        let parts = self.with_special_ids(ids, truncation)?;
         out.reserve(parts.iter().map(|part| part.len()).sum());
         parts.iter().for_each(|part| out.extend_from_slice(part));
         Ok(())
@@ -148,7 +148,7 @@ impl Template {
 
 impl Truncation {
     /// Returns how many of a text's raw ids are cut off when `around` ids are to be put around them.
-    pub fn lost(&self, ids: usize, around: usize) -> usize {
+    pub fn truncated_ids(&self, ids: usize, around: usize) -> usize {
         ids.saturating_sub(self.max_length.saturating_sub(around))
     }
 
@@ -162,7 +162,7 @@ impl Truncation {
             );
             return Err(Failure::usage("cutting texts to a length", why));
         }
-        let cut = self.lost(ids.len(), around);
+        let cut = self.truncated_ids(ids.len(), around);
         Ok(match self.side {
             Side::Left => &ids[cut..],
             Side::Right => &ids[..ids.len() - cut],

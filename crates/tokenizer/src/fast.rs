@@ -14,7 +14,7 @@ const CONTRACTED_LONG_S: &str = "'ſ";
 
 /// For a text that contains this the fast reader returns wrong ids, so that tests can observe the consequences.
 #[cfg(any(test, feature = "testing"))]
-pub const DIFFERS: &str = "\u{e000}the fast reader differs here\u{e000}";
+pub const DIFFERENCE_MARK: &str = "\u{e000}the fast reader differs here\u{e000}";
 
 /// A tokenizer in a fast reader: raw ids only.
 pub(super) enum FastTokenizer {
@@ -60,7 +60,7 @@ impl FastTokenizer {
             Self::Other(other) => other.encode(text, out),
         };
         #[cfg(any(test, feature = "testing"))]
-        if text.contains(DIFFERS) {
+        if text.contains(DIFFERENCE_MARK) {
             out[before..].reverse();
         }
         is_done
@@ -77,12 +77,12 @@ impl FastTokenizer {
     ) -> Outcome<bool> {
         let Self::Own(own) = self else { return Ok(false) };
         #[cfg(any(test, feature = "testing"))]
-        if texts.iter().any(|text| text.contains(DIFFERS)) {
+        if texts.iter().any(|text| text.contains(DIFFERENCE_MARK)) {
             return Ok(false);
         }
         scratch.begin();
         for (number, text) in texts.iter().enumerate() {
-            if !own.put(text, scratch) {
+            if !own.append_text(text, scratch) {
                 let mut alone = Vec::new();
                 others(number, &mut alone)?;
                 scratch.put_ids(&alone);

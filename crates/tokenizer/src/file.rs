@@ -1,6 +1,6 @@
 //! Reads a `tokenizer.json` of byte pairs, without building JSON values of its long lists.
 
-use super::join::{both, Join2};
+use super::join::{join_both, Join2};
 use super::lists::{Merges, Vocab};
 use memchr::memmem;
 use serde::de::{Error, Visitor};
@@ -97,7 +97,7 @@ impl<'a> File<'a> {
         // UTF-8 is validated once for the whole file, and not for each spelling.
         let json = simdutf8::basic::from_utf8(json).ok()?;
         let seeming = seeming_merges(json);
-        let (file, early) = both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
+        let (file, early) = join_both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
         let mut file = file?;
         let written = file.model.written.get();
         let is_it =

@@ -10,7 +10,7 @@ pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut(
 }
 
 /// Returns the results of both; `None` if one was not run.
-pub(super) fn both<A: Send, B: Send>(
+pub(super) fn join_both<A: Send, B: Send>(
     together: Join2<'_>,
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
@@ -30,9 +30,9 @@ mod tests {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
         for together in [&in_turn as Join2<'_>, &other_way_round] {
-            assert_eq!(both(together, || 1, || "two"), Some((1, "two")));
+            assert_eq!(join_both(together, || 1, || "two"), Some((1, "two")));
         }
         let only_one = |first: &mut (dyn FnMut() + Send), _: &mut (dyn FnMut() + Send)| first();
-        assert_eq!(both(&only_one, || 1, || 2), None);
+        assert_eq!(join_both(&only_one, || 1, || 2), None);
     }
 }

@@ -7,7 +7,7 @@
 use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::FastTokenizer;
 use super::file::File;
-use super::join::{both, Join2};
+use super::join::{join_both, Join2};
 use super::reference::Reference;
 
 /// The result of loading a file.
@@ -30,7 +30,8 @@ pub(super) fn build(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer
     };
     let (file, lists) = (file.as_ref(), lists.as_ref());
     let tables = || Tables::new(file, lists, spelt);
-    let (tables, reference) = both(together, tables, || Reference::parse(bytes, file, lists)).ok_or_else(unread)?;
+    let (tables, reference) =
+        join_both(together, tables, || Reference::parse(bytes, file, lists)).ok_or_else(unread)?;
     let reference = reference?;
     let greatest_id = greatest_id(&reference, file);
     let fast = FastTokenizer::parse(bytes, tables, &reference, greatest_id);

@@ -15,7 +15,7 @@ use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
 /// With fewer tokens and merges in total the whole model is built at once: it takes no longer than the words of some texts.
-const FEW: usize = 50_000;
+const SMALL_VOCABULARY: usize = 50_000;
 
 /// Building the whole model takes, for each group of this many tokens and merges, about as long as one word does separately. After one word
 /// for each group it is built.
@@ -31,7 +31,7 @@ const MAX_TOKEN_BYTES: usize = 512;
 const BEGINNING: usize = 4;
 
 /// Number of words that are cached, the default of the reference, and maximum number of bytes of a cached word.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_WORDS: usize = 10_000;
 const MAX_REMEMBERED_BYTES: usize = 256;
 
 /// Parts of words that are looked up together.
@@ -97,7 +97,7 @@ struct TextHash {
 impl LazyReferenceModel {
     /// Whether these lists are long enough for this to be faster.
     pub(super) fn is_for(lists: &Lists<'_>) -> bool {
-        lists.vocabulary.count() + lists.merges.len() >= FEW
+        lists.vocabulary.count() + lists.merges.len() >= SMALL_VOCABULARY
     }
 
     /// Builds it from a file whose lists were read; `None` where the file has settings that cannot be applied word by word.
@@ -120,7 +120,7 @@ impl LazyReferenceModel {
             *by_id.get_mut(id as usize)? = number;
             let mut mark = TextHash::default();
             for character in text.chars() {
-                if mark.is_asked() {
+                if mark.needs_reference() {
                     beginnings.add(mark);
                 }
                 mark.add(character);
@@ -229,7 +229,7 @@ impl LazyReferenceModel {
                 } else if at == 0 {
                     return None;
                 }
-                if mark.is_asked() && !self.beginnings.may_have(mark) {
+                if mark.needs_reference() && !self.beginnings.may_have(mark) {
                     break;
                 }
             }
@@ -290,10 +290,10 @@ impl LazyReferenceModel {
     }
 
     /// Returns the whole model, which is built at first use.
-    fn whole(&self) -> Result<&BPE> {
+    fn complete_model(&self) -> Result<&BPE> {
         let make = || {
             let all: Vec<u32> = (0..self.tokens.len() as u32).collect();
-            self.model(&all, REMEMBERED).map_err(|error| error.to_string())
+            self.model(&all, MAX_REMEMBERED_WORDS).map_err(|error| error.to_string())
         };
         self.whole.get_or_init(make).as_ref().map_err(|why| why.as_str().into())
     }
@@ -308,7 +308,7 @@ impl Model for LazyReferenceModel {
         }
         match self.needed_tokens(&HashSet::from([word])) {
             Some(tokens) => self.model(&tokens, 0)?.tokenize(word),
-            None => self.whole()?.tokenize(word),
+            None => self.complete_model()?.tokenize(word),
         }
     }
 
@@ -331,14 +331,14 @@ impl Model for LazyReferenceModel {
         if !new.is_empty() {
             let Some(tokens) = self.needed_tokens(&new) else {
                 *known = HashMap::new();
-                return self.whole()?.tokenize_in_pretokenized(text, limit);
+                return self.complete_model()?.tokenize_in_pretokenized(text, limit);
             };
             let model = self.model(&tokens, 0)?;
             let made = new.into_iter().map(|word| Ok((word.to_owned(), model.tokenize(word)?)));
             known.extend(made.collect::<Result<Vec<_>>>()?);
         }
         text.tokenize(|word| known.get(word.get()).cloned().ok_or_else(|| "a word is gone".into()))?;
-        if known.len() > REMEMBERED {
+        if known.len() > MAX_REMEMBERED_WORDS {
             known.clear();
         } else if has_long {
             known.retain(|word, _| word.len() <= MAX_REMEMBERED_BYTES);
@@ -380,7 +380,7 @@ impl TextHash {
     }
 
     /// Whether it is checked at this length if any token begins with the text.
-    fn is_asked(self) -> bool {
+    fn needs_reference(self) -> bool {
         self.length >= BEGINNING && self.length.is_power_of_two()
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::adversarial;
 use crate::file::File;
 use crate::join::in_turn;
-use crate::reference::made_of;
+use crate::reference::from_parts;
 use crate::reference_model::{Raw, ReferenceModel};
 use crate::tests::{golden, lists_of, rounds, RandomNumbers};
 use serde_json::{json, Value};
@@ -18,7 +18,7 @@ fn both(name: &str, changes: &[(&str, Value)]) -> (tokenizers::Tokenizer, Raw) {
     let json = serde_json::to_vec(&file).unwrap();
     let file = File::read(&json, &in_turn).unwrap();
     let lists = lists_of(&file.model).unwrap();
-    (tokenizers::Tokenizer::from_bytes(&json).unwrap(), made_of(&file, Some(&lists)).unwrap())
+    (tokenizers::Tokenizer::from_bytes(&json).unwrap(), from_parts(&file, Some(&lists)).unwrap())
 }
 
 /// Sets the number of words for which models are built.

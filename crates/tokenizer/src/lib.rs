@@ -35,7 +35,7 @@ mod warnings;
 pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
 #[cfg(any(test, feature = "testing"))]
-pub use fast::DIFFERS;
+pub use fast::DIFFERENCE_MARK;
 pub use join::Join2;
 pub use load::{meant_by, path_of};
 pub use numbers::numbers_name;

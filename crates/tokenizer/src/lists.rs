@@ -146,7 +146,7 @@ impl<'a> Merges<'a> {
     }
 
     /// Returns the pairs of a range, `at_once` at a time; all pairs where the range is out of bounds.
-    pub(super) fn some(
+    pub(super) fn pairs_in(
         &self,
         range: Range<usize>,
         at_once: usize,
@@ -279,7 +279,7 @@ mod tests {
         let text = r#"[["a","\t"],["b","cd"],["e","f"]] and more"#;
         let (merges, length) = Merges::first_of(text).unwrap();
         assert_eq!(&text[length..], " and more");
-        let some: Vec<Vec<(&str, &str)>> = merges.some(1..3, 1).map(Iterator::collect).collect();
+        let some: Vec<Vec<(&str, &str)>> = merges.pairs_in(1..3, 1).map(Iterator::collect).collect();
         assert_eq!((some, merges.bytes()), (vec![vec![("b", "cd")], vec![("e", "f")]], 7));
         assert!(Merges::first_of("[[\"a\",").is_none() && Merges::first_of("").is_none());
     }

@@ -48,7 +48,7 @@ impl Reference {
         lists: Option<&Result<Lists<'_>, String>>,
     ) -> Result<Self, String> {
         let lists = lists.and_then(|lists| lists.as_ref().ok()).filter(|lists| LazyReferenceModel::is_for(lists));
-        let made = file.and_then(|file| Some((guarded(|| made_of(file, lists)).ok()??, StoredFields::of(file)?)));
+        let made = file.and_then(|file| Some((guarded(|| from_parts(file, lists)).ok()??, StoredFields::of(file)?)));
         if let Some((raw, stored)) = made {
             return Self::new(raw, stored);
         }
@@ -99,7 +99,7 @@ impl Reference {
     }
 
     pub(super) fn model_word(&self) -> &'static str {
-        match self.raw.get_model().whole() {
+        match self.raw.get_model().complete_model() {
             None | Some(ModelWrapper::BPE(_)) => "BPE",
             Some(ModelWrapper::WordPiece(_)) => "WordPiece",
             Some(ModelWrapper::WordLevel(_)) => "WordLevel",
@@ -122,7 +122,7 @@ impl Reference {
 
     /// Returns the share of merges that is left out at random, from 0 to 1; `None` if none is.
     pub(super) fn dropout(&self) -> Option<f32> {
-        match self.raw.get_model().whole() {
+        match self.raw.get_model().complete_model() {
             Some(ModelWrapper::BPE(model)) => model.dropout.filter(|dropout| *dropout != 0.0),
             _ => None,
         }
@@ -241,7 +241,7 @@ fn vanishing(raw: &Raw) -> Option<String> {
 /// Builds the reference's tokenizer for a file of byte pairs, from parts that the reference has parsed itself and the long lists, which it
 /// would read by way of several copies; word by word where `lists` is given and the file allows it. `None` where the parts do not fit; the
 /// reference then reports why.
-pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw> {
+pub(super) fn from_parts(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw> {
     let rest = json!({
         "version": file.version,
         "truncation": file.truncation,
@@ -261,7 +261,7 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
     let mut tokenizer: Raw = serde_json::from_value(rest).ok()?;
     let model = match lists.and_then(|lists| LazyReferenceModel::new(&file.model, lists)) {
         Some(model) => ReferenceModel::Wordwise(Box::new(model)),
-        None => ReferenceModel::Whole(Box::new(whole(&file.model)?.into())),
+        None => ReferenceModel::Whole(Box::new(build_model(&file.model)?.into())),
     };
     tokenizer.with_model(model);
     // Added as the reference does it: with the model and the normalizer set.
@@ -270,7 +270,7 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
 }
 
 /// Builds the reference's model with all of a file's lists.
-fn whole(file: &ModelFile<'_>) -> Option<BPE> {
+fn build_model(file: &ModelFile<'_>) -> Option<BPE> {
     let ModelFile { vocab, merges, .. } = file;
     let vocab: Vocab = vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
     let merges = merges.iter().map(|(left, right)| (left.to_owned(), right.to_owned())).collect();
@@ -314,7 +314,7 @@ mod tests {
             let file = File::read(&json, &in_turn).unwrap();
             let lists = lists_of(&file.model).unwrap();
             for lists in [None, Some(&lists)] {
-                let made = made_of(&file, lists).unwrap();
+                let made = from_parts(&file, lists).unwrap();
                 match made.get_model() {
                     ReferenceModel::Whole(model) => assert!(lists.is_none() && **model == *read.get_model(), "{name}"),
                     ReferenceModel::Wordwise(_) => assert!(lists.is_some()),
@@ -344,7 +344,7 @@ mod tests {
         let file = |text: &str| {
             File::read(text.as_bytes(), &in_turn).is_some_and(|file| {
                 let lists = lists_of(&file.model).ok();
-                made_of(&file, None).is_some() || made_of(&file, lists.as_ref()).is_some()
+                from_parts(&file, None).is_some() || from_parts(&file, lists.as_ref()).is_some()
             })
         };
         let model = r#""model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}"#;

@@ -24,7 +24,7 @@ pub(super) enum ReferenceModel {
 
 impl ReferenceModel {
     /// Returns the model that the reference has read itself.
-    pub(super) fn whole(&self) -> Option<&ModelWrapper> {
+    pub(super) fn complete_model(&self) -> Option<&ModelWrapper> {
         match self {
             Self::Whole(model) => Some(model),
             Self::Wordwise(_) => None,

@@ -23,7 +23,7 @@ use tokenizers::AddedToken;
 static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), None));
 
 /// The action that errors name.
-const WHAT: &str = "reading the tokenizer";
+const ACTIVITY: &str = "reading the tokenizer";
 
 /// Number of tokens of the vocabulary that are compared with a misspelt one.
 const MAX_COMPARED: u32 = 300_000;
@@ -37,7 +37,7 @@ struct Inner {
     facts: TokenizerFacts,
     uses_reference: AtomicBool,
     /// The result of [`Tokenizer::verify_against_reference`], once it was called.
-    proof: OnceLock<Option<Mismatch>>,
+    parity: OnceLock<Option<Mismatch>>,
     /// Ids of tokens that are special because of a plan, not of the file.
     made_special: Vec<u32>,
 }
@@ -72,11 +72,11 @@ impl Tokenizer {
     /// Like [`load`](Self::load), without the verification, which takes up to half of the time: for callers that only read facts, or call
     /// [`verify_against_reference`](Self::verify_against_reference) before they use encoded ids.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
-        Self::load_together(named, &in_turn)
+        Self::load_with(named, &in_turn)
     }
 
     /// Like [`load_unproven`](Self::load_unproven), for callers with threads: `together` is called with two pieces of work at a time.
-    pub fn load_together(named: &str, together: Join2<'_>) -> Outcome<Self> {
+    pub fn load_with(named: &str, together: Join2<'_>) -> Outcome<Self> {
         let seen = FileState::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         // A tokenizer that switched to the reference is not reused: each run decides for itself.
@@ -95,13 +95,13 @@ impl Tokenizer {
         Ok(loaded)
     }
 
-    /// Like [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
+    /// Like [`load_with`](Self::load_with), with more entries of the vocabulary as special tokens: texts are cut at them.
     pub fn load_with_special(named: &str, tokens: &[String], together: Join2<'_>) -> Outcome<Self> {
-        let plain = Self::load_together(named, together)?;
+        let plain = Self::load_with(named, together)?;
         let Engine::Json(reference, _) = plain.engine() else {
             return match tokens.is_empty() {
                 true => Ok(plain),
-                false => Err(Failure::usage(WHAT, "only a tokenizer.json takes more special tokens")
+                false => Err(Failure::usage(ACTIVITY, "only a tokenizer.json takes more special tokens")
                     .on(Subject::path(named))
                     .with_hint("add them to a SentencePiece model as user-defined symbols, or use its tokenizer.json")),
             };
@@ -118,7 +118,7 @@ impl Tokenizer {
             return Ok(plain);
         }
         let (path, bytes) = load::read(named)?;
-        let bytes = make_special(&bytes, &new).map_err(|why| Failure::data(WHAT, why).on(Subject::path(named)))?;
+        let bytes = make_special(&bytes, &new).map_err(|why| Failure::data(ACTIVITY, why).on(Subject::path(named)))?;
         let hash = blake3::hash(&bytes).to_hex();
         let is_new = |id: &u32| !known.get(id).is_some_and(|token| token.special);
         let made_special = new.iter().map(|(id, _)| *id).filter(is_new).collect();
@@ -143,18 +143,18 @@ impl Tokenizer {
                 Some(kind) => (format!("it is {kind}; such files are not read"), HINT),
                 None => (why, "what is read are tokenizer.json files and SentencePiece .model files"),
             };
-            Failure::data(WHAT, why).on(Subject::path(name)).with_hint(hint)
+            Failure::data(ACTIVITY, why).on(Subject::path(name)).with_hint(hint)
         };
         if bytes.is_empty() {
             return Err(broken("the file is empty".into()));
         }
         if let Some(why) = other_encoding(bytes) {
-            let failure = Failure::data(WHAT, why).on(Subject::path(name));
+            let failure = Failure::data(ACTIVITY, why).on(Subject::path(name));
             return Err(failure.with_hint("save it as UTF-8 without a byte order mark"));
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if let Some(numbers) = Numbers::parse(bytes) {
-            let numbers = numbers.map_err(|why| Failure::usage(WHAT, why).on(Subject::path(name)))?;
+            let numbers = numbers.map_err(|why| Failure::usage(ACTIVITY, why).on(Subject::path(name)))?;
             (Engine::Numbers(numbers), numbers.facts(hash.to_owned()))
         } else if is_json {
             let LoadedTokenizer { reference, fast, greatest_id } = json::build(bytes, together).map_err(broken)?;
@@ -168,7 +168,7 @@ impl Tokenizer {
             (Engine::SentencePiece(Box::new(model)), facts)
         };
         let (uses_reference, proof, made_special) = (AtomicBool::new(false), OnceLock::new(), Vec::new());
-        Ok(Inner { engine, facts, uses_reference, proof, made_special })
+        Ok(Inner { engine, facts, uses_reference, parity: proof, made_special })
     }
 
     /// Returns whether the file is a `tokenizer.json` or SentencePiece.
@@ -179,7 +179,7 @@ impl Tokenizer {
     /// Returns the facts of the file; [`TokenizerFacts::is_fast`] is the current state.
     pub fn facts(&self) -> TokenizerFacts {
         let facts = self.0.facts.clone();
-        let found = self.0.proof.get().and_then(Option::as_ref);
+        let found = self.0.parity.get().and_then(Option::as_ref);
         let slow_because = facts.slow_because.or_else(|| found.map(Mismatch::to_string));
         TokenizerFacts { is_fast: self.is_fast(), slow_because, ..facts }
     }
@@ -192,7 +192,7 @@ impl Tokenizer {
             self.use_reference();
             Some(found)
         };
-        self.0.proof.get_or_init(compare).as_ref()
+        self.0.parity.get_or_init(compare).as_ref()
     }
 
     fn first_mismatch(&self) -> Option<Mismatch> {

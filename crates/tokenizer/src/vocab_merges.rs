@@ -6,7 +6,7 @@ use gristmill_storage::read::read_whole;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-const WHAT: &str = "reading the tokenizer";
+const ACTIVITY: &str = "reading the tokenizer";
 /// What the name of such a tokenizer begins with.
 const PREFIX: &str = "gpt2:";
 /// The only special token; a vocabulary without it has it as its last entry.
@@ -27,17 +27,17 @@ pub fn vocab_merges_files(named: &str) -> Option<(&str, &str)> {
 /// Returns the `tokenizer.json` that two files amount to.
 pub(super) fn read(vocab: &str, merges: &str, max_bytes: u64) -> Outcome<Vec<u8>> {
     let text = |path: &str| {
-        let missing = || Failure::environment(WHAT, "no such file").on(Subject::path(path));
+        let missing = || Failure::environment(ACTIVITY, "no such file").on(Subject::path(path));
         let bytes = read_whole(Path::new(path), max_bytes)?.ok_or_else(missing)?;
-        String::from_utf8(bytes).map_err(|error| Failure::data(WHAT, error.to_string()).on(Subject::path(path)))
+        String::from_utf8(bytes).map_err(|error| Failure::data(ACTIVITY, error.to_string()).on(Subject::path(path)))
     };
     let vocabulary: Map<String, Value> = serde_json::from_str(&text(vocab)?).map_err(|error| {
-        let failure = Failure::data(WHAT, format!("it is not a vocabulary: {error}")).on(Subject::path(vocab));
+        let failure = Failure::data(ACTIVITY, format!("it is not a vocabulary: {error}")).on(Subject::path(vocab));
         failure.with_hint("a vocab.json is one object of tokens and their ids")
     })?;
     let lines = text(merges)?;
     let pairs = pairs_of(&lines).map_err(|why| {
-        let failure = Failure::data(WHAT, why).on(Subject::path(merges));
+        let failure = Failure::data(ACTIVITY, why).on(Subject::path(merges));
         failure.with_hint(
             "a merges.txt begins with `#version: 0.2`, and each line after it is two tokens with a space between",
         )

@@ -1,7 +1,7 @@
 //! The text corpus of the demo: short documents in several languages, one JSON object per line.
 
 use super::random::RandomNumbers;
-use super::scenes::capital;
+use super::scenes::capitalized;
 use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;
 use serde_json::json;
@@ -47,13 +47,13 @@ pub fn jsonl() -> Outcome<String> {
 }
 
 fn sentence(language: &Language, random: &mut RandomNumbers) -> String {
-    let text = one(&language.patterns, random)
-        .replace("{who}", one(&language.who, random))
-        .replace("{does}", one(&language.does, random))
-        .replace("{where}", one(&language.places, random));
-    capital(&text) + &language.stop
+    let text = random_word(&language.patterns, random)
+        .replace("{who}", random_word(&language.who, random))
+        .replace("{does}", random_word(&language.does, random))
+        .replace("{where}", random_word(&language.places, random));
+    capitalized(&text) + &language.stop
 }
 
-fn one<'a>(words: &'a [String], random: &mut RandomNumbers) -> &'a str {
+fn random_word<'a>(words: &'a [String], random: &mut RandomNumbers) -> &'a str {
     words.get(random.below(words.len())).map_or("", String::as_str)
 }

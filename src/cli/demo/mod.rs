@@ -38,7 +38,7 @@ pub fn run(dir: Option<PathBuf>, context: &Context) -> CommandResult {
     }
     let written = write(&dir, context.run_options().threads)?;
     print_files(&path, &written, context);
-    if context.may_ask() && !context.globals.dry_run {
+    if context.may_prompt() && !context.globals.dry_run {
         return prepare::guided(PreparePlan::new(path), context);
     }
     let mut done = prepare::execute(answered(path), None, context)?;
@@ -108,10 +108,10 @@ fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
 fn print_files(path: &str, written: &[(String, u64)], context: &Context) {
     let place = display_safe(path);
     if written.is_empty() {
-        return context.printer.say(format!("The demo is in {place} already."));
+        return context.printer.print_status(format!("The demo is in {place} already."));
     }
     let size: u64 = written.iter().map(|(_, size)| size).sum();
-    context.printer.say(format!(
+    context.printer.print_status(format!(
         "Wrote the demo to {place}: {} with {} and their captions, and {CORPUS} with {} ({}).",
         count(shards::SHARDS, "shard"),
         count(shards::SHARDS * shards::PER_SHARD, "picture"),

@@ -138,7 +138,7 @@ fn still_life(random: &mut RandomNumbers) -> Picture {
         short: format!("{} {name} {noun}", NUMBERS[number]),
         long: format!(
             "{} {name} {noun} {verb} on a table under {} sky {}.",
-            capital(NUMBERS[number]),
+            capitalized(NUMBERS[number]),
             article(sky.name),
             sky.when
         ),
@@ -180,7 +180,7 @@ fn landscape(random: &mut RandomNumbers) -> Picture {
         short: format!("hills {}", sky.when),
         long: format!(
             "{} ranges of hills{before} {}, a pale {light} in the {} sky.",
-            capital(NUMBERS[ranges]),
+            capitalized(NUMBERS[ranges]),
             sky.when,
             sky.name
         ),
@@ -255,7 +255,7 @@ fn planet(random: &mut RandomNumbers) -> Picture {
         short: format!("{} planet", article(name)),
         long: format!(
             "{} planet with {} {moon_name} {noun} glows among the stars.",
-            capital(&article(name)),
+            capitalized(&article(name)),
             NUMBERS[moons]
         ),
         tags: vec!["space", "planet", name],
@@ -293,7 +293,7 @@ fn article(word: &str) -> String {
 }
 
 /// Returns the text with a capital first letter.
-pub fn capital(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const WHAT: &str = "examining the store";
+const ACTIVITY: &str = "examining the store";
 /// Requests whose time is measured.
 const MEASURED_REQUESTS: usize = 5;
 /// Beginning of the name of the object that is put and removed.
@@ -47,7 +47,7 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     /// Returns the first given flag.
-    pub fn given(&self) -> Option<&'static str> {
+    pub fn first_given_flag(&self) -> Option<&'static str> {
         let flags = [("--read-only", self.read_only), ("--abort-uploads", self.abort_uploads)];
         flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
@@ -73,9 +73,9 @@ pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> CommandResult {
     let address = paths::local_or_readable(path)?;
     let path = Path::new(&address);
     let Some(url) = RemoteUrl::parse(path) else {
-        return Err(Failure::usage(WHAT, "it is no address of a store").on(Subject::path(path)).into());
+        return Err(Failure::usage(ACTIVITY, "it is no address of a store").on(Subject::path(path)).into());
     };
-    let store = store_of(&url).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let store = store_of(&url).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     let mut examination = Examination { store, url, path, checks: Vec::new() };
     let read = examination.examine(args.read_only || context.globals.dry_run);
     let uploads = match &read {
@@ -131,7 +131,7 @@ impl Examination<'_> {
                 Ok(value)
             }
             Err(error) => {
-                let failure = Failure::io(WHAT, self.path, &error);
+                let failure = Failure::io(ACTIVITY, self.path, &error);
                 let check = Check::new(name, false, format!("no: {}", failure.why));
                 self.checks.push(match &failure.hint {
                     Some(hint) => check.hint(hint.clone()),
@@ -163,7 +163,7 @@ impl Examination<'_> {
                 format!("{} ms, the median of {}", median.as_millis(), count(times.len() as u64, "request")),
             );
         }
-        let info = info.map_err(|error| Failure::io(WHAT, self.path, &error));
+        let info = info.map_err(|error| Failure::io(ACTIVITY, self.path, &error));
         // A store that cannot be reached refuses nothing.
         if let Some(failure) = info.as_ref().err().filter(|failure| failure.kind.is_none()) {
             return Err(failure.clone());
@@ -242,7 +242,7 @@ impl Examination<'_> {
             }
             Ok(None) => {}
             Err(error) => {
-                let failure = Failure::io(WHAT, self.path, &error);
+                let failure = Failure::io(ACTIVITY, self.path, &error);
                 self.checks.push(Check::new("conditions", false, failure.to_string()));
             }
         }
@@ -285,7 +285,7 @@ impl Examination<'_> {
                 uploads
             }
             Err(error) => {
-                let failure = Failure::io(WHAT, self.path, &error);
+                let failure = Failure::io(ACTIVITY, self.path, &error);
                 let check = Check::new("unfinished uploads", false, format!("not known: {}", failure.why));
                 self.checks.push(check.hint(failure.hint.unwrap_or_default()));
                 Vec::new()
@@ -307,7 +307,7 @@ impl Examination<'_> {
             return Ok(0);
         }
         let question = format!("End {number}, of which other programs may be using some?");
-        let is_agreed = match context.may_ask() {
+        let is_agreed = match context.may_prompt() {
             true => prompt::confirm(&question, false)?,
             false if context.globals.yes => true,
             false => {

@@ -243,8 +243,8 @@ pub fn run(args: EnergonArgs, context: &Context) -> CommandResult {
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
         EnergonCommand::PrepareMedia(args) => prepare_media(&args, context),
         EnergonCommand::Mount(args) => super::mount::run(args, context),
-        EnergonCommand::Checkpoint(_) => elsewhere("checkpoint", "checkpoints are not data preparation"),
-        EnergonCommand::AnalyzeDebug(_) => elsewhere("analyze-debug", "training logs are not data preparation"),
+        EnergonCommand::Checkpoint(_) => refuse_command("checkpoint", "checkpoints are not data preparation"),
+        EnergonCommand::AnalyzeDebug(_) => refuse_command("analyze-debug", "training logs are not data preparation"),
     }
 }
 
@@ -270,7 +270,7 @@ fn own_name(name: &str) -> Option<&str> {
 }
 
 /// Refuses a command that only the original has.
-fn elsewhere(name: &str, why: &str) -> CommandResult {
+fn refuse_command(name: &str, why: &str) -> CommandResult {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
         .with_hint(format!("the energon command of megatron-energon does that: energon {name}"))
@@ -290,13 +290,13 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     }
     kinds::only_folders(&plan.path)?;
     let prepared = is_prepared(Path::new(&plan.path));
-    if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_ask() {
+    if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_prompt() {
         return Err(Failure::data("preparing", "the data set is prepared already")
             .on(Subject::path(&plan.path))
             .with_hint("--force-overwrite prepares it again")
             .into());
     }
-    if plan.splits == SplitPlan::Unset && plan.scope == Scope::Full && !context.may_ask() {
+    if plan.splits == SplitPlan::Unset && plan.scope == Scope::Full && !context.may_prompt() {
         return Err(Failure::data("dividing the shards", "nothing says how")
             .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX")
             .into());
@@ -305,17 +305,17 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
         context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
         return Ok(CommandSuccess::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
-    let confirmation = match asks_nothing(&plan, args, prepared) {
-        true => Confirmation::Given,
+    let confirmation = match is_complete(&plan, args, prepared) {
+        true => Confirmation::Confirmed,
         false => Confirmation::ByFlag,
     };
     let mut done = prepare::run(plan, confirmation, context)?;
-    forgive(&mut done);
+    ignore_findings(&mut done);
     Ok(done)
 }
 
 /// Sets the status to `Ok` if `energon` accepts all findings.
-fn forgive(done: &mut CommandSuccess) {
+fn ignore_findings(done: &mut CommandSuccess) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
     }
@@ -331,7 +331,7 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> CommandResult {
         compat: context.globals.compat,
     };
     let mut done = operation::execute(&*erase::<PrepareMedia>(plan), context)?;
-    forgive(&mut done);
+    ignore_findings(&mut done);
     Ok(done)
 }
 
@@ -363,7 +363,7 @@ fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> O
 }
 
 /// Whether `energon` would ask nothing, so that neither a terminal nor consent is needed.
-fn asks_nothing(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
+fn is_complete(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
     if plan.scope == Scope::TarIndexOnly {
         return true;
     }
@@ -438,7 +438,7 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
 
 /// Returns how samples are loaded. Without questions, no sample type means no yaml, and no field map means a sample loader.
 fn loading(args: &PrepareArgs, context: &Context) -> Outcome<SampleMapping> {
-    let asks = context.may_ask();
+    let asks = context.may_prompt();
     if args.skip_dataset_yaml {
         return Ok(SampleMapping::NoDatasetYaml);
     }

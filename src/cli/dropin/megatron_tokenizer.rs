@@ -9,7 +9,7 @@ use gristmill_pycompat::Node;
 use gristmill_tokenizer::{numbers_name, path_of, vocab_merges_name, Tokenizer, TokenizerKind, GPT2_END};
 use std::path::PathBuf;
 
-const WHAT: &str = "choosing the tokenizer";
+const ACTIVITY: &str = "choosing the tokenizer";
 /// The type that reads a `tokenizer.json`.
 const HUGGING_FACE: &str = "HuggingFaceTokenizer";
 /// The types that read a SentencePiece model.
@@ -144,7 +144,7 @@ impl TokenizerArgs {
 }
 
 fn wrong_type(why: &str) -> Failure {
-    Failure::usage(WHAT, why).on(Subject::field("--tokenizer-type"))
+    Failure::usage(ACTIVITY, why).on(Subject::field("--tokenizer-type"))
 }
 
 /// Loads the tokenizer, and looks up the end token that `has_end` asks for.
@@ -176,7 +176,7 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
     }
     if let Some(token) = args.special_tokens.iter().find(|token| loaded.id_of(token).is_none()) {
         let why = format!("`{token}` is not in the vocabulary, and no token is added to it");
-        return Err(Failure::usage(WHAT, why)
+        return Err(Failure::usage(ACTIVITY, why)
             .on(Subject::field("--tokenizer-special-tokens"))
             .with_hint("add it with the transformers library, save the tokenizer, and give that folder"));
     }
@@ -204,7 +204,7 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
             true => "tokenizer_config.json names no eos_token and no sep_token",
             false => "the model has no </s>",
         };
-        return Err(Failure::usage(WHAT, why)
+        return Err(Failure::usage(ACTIVITY, why)
             .on(Subject::field("--append-eod"))
             .with_hint("gristmill pack --format megatron --eos-token TEXT takes any token"));
     }
@@ -213,7 +213,7 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
 
 /// Returns the name of the tokenizer for a plan.
 fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
-    let missing = |flag, hint| Failure::usage(WHAT, "it is not given").on(Subject::field(flag)).with_hint(hint);
+    let missing = |flag, hint| Failure::usage(ACTIVITY, "it is not given").on(Subject::field(flag)).with_hint(hint);
     if has_model {
         let hint = "--tokenizer-model FOLDER: one with a tokenizer.json";
         return args.tokenizer_model.clone().ok_or_else(|| missing("--tokenizer-model", hint));
@@ -232,7 +232,7 @@ fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
     let given = |flag, file: &Option<PathBuf>| file.as_deref().map_or_else(|| Err(missing(flag, hint)), paths::local);
     let (vocab, merges) = (given("--vocab-file", &args.vocab_file)?, given("--merge-file", &args.merge_file)?);
     if merges.contains(':') {
-        let failure = Failure::usage(WHAT, "the path has a colon").on(Subject::field("--merge-file"));
+        let failure = Failure::usage(ACTIVITY, "the path has a colon").on(Subject::field("--merge-file"));
         return Err(failure.with_hint("rename the file or its folder"));
     }
     Ok(vocab_merges_name(&vocab, &merges))

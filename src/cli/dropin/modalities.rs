@@ -222,7 +222,7 @@ pub fn run(args: DataArgs, context: &Context) -> CommandResult {
             let (config, compat) = (paths::local_or_readable(&args.config)?.into(), context.globals.compat);
             let plan = InstructionPlan { config, compat, unknown_end: true, ..InstructionPlan::blank() };
             let mut done = operation::execute(&*erase::<ModalitiesInstruction>(plan), context)?;
-            forgive(&mut done);
+            ignore_findings(&mut done);
             Ok(done)
         }
         DataCommand::MergePackedData(args) => merge(args.paths, context),
@@ -280,12 +280,12 @@ fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     if let (Some(note), Some(Value::Array(notes))) = (note, done.result.get_mut("notes")) {
         notes.push(json!(note));
     }
-    forgive(&mut done);
+    ignore_findings(&mut done);
     Ok(done)
 }
 
 /// Sets the status to `Ok` if `modalities` succeeds: it warns of documents it cannot use, and ignores those beyond an outdated index.
-fn forgive(done: &mut CommandSuccess) {
+fn ignore_findings(done: &mut CommandSuccess) {
     let is_warning = |kind: &ProblemKind| {
         use ProblemKind as K;
         matches!(

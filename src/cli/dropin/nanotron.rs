@@ -106,7 +106,7 @@ pub fn run(args: NanotronArgs, context: &Context) -> CommandResult {
     let NanotronCommand::PreprocessData(args) = args.command;
     let plan = plan(&args, context.globals.compat, SystemTime::now())?;
     let mut done = operation::execute(&*erase::<Pack>(plan), context)?;
-    forgive(&mut done);
+    ignore_findings(&mut done);
     Ok(done)
 }
 
@@ -120,7 +120,7 @@ fn is_skipped(kind: ProblemKind) -> bool {
 }
 
 /// Sets the status to `Ok` if all findings are lines that the tool skips with a warning.
-fn forgive(done: &mut CommandSuccess) {
+fn ignore_findings(done: &mut CommandSuccess) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| is_skipped(*kind)) {
         done.status = Status::Ok;
     }

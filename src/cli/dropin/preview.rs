@@ -68,7 +68,7 @@ pub fn run(args: &PreviewArgs, context: &Context) -> CommandResult {
                 }
                 show(&place, &raw, dataset.as_ref(), context);
                 shown.push(json!({ "split": split, "shard": shard, "sample_index": number, "key": raw.key }));
-                if !more(context)? {
+                if !confirm_next(context)? {
                     return Ok(ended(shown));
                 }
             }
@@ -84,8 +84,8 @@ fn ended(shown: Vec<serde_json::Value>) -> CommandSuccess {
     CommandSuccess::ok(Map::from_iter([("samples".to_owned(), json!(shown))]))
 }
 
-fn more(context: &Context) -> Outcome<bool> {
-    if !context.may_ask() {
+fn confirm_next(context: &Context) -> Outcome<bool> {
+    if !context.may_prompt() {
         return Ok(false);
     }
     crate::prompt::confirm("Show the next sample?", true)

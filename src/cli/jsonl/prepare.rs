@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
 use super::super::prepare::{without_meaningless_flags, JsonlResult};
-use super::super::task::follow;
+use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan};
@@ -17,7 +17,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
     let options = context.run_options();
     let task = if context.globals.dry_run { preview_plan(&plan, options)? } else { start_plan(&plan, options)? };
-    let report = match follow(task, None, context) {
+    let report = match run_with_progress(task, None, context) {
         Err(stopped) if may_leave_out(&plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);
         }
@@ -31,7 +31,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
 fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
     let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
-    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask() {
+    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_prompt() {
         return Ok(false);
     }
     let copy = clean_path(Path::new(&plan.path));

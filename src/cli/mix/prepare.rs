@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
 use super::super::prepare::{without_meaningless_flags, MetadatasetResult};
-use super::super::task::follow;
+use super::super::task::run_with_progress;
 use gristmill_core::PreparePlan;
 use gristmill_ops::job::metadataset::{start, start_dry};
 use gristmill_ops::operations::{erase, Prepare};
@@ -18,6 +18,6 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
         true => start_dry(path, plan.compat, options)?,
         false => start(path, plan.compat, options)?,
     };
-    let result = MetadatasetResult { path: plan.path.clone(), report: follow(task, None, context)? };
+    let result = MetadatasetResult { path: plan.path.clone(), report: run_with_progress(task, None, context)? };
     finish(&*erase::<Prepare>(plan), &result, None, context)
 }

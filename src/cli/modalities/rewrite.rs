@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, CommandResult, CommandSuccess};
 use super::super::report;
-use super::super::task::{follow, print_findings};
+use super::super::task::{print_findings, run_with_progress};
 use gristmill_ops::job::modalities::{start, RewritePlan};
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::report::Report as _;
@@ -19,11 +19,11 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Comman
         result.insert("dry_run".into(), json!(true));
         return Ok(CommandSuccess::ok(result));
     }
-    let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
+    let report = run_with_progress(start(plan, context.run_options())?, Some("writing"), context)?;
     print_findings(&report.problems, &report.counts, context);
-    report.lines(false).into_iter().for_each(|line| context.printer.say(report::painted(line)));
+    report.lines(false).into_iter().for_each(|line| context.printer.print_status(report::painted(line)));
     if let Some(seed) = &seed {
-        context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));
+        context.printer.print_status(format!("The seed was {seed}; --seed {seed} gives the same order again."));
     }
     let mut result = fields(&report);
     result.insert("counts".into(), counts_value(&report.counts));

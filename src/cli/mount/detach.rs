@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-const WHAT: &str = "starting the mount in the background";
+const ACTIVITY: &str = "starting the mount in the background";
 /// Set for the process in the background.
 const VARIABLE: &str = "GRISTMILL_MOUNT_IN_BACKGROUND";
 /// What the process in the background prints before and after its problems, once the mount is there.
@@ -37,7 +37,7 @@ pub(super) enum BackgroundMount {
 /// Starts the same command in the background and passes on what it prints.
 pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     let program = program();
-    let failed = |error: std::io::Error| Failure::io(WHAT, &program, &error);
+    let failed = |error: std::io::Error| Failure::io(ACTIVITY, &program, &error);
     let mut command = Command::new(&program);
     command.args(std::env::args_os().skip(1)).env(VARIABLE, "1");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
@@ -49,7 +49,7 @@ pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     context.printer.raw(&String::from_utf8_lossy(pieces.next().unwrap_or_default()));
     // After what was cut off at the limit, the process has ended.
     if let (Some(problems), Some([])) = (pieces.next(), pieces.next()) {
-        let failed = |error: serde_json::Error| Failure::internal(WHAT, error.to_string());
+        let failed = |error: serde_json::Error| Failure::internal(ACTIVITY, error.to_string());
         return serde_json::from_slice(problems).map(BackgroundMount::Mounted).map_err(failed);
     }
     let status = child.wait().map_err(failed)?;
@@ -58,13 +58,13 @@ pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
 
 /// Leaves the terminal: reports that the mount is there, with its problems, and closes what was inherited.
 pub(super) fn leave_terminal(problems: &[Problem]) -> Outcome<()> {
-    let failed = |error: rustix::io::Errno| Failure::io(WHAT, "/dev/null", &error.into());
+    let failed = |error: rustix::io::Errno| Failure::io(ACTIVITY, "/dev/null", &error.into());
     // The leader of a session has no need of a new one.
     let _ = rustix::process::setsid();
     rustix::process::chdir("/").map_err(failed)?;
     // The printer would make it visible.
     let problems = problems.get(..MAX_PASSED_PROBLEMS).unwrap_or(problems);
-    let problems = serde_json::to_vec(problems).map_err(|error| Failure::internal(WHAT, error.to_string()))?;
+    let problems = serde_json::to_vec(problems).map_err(|error| Failure::internal(ACTIVITY, error.to_string()))?;
     let mut rest = [&[READY], &*problems, &[READY]].concat();
     while !rest.is_empty() {
         let written = rustix::io::write(rustix::stdio::stdout(), &rest).map_err(failed)?;

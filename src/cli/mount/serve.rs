@@ -16,7 +16,7 @@ use serde_json::{json, Map};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "mounting";
+const ACTIVITY: &str = "mounting";
 /// Threads that answer reads when they wait for a store, and as many for other requests: more than the kernel reads ahead at once.
 const STORE_THREADS: usize = 64;
 
@@ -44,11 +44,11 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     }
     logging::start_for_screen(context);
     let given = data;
-    let data = files::absolute(&given).map_err(|error| Failure::io(WHAT, &given, &error))?;
+    let data = files::absolute(&given).map_err(|error| Failure::io(ACTIVITY, &given, &error))?;
     let cancel = match args.shell {
         // Signals are for the command, however many come; before it there is nothing to clean up.
         true => Cancel::default(),
-        false => context.signals.listen(),
+        false => context.signals.cancel_on_signal(),
     };
     let set = MountedSet::open(&data, &view_of(args), &cancel)?;
     let problems = set.file_problems();
@@ -59,7 +59,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
     }
     if set.sample_count() == 0 {
-        let failure = Failure::data(WHAT, "there is nothing to show in it").on(Subject::path(&data));
+        let failure = Failure::data(ACTIVITY, "there is nothing to show in it").on(Subject::path(&data));
         return Err(failure.with_hint("name a data set: gristmill info PATH says what is there").into());
     }
     let line = mounted_line(args, &data, &set);
@@ -225,13 +225,13 @@ fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
 
 /// Watches over a mount until its process is gone.
 pub fn guard(args: &GuardArgs) -> CommandResult {
-    match gristmill_fuse::keep_watch(&args.at, &args.made) {
+    match gristmill_fuse::unmount_after_exit(&args.at, &args.made) {
         UnmountOutcome::Covered => {
             let why = "the process of a mount was killed, and another mount is over it";
             let at = shell_quote(&args.at.to_string_lossy());
             let hint = format!("unmount that, then this: umount {at}, twice");
             Err(Failure::environment("unmounting", why).on(Subject::path(&args.at)).with_hint(hint).into())
         }
-        UnmountOutcome::Gone | UnmountOutcome::Busy => success_without_fields(),
+        UnmountOutcome::Unmounted | UnmountOutcome::Busy => success_without_fields(),
     }
 }

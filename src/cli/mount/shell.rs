@@ -25,7 +25,7 @@ struct ShellState {
     /// The process, as long as it exists.
     process: Option<Pid>,
     /// A signal that came before it was started.
-    early: Option<Signal>,
+    pending_signal: Option<Signal>,
     /// The exit code.
     code: Option<u8>,
 }
@@ -75,7 +75,7 @@ impl<'a> Shell<'a> {
         match state.process {
             // It may end at this moment.
             Some(process) => _ = kill_process(process, signal),
-            None => state.early = Some(signal),
+            None => state.pending_signal = Some(signal),
         }
         true
     }
@@ -94,7 +94,7 @@ impl<'a> Shell<'a> {
         let early = {
             let mut state = self.state();
             state.process = Some(process);
-            state.early.take()
+            state.pending_signal.take()
         };
         if let Some(signal) = early {
             // It may have ended already.

@@ -26,16 +26,16 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     let any_plan = erase::<Prepare>(plan.clone());
     save_plan(&*any_plan, context)?;
     if context.globals.dry_run {
-        let preview = PreparePreview::scan(&plan, &context.run_options(), &context.signals.listen())?;
+        let preview = PreparePreview::scan(&plan, &context.run_options(), &context.signals.cancel_on_signal())?;
         return finish(&*any_plan, &preview, None, context);
     }
     let differences = differences(&plan, context.run_options().threads);
-    let result = PrepareResult { path: plan.path.clone(), differences, report: work(&plan, scan, context)? };
+    let result = PrepareResult { path: plan.path.clone(), differences, report: run_job(&plan, scan, context)? };
     finish(&*any_plan, &result, None, context)
 }
 
 /// Runs the job and shows its progress until it ends.
-fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
+fn run_job(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
     show_progress(context, None, || job.status(), || job.cancel(), |time| job.ends_within(time));

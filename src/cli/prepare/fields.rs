@@ -5,7 +5,7 @@ use super::super::operation::refused_plan;
 use gristmill_core::{
     Failure, Outcome, PreparePlan, Problem, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts,
 };
-use gristmill_data::source::{discover::discover, peek};
+use gristmill_data::source::{discover::discover, peek_samples};
 use gristmill_ops::engine::plan::fields::{load, try_on};
 use gristmill_ops::engine::plan::splits;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let mut sketches = Vec::new();
     for shard in (0..chosen).filter_map(|n| stay.get(n * stay.len() / chosen)) {
         // The run itself reports a shard that cannot be read.
-        sketches.extend(peek(shard, SAMPLES.div_ceil(chosen)).unwrap_or_default());
+        sketches.extend(peek_samples(shard, SAMPLES.div_ceil(chosen)).unwrap_or_default());
     }
     Ok(sketches)
 }

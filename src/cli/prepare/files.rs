@@ -33,7 +33,7 @@ impl Report for JsonlResult {
         let (samples, size) = (count(report.samples, "sample"), bytes(report.bytes));
         if report.nothing_to_do {
             let rest = format!(" The index of {path} is there and right: {samples}, {size}. Nothing was written.");
-            return vec![ReportLine::good("Nothing to do.", rest)];
+            return vec![ReportLine::success("Nothing to do.", rest)];
         }
         let file = report.files.iter().map(size_of).collect::<Vec<_>>().join(", ");
         if is_preview {
@@ -41,7 +41,7 @@ impl Report for JsonlResult {
             return vec![head.into(), format!("Would be written: {file}").into()];
         }
         let rest = format!(": {samples}, {size} in {}.", duration(report.elapsed));
-        let mut lines = vec![ReportLine::good(format!("Indexed {path}"), rest), format!("Written: {file}").into()];
+        let mut lines = vec![ReportLine::success(format!("Indexed {path}"), rest), format!("Written: {file}").into()];
         if report.lines_left_out > 0 {
             let verb = agree(report.lines_left_out, "is", "are");
             let left_out = count(report.lines_left_out, "bad line");
@@ -70,7 +70,7 @@ pub struct MetadatasetResult {
 impl Report for MetadatasetResult {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
         let (path, report) = (display_safe(&self.path), &self.report);
-        let nothing = |rest: String| ReportLine::good("Nothing to do.", rest);
+        let nothing = |rest: String| ReportLine::success("Nothing to do.", rest);
         let mut lines: Vec<ReportLine> = report.joins.iter().map(|join| join_line(join).into()).collect();
         lines.push(if report.joins.is_empty() {
             nothing(format!(" {path} has {} and no join. All its members were opened.", count(report.splits, "split")))
@@ -80,7 +80,7 @@ impl Report for MetadatasetResult {
             ReportLine::plain("Nothing was written.")
         } else {
             let rest = format!(": {} in {}.", count(report.joins.len() as u64, "join"), duration(report.elapsed));
-            ReportLine::good(format!("Prepared {path}"), rest)
+            ReportLine::success(format!("Prepared {path}"), rest)
         });
         let verb = if is_preview { "Would be written" } else { "Written" };
         lines.extend(report.files.iter().map(|file| format!("{verb}: {}", size_of(file)).into()));

@@ -25,7 +25,7 @@ pub enum Confirmation {
     /// By `--yes` or `--dry-run` only.
     ByFlag,
     /// By the command itself.
-    Given,
+    Confirmed,
 }
 
 /// Prepares a data set: asks questions if they are allowed and the plan is not confirmed, otherwise follows the plan alone.
@@ -42,7 +42,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
         return mix::prepare(&plan, context);
     }
     kinds::only_folders(&plan.path)?;
-    if confirmation == Confirmation::ByFlag && context.may_ask() && !context.globals.dry_run {
+    if confirmation == Confirmation::ByFlag && context.may_prompt() && !context.globals.dry_run {
         return guided(plan, context);
     }
     refuse_missing(&plan, confirmation, context)?;

@@ -53,7 +53,7 @@ fn lines(proposal: &Balance) -> Vec<String> {
     for share in &proposal.shares {
         table.row([
             display_safe(&share.name).into_owned(),
-            percent(share.wanted),
+            percent(share.target_part),
             percent(share.before),
             percent(share.after),
             grouped(share.samples_after),
@@ -83,7 +83,7 @@ fn value(proposal: &Balance) -> Value {
         .map(|one| json!({ "shard": *one.shard, "samples": one.samples, "from": *one.from, "to": *one.to }));
     let shares = proposal.shares.iter().map(|share| {
         json!({
-            "split": *share.name, "wanted": share.wanted, "before": share.before, "after": share.after,
+            "split": *share.name, "wanted": share.target_part, "before": share.before, "after": share.after,
             "samples_before": share.samples_before, "samples_after": share.samples_after, "is_new": share.is_new,
         })
     });

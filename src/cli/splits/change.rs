@@ -7,7 +7,7 @@ use crate::tui::recent;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
-use gristmill_ops::job::splits::{write_again, SplitFile};
+use gristmill_ops::job::splits::{rewrite, SplitFile};
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
@@ -15,7 +15,7 @@ use serde_json::{json, Map, Value};
 pub(super) struct PendingChange {
     pub(super) editor: SplitEditor,
     /// The problems before the edits.
-    before: Vec<Problem>,
+    problems_before: Vec<Problem>,
     pub(super) problems: Vec<Problem>,
     pub(super) messages: Vec<String>,
     /// Whether excludes may match nothing.
@@ -27,7 +27,14 @@ pub(super) struct PendingChange {
 impl PendingChange {
     pub(super) fn new(editor: SplitEditor) -> Self {
         let before = editor.problems();
-        Self { editor, before, problems: Vec::new(), messages: Vec::new(), allows_unmatched: false, result: Map::new() }
+        Self {
+            editor,
+            problems_before: before,
+            problems: Vec::new(),
+            messages: Vec::new(),
+            allows_unmatched: false,
+            result: Map::new(),
+        }
     }
 
     /// Applies one edit.
@@ -44,7 +51,7 @@ impl PendingChange {
             context.printer.problem(&problem);
         }
         for message in self.messages.iter().filter(|message| !message.is_empty()) {
-            context.printer.say(sentence(message));
+            context.printer.print_status(sentence(message));
         }
         self.editor
     }
@@ -53,7 +60,7 @@ impl PendingChange {
     fn new_problems(&self) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         for problem in self.editor.problems() {
-            let is_old = self.before.contains(&problem)
+            let is_old = self.problems_before.contains(&problem)
                 || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
             if !is_old && problem.severity > Severity::Note {
                 problems.push(problem);
@@ -83,28 +90,28 @@ impl PendingChange {
         let mut written = false;
         let print_messages = || {
             for message in self.messages.iter().filter(|message| !message.is_empty()) {
-                printer.say(sentence(message));
+                printer.print_status(sentence(message));
             }
         };
         // Without a question, the messages are printed only after the write has succeeded.
-        let is_printed_first = is_idle || is_dry || context.may_ask();
+        let is_printed_first = is_idle || is_dry || context.may_prompt();
         if is_printed_first {
             print_messages();
         }
         if is_idle {
-            printer.say(format!("{} {shown} stays as it is.", paint(Tone::Good, "Nothing to do.")));
+            printer.print_status(format!("{} {shown} stays as it is.", paint(Tone::Success, "Nothing to do.")));
         } else if is_dry {
             diff_lines(&self.editor.diff()).iter().for_each(|line| printer.line(line));
-            printer.say("Nothing was written.");
+            printer.print_status("Nothing was written.");
         } else if let Some(report) = write_confirmed(&mut self.editor, context)? {
             recent::remember_now(&xdg::state_dir(), self.editor.root());
             written = !report.nothing_to_do;
             if !is_printed_first {
                 print_messages();
             }
-            printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
+            printer.print_status(format!("{}.", paint(Tone::Success, &format!("Written {shown}"))));
         } else {
-            printer.say("Nothing was written.");
+            printer.print_status("Nothing was written.");
         }
         let mut result = Map::new();
         result.insert("path".into(), json!(self.editor.root()));
@@ -126,11 +133,11 @@ impl PendingChange {
 /// Writes the edits; where questions are allowed, after showing the difference and asking, each time that the file was changed meanwhile.
 fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Option<SplitFile>> {
     let (shown, mut is_first) = (shown_path(editor), true);
-    write_again(editor, &context.run_options(), &mut |editor| {
+    rewrite(editor, &context.run_options(), &mut |editor| {
         if !std::mem::take(&mut is_first) {
-            context.printer.say(format!("{shown} was changed meanwhile; the edits are made again on it."));
+            context.printer.print_status(format!("{shown} was changed meanwhile; the edits are made again on it."));
         }
-        if !context.may_ask() {
+        if !context.may_prompt() {
             return Ok(true);
         }
         diff_lines(&editor.diff()).iter().for_each(|line| context.printer.line(line));
@@ -157,7 +164,7 @@ pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
         match line.kind {
             DiffKind::Context => format!("  {text}"),
             DiffKind::Removed => paint(Tone::Error, &format!("- {text}")),
-            DiffKind::Added => paint(Tone::Good, &format!("+ {text}")),
+            DiffKind::Added => paint(Tone::Success, &format!("+ {text}")),
             DiffKind::Gap => paint(Tone::Faint, "  ..."),
             DiffKind::More(more) => paint(Tone::Faint, &format!("  ... {}", count(more, "more line"))),
         }

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::super::report;
-use super::super::task::{follow, print_findings};
+use super::super::task::{print_findings, run_with_progress};
 use super::args::CheckArgs;
 use super::exclude::has_sample_tables;
 use super::open;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
         refuse_existing(path)?;
     }
     if !editor.unchecked_items().is_empty() && has_sample_tables(editor.root()) {
-        let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.listen())?;
+        let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.cancel_on_signal())?;
         editor.take_checked(checked);
     }
     let problems = editor.problems();
@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
         smallest_part: args.smallest_part.unwrap_or(LeakOptions::default().smallest_part),
     };
     let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
-    let report = follow(task, Some("comparing"), context)?;
+    let report = run_with_progress(task, Some("comparing"), context)?;
     for problem in report::worth_a_line(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
@@ -57,12 +57,12 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     if let Some(path) = &args.excludes_to {
         let items = items(&report);
         write_items(path, &items)?;
-        context.printer.say(written(&editor, path, items.len()));
+        context.printer.print_status(written(&editor, path, items.len()));
         result.insert("excludes_written".into(), json!(items.len()));
     }
     result.insert("path".into(), json!(editor.root()));
     result.insert("problems".into(), json!(all));
-    let leaks = (report.found.sure() > 0).then_some((Severity::Problem, ProblemKind::Leak));
+    let leaks = (report.found.certain_count() > 0).then_some((Severity::Problem, ProblemKind::Leak));
     let found = all.iter().map(|problem| (problem.severity, problem.kind));
     let counted = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(CommandSuccess::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
@@ -135,8 +135,8 @@ fn verdict(report: &LeakReport) -> String {
         true => format!("{} compared, {} read", count(report.compared.contents, "content"), bytes(report.bytes)),
         false => "names compared; --content compares what is in them".to_owned(),
     };
-    let found = match report.found.sure() {
-        0 => paint(Tone::Good, "No leak found"),
+    let found = match report.found.certain_count() {
+        0 => paint(Tone::Success, "No leak found"),
         n => paint(Tone::Warning, &format!("{} found", count(n, "leak"))),
     };
     format!("{found} in {of} ({how}).")

@@ -1,6 +1,6 @@
 //! The selection of shards for a command.
 
-use super::WHAT;
+use super::ACTIVITY;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -25,7 +25,7 @@ pub(super) fn shards(
             continue;
         }
         let expanded = braces::expand(name, braces::MAX_RESULTS).map_err(|error| {
-            Failure::usage(WHAT, error.to_string())
+            Failure::usage(ACTIVITY, error.to_string())
                 .on(Subject::shard(name))
                 .with_hint("shards are named as in `splits show --shards`")
         })?;
@@ -41,14 +41,14 @@ pub(super) fn shards(
         chosen.extend(matching(editor, pattern)?);
     }
     if chosen.is_empty() {
-        return Err(Failure::usage(WHAT, "no shard is named")
+        return Err(Failure::usage(ACTIVITY, "no shard is named")
             .with_hint("name shards, or choose them by --range FIRST..LAST or --pattern REGEX"));
     }
     Ok(chosen.into_iter().filter_map(|number| editor.shards().get(number)).map(|(name, _)| Arc::clone(name)).collect())
 }
 
 fn unknown(editor: &SplitEditor, name: &str) -> Failure {
-    let failure = Failure::usage(WHAT, "the data set has no such shard").on(Subject::shard(name));
+    let failure = Failure::usage(ACTIVITY, "the data set has no such shard").on(Subject::shard(name));
     match nearest(name, editor.shards().iter().take(10_000).map(|(name, _)| &**name)) {
         Some(near) => failure.with_hint(format!("did you mean '{near}'?")),
         None => failure.with_hint(hint_for(editor.root(), "`gristmill splits show PATH --shards` lists them")),
@@ -57,7 +57,7 @@ fn unknown(editor: &SplitEditor, name: &str) -> Failure {
 
 /// Parses `FIRST..LAST` into the positions of both, in order. Names may contain dots, so every `..` is tried.
 fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> Outcome<(usize, usize)> {
-    let refused = |why: String| Failure::usage(WHAT, why).on(Subject::field(text));
+    let refused = |why: String| Failure::usage(ACTIVITY, why).on(Subject::field(text));
     let count = editor.shards().len();
     let place = |end: &str| {
         let by_number = || end.parse::<usize>().ok().filter(|number| *number < count);

@@ -17,7 +17,7 @@ use serde_json::{json, Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "comparing the splits";
+const ACTIVITY: &str = "comparing the splits";
 /// Maximum number of moved shards in the printed list.
 const MAX_LISTED_SHARDS: usize = 20;
 
@@ -35,7 +35,7 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
         None => newest_backup(editor)?,
     };
     let Some(bytes) = read_whole(&path, yaml_read::MAX_BYTES as u64)? else {
-        return Err(Failure::io(WHAT, &path, &std::io::ErrorKind::NotFound.into()).into());
+        return Err(Failure::io(ACTIVITY, &path, &std::io::ErrorKind::NotFound.into()).into());
     };
     let counts = editor.shards().iter().map(|(name, samples)| (name.to_string(), *samples)).collect();
     let old = SplitEditor::from_bytes(editor.root(), &path, bytes, counts)?;
@@ -51,7 +51,7 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
 pub(super) fn of_draft(file: SplitEditor, context: &Context) -> CommandResult {
     let place = splits::draft_place(&xdg::state_dir(), file.root());
     let Some(found) = splits::load_draft(&place) else {
-        return Err(Failure::usage(WHAT, "the editor keeps no changes that are not written yet")
+        return Err(Failure::usage(ACTIVITY, "the editor keeps no changes that are not written yet")
             .on(Subject::path(file.root()))
             .with_hint("without --draft the file is compared with its newest backup")
             .into());
@@ -92,7 +92,7 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
     removed.sort_unstable();
     let printer = &context.printer;
     if diff.is_empty() {
-        printer.line(paint(Tone::Good, "No difference."));
+        printer.line(paint(Tone::Success, "No difference."));
     }
     diff_lines(&diff).iter().for_each(|line| printer.line(line));
     for one in moved.iter().take(MAX_LISTED_SHARDS) {
@@ -126,12 +126,12 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
 /// Returns `split.yaml.bak-TIME` with the latest time.
 fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     let folder = editor.root().join(layout::NV_META);
-    let entries = files::read_dir(&folder).map_err(|error| Failure::io(WHAT, &folder, &error))?;
+    let entries = files::read_dir(&folder).map_err(|error| Failure::io(ACTIVITY, &folder, &error))?;
     let start = format!("{}.bak-", layout::SPLIT_YAML);
     let names = entries.flatten().map(|entry| entry.file_name().to_owned());
     let newest = names.filter(|name| name.to_string_lossy().starts_with(&start)).max();
     newest.map(|name| folder.join(name)).ok_or_else(|| {
-        Failure::usage(WHAT, "there is no backup to compare with")
+        Failure::usage(ACTIVITY, "there is no backup to compare with")
             .on(Subject::path(folder))
             .with_hint(hint_for(editor.root(), "name the older file: gristmill splits diff PATH FILE"))
     })

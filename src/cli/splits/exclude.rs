@@ -5,7 +5,7 @@ use super::super::exit::{CommandFailure, CommandResult};
 use super::super::paths;
 use super::args::ExcludeArgs;
 use super::change::PendingChange;
-use super::{open, WHAT};
+use super::{open, ACTIVITY};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
@@ -30,7 +30,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> CommandResult {
         texts.extend(exclude_lines(&paths::read_text(path, "reading --from", MAX_BYTES)?));
     }
     if texts.is_empty() {
-        return Err(Failure::usage(WHAT, "there is nothing to exclude")
+        return Err(Failure::usage(ACTIVITY, "there is nothing to exclude")
             .with_hint("SHARD, SHARD/KEY, or --from FILE")
             .into());
     }
@@ -48,7 +48,7 @@ pub(super) fn excluding(
     let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
     let mut change = PendingChange::new(editor);
     change.apply(Edit::Exclude { items })?;
-    look_up(&mut change, context)?;
+    resolve_items(&mut change, context)?;
     change.allows_unmatched = args.allow_unmatched;
     if !args.allow_unmatched {
         refuse_unmatched(&change.editor)?;
@@ -70,7 +70,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
     }
     let asked: Vec<Arc<str>> =
         names.iter().flat_map(|(text, name)| [text, name]).map(|item| Arc::from(item.as_str())).collect();
-    let found = check_items(editor.root(), &asked, &context.signals.listen())?.found;
+    let found = check_items(editor.root(), &asked, &context.signals.cancel_on_signal())?.found;
     let count = |item: &str| found.get(item).copied().unwrap_or(0);
     for text in &mut texts {
         if let Some(name) = names.get(text.as_str()).filter(|name| count(text) == 0 && count(name) > 0) {
@@ -81,7 +81,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
 }
 
 /// Looks up the new items in the index; without sample tables a note says that they were not looked up.
-fn look_up(change: &mut PendingChange, context: &Context) -> Outcome<()> {
+fn resolve_items(change: &mut PendingChange, context: &Context) -> Outcome<()> {
     let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
         change.editor.excludes().iter().filter(is_open).map(|view| Arc::clone(&view.item)).collect();
@@ -94,7 +94,7 @@ fn look_up(change: &mut PendingChange, context: &Context) -> Outcome<()> {
         change.problems.push(Problem::note(ProblemKind::MatchesNothing, Subject::default(), message));
         return Ok(());
     }
-    let checked = check_items(&root, &items, &context.signals.listen())?;
+    let checked = check_items(&root, &items, &context.signals.cancel_on_signal())?;
     change.editor.take_checked(checked);
     Ok(())
 }
@@ -117,7 +117,7 @@ fn refuse_unmatched(editor: &SplitEditor) -> Result<(), CommandFailure> {
         lost.iter().take(MAX_LISTED_ITEMS).map(|view| unmatched(&view.item, view.names, &known)).collect();
     if lost.len() > MAX_LISTED_ITEMS {
         let more = count((lost.len() - MAX_LISTED_ITEMS) as u64, "more item");
-        failures.push(Failure::usage(WHAT, format!("{more} match nothing")));
+        failures.push(Failure::usage(ACTIVITY, format!("{more} match nothing")));
     }
     Err(failures.into())
 }
@@ -138,7 +138,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
         Names::Range(_) => ("none of its names is there", allow.to_owned()),
         Names::Shard | Names::Sample => ("the shard has no such sample", allow.to_owned()),
     };
-    Failure::usage(WHAT, why).on(Subject::field(item)).with_hint(hint)
+    Failure::usage(ACTIVITY, why).on(Subject::field(item)).with_hint(hint)
 }
 
 /// Notes ranges that the data set contains only in part.
@@ -190,7 +190,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Pendin
             continue;
         }
         let names = braces::expand(item, braces::MAX_RESULTS)
-            .map_err(|error| Failure::usage(WHAT, error.to_string()).on(Subject::field(item)))?;
+            .map_err(|error| Failure::usage(ACTIVITY, error.to_string()).on(Subject::field(item)))?;
         edits.extend(names.iter().map(|name| {
             let (shard, key) = shard_and_key(name, &ids).unwrap_or((name, None));
             include_edit(shard, key)

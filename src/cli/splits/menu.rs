@@ -5,7 +5,7 @@ use super::super::exit::{CommandFailure, CommandResult, CommandSuccess};
 use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
 use super::change::{diff_lines, PendingChange};
 use super::{balance, check, exclude, moving, open, show};
-use crate::prompt::Ask;
+use crate::prompt::Prompter;
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Failure, Outcome};
 use gristmill_ops::engine::splits::SplitEditor;
@@ -42,11 +42,11 @@ const STEPS: [(Step, &str); 10] = [
 
 /// Asks for commands until the user leaves.
 pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
-    let ask = Ask::new()?;
+    let ask = Prompter::new()?;
     let root = editor.root().to_path_buf();
-    let mut menu = Menu { ask, editor, context };
+    let mut menu = Menu { prompt: ask, editor, context };
     menu.show(false);
-    menu.ask.print("Each of these is a command, too: gristmill splits --help");
+    menu.prompt.print("Each of these is a command, too: gristmill splits --help");
     let choices = STEPS.map(|(_, words)| words.to_owned());
     loop {
         let pending = menu.editor.pending();
@@ -56,9 +56,9 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
         };
         let default = if pending == 0 { Step::Leave } else { Step::Write };
         let default = STEPS.iter().position(|(step, _)| *step as u8 == default as u8).unwrap_or(0);
-        let number = menu.ask.choose(&question, &choices, default)?;
+        let number = menu.prompt.choose(&question, &choices, default)?;
         let Some((step, _)) = STEPS.get(number) else { continue };
-        match menu.take(*step) {
+        match menu.run_command(*step) {
             Ok(false) => {}
             Ok(true) => return Ok(CommandSuccess::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
             Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
@@ -69,23 +69,23 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
 }
 
 struct Menu<'a> {
-    ask: Ask,
+    prompt: Prompter,
     editor: SplitEditor,
     context: &'a Context,
 }
 
 impl Menu<'_> {
     /// Runs one command. Returns whether the menu ends.
-    fn take(&mut self, step: Step) -> Result<bool, CommandFailure> {
+    fn run_command(&mut self, step: Step) -> Result<bool, CommandFailure> {
         match step {
             Step::Show => self.show(true),
             Step::Move => self.shift()?,
             Step::Exclude => {
-                let items = self.ask_words("What, SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009}")?;
+                let items = self.prompt_words("What, SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009}")?;
                 if items.is_empty() {
                     return Ok(false);
                 }
-                let note = self.ask.text("Why (empty: no note)", None, true)?;
+                let note = self.prompt.text("Why (empty: no note)", None, true)?;
                 let note = Some(note).filter(|note| !note.is_empty());
                 let args =
                     ExcludeArgs { path: self.path(), items: Vec::new(), note, from: None, allow_unmatched: false };
@@ -93,13 +93,14 @@ impl Menu<'_> {
                 self.editor = change.report(self.context);
             }
             Step::Include => {
-                let items = self.ask_words("What, as it is listed, or SHARD/KEY")?;
+                let items = self.prompt_words("What, as it is listed, or SHARD/KEY")?;
                 if !items.is_empty() {
                     self.editor = exclude::including(self.editor.clone(), &items)?.report(self.context);
                 }
             }
             Step::Balance => {
-                let ratios = self.ask.text("Ratios: 8,1,1 in the order of the splits, or train=8,val=2", None, true)?;
+                let ratios =
+                    self.prompt.text("Ratios: 8,1,1 in the order of the splits, or train=8,val=2", None, true)?;
                 if !ratios.is_empty() {
                     let change = balance::balancing(self.editor.clone(), &ratios, true, self.context)?;
                     self.editor = change.report(self.context);
@@ -107,11 +108,11 @@ impl Menu<'_> {
             }
             Step::Check => self.check()?,
             Step::Undo => match self.editor.undo() {
-                Some(title) => self.ask.print(format!("Undone: {title}")),
-                None => self.ask.print("There is nothing to undo."),
+                Some(title) => self.prompt.print(format!("Undone: {title}")),
+                None => self.prompt.print("There is nothing to undo."),
             },
             Step::Diff => match self.editor.pending() {
-                0 => self.ask.print("Nothing was changed."),
+                0 => self.prompt.print("Nothing was changed."),
                 _ => diff_lines(&self.editor.diff()).iter().for_each(|line| self.context.printer.line(line)),
             },
             Step::Write => return self.write(),
@@ -131,13 +132,13 @@ impl Menu<'_> {
     }
 
     /// Asks for several words; returns none if the line is empty.
-    fn ask_words(&self, question: &str) -> Outcome<Vec<String>> {
-        let line = self.ask.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
+    fn prompt_words(&self, question: &str) -> Outcome<Vec<String>> {
+        let line = self.prompt.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
         Ok(line.split_whitespace().map(str::to_owned).collect())
     }
 
     fn shift(&mut self) -> Result<(), CommandFailure> {
-        let shards = self.ask_words("Which shards: names, or FIRST..LAST, or /REGEX")?;
+        let shards = self.prompt_words("Which shards: names, or FIRST..LAST, or /REGEX")?;
         if shards.is_empty() {
             return Ok(());
         }
@@ -161,11 +162,11 @@ impl Menu<'_> {
         let mut choices: Vec<String> = self.editor.splits().iter().map(|split| split.name.to_string()).collect();
         let known = choices.len();
         choices.extend(["no split: not used for training".to_owned(), "a new split".to_owned()]);
-        let chosen = self.ask.choose("To which split?", &choices, 0)?;
+        let chosen = self.prompt.choose("To which split?", &choices, 0)?;
         args.to = match chosen {
             at if at < known => choices.get(at).cloned(),
             at if at == known => None,
-            _ => Some(self.ask.text("Its name", None, false)?),
+            _ => Some(self.prompt.text("Its name", None, false)?),
         };
         self.editor = moving(self.editor.clone(), &args)?.report(self.context);
         Ok(())
@@ -173,10 +174,10 @@ impl Menu<'_> {
 
     fn check(&mut self) -> Result<(), CommandFailure> {
         if self.editor.pending() > 0 {
-            self.ask.print("The check looks at the file as it is written; write the changes first.");
+            self.prompt.print("The check looks at the file as it is written; write the changes first.");
             return Ok(());
         }
-        let content = self.ask.yes("Read every sample and compare contents, not only names?", false)?;
+        let content = self.prompt.confirm("Read every sample and compare contents, not only names?", false)?;
         let part = Vec::new();
         check::run(
             &CheckArgs { path: self.path(), content, part, smallest_part: None, excludes_to: None },
@@ -200,7 +201,7 @@ impl Menu<'_> {
             some => {
                 let changes = count(some as u64, "change");
                 let are = agree(some as u64, "is", "are");
-                Ok(self.ask.yes(&format!("Discard {changes} that {are} not written?"), false)?)
+                Ok(self.prompt.confirm(&format!("Discard {changes} that {are} not written?"), false)?)
             }
         }
     }

@@ -25,12 +25,12 @@ use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
-use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::recover::recover_interrupted;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const WHAT: &str = "editing the splits";
+const ACTIVITY: &str = "editing the splits";
 
 /// Runs a command of `splits`.
 pub fn run(args: SplitsArgs, context: &Context) -> CommandResult {
@@ -50,7 +50,7 @@ pub fn run(args: SplitsArgs, context: &Context) -> CommandResult {
 /// Opens the editor, if there is a terminal.
 fn editor(path: &Path, context: &Context) -> CommandResult {
     let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
-    if !context.may_ask() {
+    if !context.may_prompt() {
         let hint =
             "gristmill splits show PATH prints them; `gristmill splits --help` lists the commands that change them";
         return Err(Failure::usage("opening the editor", "this is not a terminal")
@@ -83,7 +83,7 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
         Some(why) if !kind.is_raw_web_dataset() => why,
         _ => {
             // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.
-            before_looking(&path, &ProblemLog::default())?;
+            recover_interrupted(&path, &ProblemLog::default())?;
             return SplitEditor::open(&path, None);
         }
     };
@@ -127,5 +127,5 @@ fn no_split(editor: &SplitEditor, name: &str) -> Failure {
         Some(near) => format!("did you mean '{near}'? --new adds a split"),
         None => format!("the splits are {}; --new adds one", names().collect::<Vec<_>>().join(", ")),
     };
-    Failure::usage(WHAT, "there is no such split").on(Subject::field(name)).with_hint(hint)
+    Failure::usage(ACTIVITY, "there is no such split").on(Subject::field(name)).with_hint(hint)
 }

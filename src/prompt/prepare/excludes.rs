@@ -10,7 +10,7 @@ impl Guide {
     pub(super) fn excludes(&mut self) -> Outcome<()> {
         while self.exclude_pattern()? {}
         loop {
-            let item = self.ask.text("Exclude one sample, as SHARD/KEY (empty: none)", None, true)?;
+            let item = self.prompt.text("Exclude one sample, as SHARD/KEY (empty: none)", None, true)?;
             if item.is_empty() {
                 return Ok(());
             }
@@ -20,22 +20,22 @@ impl Guide {
 
     fn exclude_pattern(&mut self) -> Outcome<bool> {
         let question = "Leave out shards by a regular expression (empty: none)";
-        let pattern = self.ask.text(question, None, true)?;
+        let pattern = self.prompt.text(question, None, true)?;
         if pattern.is_empty() {
             return Ok(false);
         }
         match exclude_matches(&pattern, &self.facts().shards) {
-            Err(problem) => self.ask.print(format!("Not possible: {problem}")),
+            Err(problem) => self.prompt.print(format!("Not possible: {problem}")),
             Ok(matches) if matches.shards.is_empty() => {
-                self.ask.print(format!("It matches none of {}.", count(matches.total as u64, "shard")));
+                self.prompt.print(format!("It matches none of {}.", count(matches.total as u64, "shard")));
                 if let Some(meant) = &matches.meant {
-                    self.ask.print(format!("Did you mean {}? {}", display_safe(&meant.pattern), meant.why));
+                    self.prompt.print(format!("Did you mean {}? {}", display_safe(&meant.pattern), meant.why));
                 }
             }
             Ok(matches) => {
                 let names = matches.first.as_deref().map(display_safe).unwrap_or_default();
                 let number = count(matches.shards.len() as u64, "shard");
-                if self.ask.yes(&format!("Leave out {number}, from {names} on?"), true)? {
+                if self.prompt.confirm(&format!("Leave out {number}, from {names} on?"), true)? {
                     self.plan.exclude_shards.push(pattern);
                 }
             }
@@ -50,7 +50,7 @@ impl Guide {
         if known || item.contains('{') {
             self.plan.excludes.push(item);
         } else {
-            self.ask.print("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
+            self.prompt.print("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
         }
     }
 }

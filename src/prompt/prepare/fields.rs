@@ -21,9 +21,10 @@ impl Guide {
         let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.sketches.len() >= SAMPLES);
         let samples: Vec<DecodedSample> = facts.sketches.iter().take(SAMPLES).map(|s| load(&facts.root, s)).collect();
         if samples.is_empty() {
-            self.ask.print("No sample was read yet; expressions are not checked now, but before anything is written.");
+            self.prompt
+                .print("No sample was read yet; expressions are not checked now, but before anything is written.");
         }
-        self.ask.print("An expression is a part, with [name] steps into JSON; alternatives follow a comma: json[caption][long],txt");
+        self.prompt.print("An expression is a part, with [name] steps into JSON; alternatives follow a comma: json[caption][long],txt");
         let class = classes::resolve(sample_type).ok().and_then(|class| class.known);
         let suggested = suggest::field_map_for(sample_type, &facts, &samples);
         let mut fields = Vec::new();
@@ -39,7 +40,7 @@ impl Guide {
             None => self.free_fields(&samples, &mut fields)?,
         }
         if fields.is_empty() {
-            self.ask.print("A field map needs one field at least.");
+            self.prompt.print("A field map needs one field at least.");
             return Ok(None);
         }
         Ok(Some(fields))
@@ -60,11 +61,13 @@ impl Guide {
         };
         loop {
             let default = default.as_deref().or(optional.then_some("-"));
-            let expr = self.ask.text(&format!("{} ({kind})", field.name), default, false)?;
+            let expr = self.prompt.text(&format!("{} ({kind})", field.name), default, false)?;
             if expr == "-" && optional {
                 return Ok(None);
             }
-            if self.shown(field.name, &expr, Some(class), samples) || self.ask.yes("Use it all the same?", false)? {
+            if self.shown(field.name, &expr, Some(class), samples)
+                || self.prompt.confirm("Use it all the same?", false)?
+            {
                 return Ok(Some(expr));
             }
         }
@@ -73,12 +76,12 @@ impl Guide {
     /// Fields of a class that is not known: names and expressions until an empty name.
     fn free_fields(&self, samples: &[DecodedSample], fields: &mut Vec<FieldExpr>) -> Outcome<()> {
         loop {
-            let field = self.ask.text("Field (empty: no more)", None, true)?;
+            let field = self.prompt.text("Field (empty: no more)", None, true)?;
             if field.is_empty() {
                 return Ok(());
             }
-            let expr = self.ask.text("Expression", None, false)?;
-            if self.shown(&field, &expr, None, samples) || self.ask.yes("Use it all the same?", false)? {
+            let expr = self.prompt.text("Expression", None, false)?;
+            if self.shown(&field, &expr, None, samples) || self.prompt.confirm("Use it all the same?", false)? {
                 fields.retain(|known: &FieldExpr| known.field != field);
                 fields.push(FieldExpr { field, expr });
             }
@@ -93,20 +96,20 @@ impl Guide {
             for (sample, result) in samples.iter().zip(&check.results) {
                 let key = display_safe(&sample.key);
                 match result {
-                    Ok(value) => self.ask.print(format!("  {key}: {}", value_line(value))),
+                    Ok(value) => self.prompt.print(format!("  {key}: {}", value_line(value))),
                     Err(error) => {
                         fine = false;
-                        self.ask.print(format!("  {key}: fails: {}", display_safe(&error.to_string())));
+                        self.prompt.print(format!("  {key}: fails: {}", display_safe(&error.to_string())));
                     }
                 }
             }
             let failed = check.results.iter().filter(|result| result.is_err()).count();
             let parts = check.share.map(|share| share.text());
             if let Some(line) = share_line(failed, check.results.len(), parts.as_deref()) {
-                self.ask.print(format!("  {line}"));
+                self.prompt.print(format!("  {line}"));
             }
             if let Some(warning) = &check.warning {
-                self.ask.print(format!("  Warning: {}", display_safe(warning)));
+                self.prompt.print(format!("  Warning: {}", display_safe(warning)));
             }
         }
         fine

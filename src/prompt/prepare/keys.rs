@@ -19,7 +19,7 @@ impl Guide {
         let number = count(compressed as u64, "compressed shard");
         let question = format!("{number} (.tgz), which the loader cannot read. What shall be done?");
         let choices = ["index them and leave them out of the splits", "make a plain .tar next to each and use that"];
-        if self.ask.choose(&question, &choices.map(str::to_owned), 0)? == 1 {
+        if self.prompt.choose(&question, &choices.map(str::to_owned), 0)? == 1 {
             self.plan.tgz = Tgz::Rewrite;
         }
         Ok(())
@@ -32,26 +32,26 @@ impl Guide {
         }
         self.facts_when(SCAN_WAIT, |_| false);
         if self.plan.duplicates == Duplicates::Fail {
-            self.ask_duplicates()?;
+            self.prompt_duplicates()?;
         }
         Ok(())
     }
 
     /// Asks for it again, also where the answer is already given.
-    pub(super) fn ask_duplicates(&mut self) -> Outcome<()> {
+    pub(super) fn prompt_duplicates(&mut self) -> Outcome<()> {
         let found = same_keys(&self.plan, &self.facts());
         let Some(problem) = found.filter(|problem| problem.kind == ProblemKind::DuplicateKey) else {
-            self.ask.print("No key that names several samples is known.");
+            self.prompt.print("No key that names several samples is known.");
             return Ok(());
         };
-        self.ask.print(format!("Warning: {}", display_safe(&problem.message)));
+        self.prompt.print(format!("Warning: {}", display_safe(&problem.message)));
         let choices = [
             "stop: publish nothing; a shard can be left out",
             "keep the first sample of each key, later ones are left out of the tables",
         ];
         let default = usize::from(self.plan.duplicates == Duplicates::KeepFirst);
         let question = "Keys must be unique. What shall be done?";
-        self.plan.duplicates = match self.ask.choose(question, &choices.map(str::to_owned), default)? {
+        self.plan.duplicates = match self.prompt.choose(question, &choices.map(str::to_owned), default)? {
             0 => Duplicates::Fail,
             _ => Duplicates::KeepFirst,
         };

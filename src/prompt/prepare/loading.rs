@@ -7,7 +7,7 @@ use gristmill_core::{Outcome, Rerun, SampleMapping};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
-/// Maximum time to wait for the first samples before the sample type is asked for.
+/// Maximum time to wait for the first samples before the question for the sample type is shown.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One line of the choice.
@@ -28,16 +28,16 @@ impl Guide {
             let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;
             parts.push(format!("{} ({share:.0} %)", display_safe(name)));
         }
-        self.ask.print(format!("Parts seen: {}", parts.join(", ")));
+        self.prompt.print(format!("Parts seen: {}", parts.join(", ")));
         loop {
             let loading = match self.chosen_class()? {
                 Choice::NoYaml => SampleMapping::NoDatasetYaml,
                 Choice::Keep => SampleMapping::Unset,
                 Choice::Crude => {
                     let question = "Write a cooker.py skeleton that turns raw samples into your own?";
-                    SampleMapping::Crude { cooker: self.ask.yes(question, true)? }
+                    SampleMapping::Crude { cooker: self.prompt.confirm(question, true)? }
                 }
-                Choice::Class(class) => match self.filled(class.to_owned())? {
+                Choice::Class(class) => match self.prompt_fields(class.to_owned())? {
                     Some(loading) => loading,
                     None => continue,
                 },
@@ -80,23 +80,23 @@ impl Guide {
             lines.insert(0, ("as it is: the dataset yaml that is there stays".to_owned(), Choice::Keep));
         }
         let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
-        let chosen = self.ask.choose("What is a sample?", &texts, 0)?;
+        let chosen = self.prompt.choose("What is a sample?", &texts, 0)?;
         Ok(choices.swap_remove(chosen))
     }
 
     fn own_class(&self) -> Outcome<Option<SampleMapping>> {
-        let text = self.ask.text("Class, as module:Class", None, false)?;
+        let text = self.prompt.text("Class, as module:Class", None, false)?;
         match classes::resolve(&text) {
-            Ok(_) => self.filled(text),
+            Ok(_) => self.prompt_fields(text),
             Err(problem) => {
-                self.ask.print(format!("Not possible: {problem}"));
+                self.prompt.print(format!("Not possible: {problem}"));
                 Ok(None)
             }
         }
     }
 
     /// Asks how the fields are filled; `None` goes back to the sample type.
-    fn filled(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
+    fn prompt_fields(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
         if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
             return Ok(Some(SampleMapping::FieldMap { sample_type, fields: Vec::new() }));
         }
@@ -105,7 +105,7 @@ impl Guide {
             "a sample_loader.py template to fill in (the older way)",
             "back",
         ];
-        match self.ask.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
+        match self.prompt.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
             0 => Ok(self.field_map(&sample_type)?.map(|fields| SampleMapping::FieldMap { sample_type, fields })),
             1 => Ok(Some(SampleMapping::SampleLoader { sample_type })),
             _ => Ok(None),

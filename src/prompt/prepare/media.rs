@@ -16,7 +16,7 @@ impl super::Guide {
         let so_far = if facts.scan_complete { "" } else { " so far" };
         let kinds: Vec<_> =
             by_name.by_type.iter().map(|(name, _, n)| format!("{} ({n})", display_safe(name))).collect();
-        self.ask.print(format!("Pictures, sound and video by their names{so_far}: {}", kinds.join(", ")));
+        self.prompt.print(format!("Pictures, sound and video by their names{so_far}: {}", kinds.join(", ")));
         loop {
             let ways = [
                 "no".to_owned(),
@@ -25,26 +25,26 @@ impl super::Guide {
                 "by shell patterns on the names".to_owned(),
             ];
             let question = "Record their sizes and durations, for the loader to know without a read?";
-            let filter = match self.ask.choose(question, &ways, 0)? {
+            let filter = match self.prompt.choose(question, &ways, 0)? {
                 0 => return Ok(()),
                 1 => MediaFilter::Extension,
                 2 => MediaFilter::Header,
                 _ => {
-                    let patterns = self.ask.text("Patterns, separated by commas (*.jpg,*.png)", None, false)?;
+                    let patterns = self.prompt.text("Patterns, separated by commas (*.jpg,*.png)", None, false)?;
                     MediaFilter::Glob(
                         patterns.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
                     )
                 }
             };
             let question = "Check every picture whole, to find damage after a good header?";
-            let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
+            let plan = MediaPlan { filter, decode: self.prompt.confirm(question, false)? };
             let seen = forecast(&self.facts(), &plan);
-            self.ask.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
+            self.prompt.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
                 let shown = result.as_ref().map_or_else(Clone::clone, to_json);
-                self.ask.print(format!("  {}: {}", display_safe(name), display_safe(&shown)));
+                self.prompt.print(format!("  {}: {}", display_safe(name), display_safe(&shown)));
             }
-            if self.ask.yes("Record these?", seen.candidates > 0)? {
+            if self.prompt.confirm("Record these?", seen.candidates > 0)? {
                 self.plan.media = Some(plan);
                 return Ok(());
             }

@@ -9,7 +9,7 @@ mod rerun;
 mod review;
 mod splits;
 
-use super::ask::Ask;
+use super::prompter::Prompter;
 use super::review::{report_each_problem, Review as _};
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{
@@ -25,18 +25,18 @@ const MAX_FINDINGS: usize = 20;
 
 /// The questions, the scan, and the plan with the answers so far.
 struct Guide {
-    ask: Ask,
+    prompt: Prompter,
     scan: LiveScan,
     plan: PreparePlan,
 }
 
 /// Asks for everything that the plan leaves open. Returns the plan and the scan that ran meanwhile; `None` if nothing is to be written.
 pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<(PreparePlan, LiveScan)>> {
-    let ask = Ask::new()?;
+    let ask = Prompter::new()?;
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
-    let mut guide = Guide { ask, scan, plan };
-    guide.introduce()?;
-    if !guide.ask_rerun()? {
+    let mut guide = Guide { prompt: ask, scan, plan };
+    guide.print_summary()?;
+    if !guide.confirm_rerun()? {
         return Ok(None);
     }
     if guide.needs_answers() {
@@ -74,9 +74,9 @@ impl Guide {
         }
     }
 
-    fn introduce(&self) -> Outcome<()> {
+    fn print_summary(&self) -> Outcome<()> {
         let facts = self.scan.wait_opened()?;
-        self.ask.print(format!(
+        self.prompt.print(format!(
             "{}: {}, {}, {}",
             display_safe(&self.plan.path),
             facts.kind.title(),
@@ -88,11 +88,11 @@ impl Guide {
                 .on(gristmill_core::Subject::path(&self.plan.path))
                 .with_hint("give the folder that holds the tar shards"));
         };
-        self.ask.print(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
+        self.prompt.print(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
         let serious: Vec<_> = facts.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
-        report_each_problem(&self.ask, serious.iter().copied().take(MAX_FINDINGS));
+        report_each_problem(&self.prompt, serious.iter().copied().take(MAX_FINDINGS));
         if let Some(more) = serious.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
-            self.ask.print(format!("  … and {}", count(more as u64, "more warning")));
+            self.prompt.print(format!("  … and {}", count(more as u64, "more warning")));
         }
         Ok(())
     }

@@ -6,13 +6,13 @@ use gristmill_core::{Outcome, PreparedFacts, Rerun, Scope};
 
 impl Guide {
     /// Asks only when the data set is prepared and no flag says what to do; `false` when it shall be left as it is.
-    pub(super) fn ask_rerun(&mut self) -> Outcome<bool> {
+    pub(super) fn confirm_rerun(&mut self) -> Outcome<bool> {
         let facts = self.facts();
         let Some(prepared) = &facts.prepared else { return Ok(true) };
         if self.plan.rerun != Rerun::Refuse || self.plan.scope == Scope::TarIndexOnly {
             return Ok(true);
         }
-        self.ask.print(format!("It is prepared already ({}).", prepared_text(prepared)));
+        self.prompt.print(format!("It is prepared already ({}).", prepared_text(prepared)));
         let choices = [
             "take in new and changed shards; excludes and splits stay",
             "prepare it again from the beginning; excludes stay, split.yaml is kept as a backup",
@@ -20,7 +20,7 @@ impl Guide {
             "leave it as it is",
         ];
         let default = if prepared.new_shards.is_empty() && prepared.changed_shards.is_empty() { 3 } else { 0 };
-        match self.ask.choose("What shall be done?", &choices.map(str::to_owned), default)? {
+        match self.prompt.choose("What shall be done?", &choices.map(str::to_owned), default)? {
             0 => {
                 self.plan.rerun = Rerun::Update;
                 self.new_to(prepared)?;
@@ -38,7 +38,7 @@ impl Guide {
     /// Asks which split new shards join; says so where there are none.
     pub(super) fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
         if prepared.new_shards.is_empty() || prepared.splits.is_empty() {
-            self.ask.print("No shard is new; the splits stay as they are.");
+            self.prompt.print("No shard is new; the splits stay as they are.");
             return Ok(());
         }
         let mut choices = Vec::new();
@@ -48,7 +48,7 @@ impl Guide {
         choices.extend(prepared.splits.iter().map(|(name, shards)| {
             format!("all to {} ({} now)", display_safe(name), count(shards.len() as u64, "shard"))
         }));
-        let chosen = self.ask.choose("Which split do new shards join?", &choices, 0)?;
+        let chosen = self.prompt.choose("Which split do new shards join?", &choices, 0)?;
         self.plan.new_to = match (chosen, prepared.by_gristmill) {
             (0, true) => None,
             (number, by_rule) => prepared.splits.get(number - usize::from(by_rule)).map(|(name, _)| name.clone()),

@@ -1,7 +1,7 @@
 //! The review of the guided prepare.
 
-use super::super::ask::Ask;
 use super::super::options::change_option;
+use super::super::prompter::Prompter;
 use super::super::review::Review;
 use super::Guide;
 use gristmill_core::{Outcome, PreparePlan, Rerun, SampleMapping, SplitPlan};
@@ -25,8 +25,8 @@ pub(super) enum Change {
 impl Review for Guide {
     type Change = Change;
 
-    fn ask(&self) -> &Ask {
-        &self.ask
+    fn prompt(&self) -> &Prompter {
+        &self.prompt
     }
 
     fn plan(&self) -> Box<dyn AnyPlan> {
@@ -73,7 +73,7 @@ impl Review for Guide {
                 self.plan.excludes.clear();
                 self.excludes()
             }
-            Change::Duplicates => self.ask_duplicates(),
+            Change::Duplicates => self.prompt_duplicates(),
             Change::Media => {
                 self.plan.media = None;
                 self.media()
@@ -81,7 +81,7 @@ impl Review for Guide {
             Change::Settings => {
                 let mut plan = self.plan();
                 // The folder is being scanned.
-                while change_option(&self.ask, &mut *plan, |row| !row.info.is_positional)?.is_some() {}
+                while change_option(&self.prompt, &mut *plan, |row| !row.info.is_positional)?.is_some() {}
                 if let Some(plan) = plan.typed::<PreparePlan>() {
                     self.plan.clone_from(plan);
                 }

@@ -1,6 +1,6 @@
 //! Asks how the shards are divided.
 
-use super::super::ask::read_numbers;
+use super::super::prompter::read_numbers;
 use super::super::review::report_each_problem;
 use super::Guide;
 use gristmill_core::plan::{SplitList, SplitPattern};
@@ -18,13 +18,13 @@ impl Guide {
         let choices = ["by ratio", "by pattern: regular expressions on shard names", "by hand"];
         loop {
             let default = usize::from(self.suggested_patterns().is_some());
-            match self.ask.choose("How shall the shards be divided?", &choices.map(str::to_owned), default)? {
+            match self.prompt.choose("How shall the shards be divided?", &choices.map(str::to_owned), default)? {
                 0 => self.by_ratio()?,
                 1 => self.by_pattern()?,
                 _ => self.by_hand()?,
             }
             let is_usable = self.show_division() || self.accept_empty()?;
-            if is_usable && self.ask.yes("Use this division?", true)? {
+            if is_usable && self.prompt.confirm("Use this division?", true)? {
                 return Ok(());
             }
             self.plan.splits = SplitPlan::Unset;
@@ -40,13 +40,13 @@ impl Guide {
         if !matches!(self.plan.splits, SplitPlan::Patterns(_)) || !is_empty {
             return Ok(false);
         }
-        self.plan.allow_empty_splits = self.ask.yes("Accept splits without shards?", false)?;
+        self.plan.allow_empty_splits = self.prompt.confirm("Accept splits without shards?", false)?;
         Ok(self.plan.allow_empty_splits && self.show_division())
     }
 
     fn shuffle(&mut self) -> Outcome<()> {
         let question = "Shuffle the shards before (always the same way)?";
-        self.plan.shuffle_tars = self.ask.yes(question, self.plan.shuffle_tars)?;
+        self.plan.shuffle_tars = self.prompt.confirm(question, self.plan.shuffle_tars)?;
         Ok(())
     }
 
@@ -56,13 +56,13 @@ impl Guide {
             _ => None,
         });
         let default = suggested.as_deref().unwrap_or("8,1,1");
-        let ratio = self.ask.text("Three numbers for train, val, test", Some(default), false)?;
+        let ratio = self.prompt.text("Three numbers for train, val, test", Some(default), false)?;
         self.plan.splits = SplitPlan::Ratio(ratio);
         self.shuffle()
     }
 
     fn by_pattern(&mut self) -> Outcome<()> {
-        self.ask.print(
+        self.prompt.print(
             "A pattern is matched at the start of the shard's name; a shard may match in several splits or in none.",
         );
         let suggested = self.suggested_patterns().unwrap_or_default();
@@ -70,17 +70,17 @@ impl Guide {
         for name in ["train", "val", "test"] {
             let default = suggested.iter().find(|s| s.name == name).map(|s| s.pattern.as_str());
             let pattern =
-                self.ask.text(&format!("Pattern for {name} (empty: no such split)"), default, default.is_none())?;
+                self.prompt.text(&format!("Pattern for {name} (empty: no such split)"), default, default.is_none())?;
             if !pattern.is_empty() {
                 patterns.push(SplitPattern { name: name.to_owned(), pattern });
             }
         }
         loop {
-            let name = self.ask.text("Name of a further split (empty: none)", None, true)?;
+            let name = self.prompt.text("Name of a further split (empty: none)", None, true)?;
             if name.is_empty() {
                 break;
             }
-            let pattern = self.ask.text(&format!("Pattern for {}", display_safe(&name)), None, false)?;
+            let pattern = self.prompt.text(&format!("Pattern for {}", display_safe(&name)), None, false)?;
             patterns.retain(|known| known.name != name);
             patterns.push(SplitPattern { name, pattern });
         }
@@ -91,10 +91,10 @@ impl Guide {
     fn by_hand(&mut self) -> Outcome<()> {
         let facts = self.facts();
         for (i, shard) in facts.shards.iter().enumerate().take(MAX_LISTED_SHARDS) {
-            self.ask.print(format!("  {}  {}", i + 1, display_safe(&shard.name)));
+            self.prompt.print(format!("  {}  {}", i + 1, display_safe(&shard.name)));
         }
         if facts.shards.len() > MAX_LISTED_SHARDS {
-            self.ask.print(format!("  … up to {}", facts.shards.len()));
+            self.prompt.print(format!("  … up to {}", facts.shards.len()));
         }
         let mut lists = Vec::new();
         for name in ["train", "val", "test"] {
@@ -103,7 +103,7 @@ impl Guide {
             }
         }
         loop {
-            let name = self.ask.text("Name of a further split (empty: none)", None, true)?;
+            let name = self.prompt.text("Name of a further split (empty: none)", None, true)?;
             if name.is_empty() {
                 break;
             }
@@ -120,13 +120,13 @@ impl Guide {
     fn numbers(&self, split: &str, shards: &[gristmill_core::ShardFacts]) -> Outcome<Option<Vec<String>>> {
         loop {
             let question = format!("Shards of {} by number, like 1-5,8 (empty: none)", display_safe(split));
-            let text = self.ask.text(&question, None, true)?;
+            let text = self.prompt.text(&question, None, true)?;
             if text.is_empty() {
                 return Ok(None);
             }
             match read_numbers(&text, shards.len()) {
                 Ok(numbers) => return Ok(Some(numbers.into_iter().map(|n| shards[n - 1].name.clone()).collect())),
-                Err(why) => self.ask.print(why),
+                Err(why) => self.prompt.print(why),
             }
         }
     }
@@ -145,7 +145,7 @@ impl Guide {
         for (name, shards) in &resolved.splits {
             let samples = resolved.samples_of(name, &facts.shards);
             let state = if facts.scan_complete { "" } else { " so far" };
-            self.ask.print(format!(
+            self.prompt.print(format!(
                 "  {}: {}, {}{state}{}",
                 display_safe(name),
                 count(shards.len() as u64, "shard"),
@@ -155,9 +155,9 @@ impl Guide {
         }
         if !resolved.unassigned.is_empty() {
             let number = count(resolved.unassigned.len() as u64, "shard");
-            self.ask.print(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
+            self.prompt.print(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
         }
-        !report_each_problem(&self.ask, &resolved.problems)
+        !report_each_problem(&self.prompt, &resolved.problems)
     }
 
     fn first_and_last(&self, shards: &[ShardId]) -> String {

@@ -97,8 +97,9 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<BarItem> {
     let typing = screen.wants_text();
     // A text field needs the space for the flags of its answers; the notice of an ended job shows the key.
     let is_spared = |action| typing && action == Action::Jobs;
-    let hidden =
-        |entry: &KeymapEntry| !entry.in_bar || is_spared(entry.action) || screen.why_disabled(entry.action).is_some();
+    let hidden = |entry: &KeymapEntry| {
+        !entry.in_bar || is_spared(entry.action) || screen.disabled_reason(entry.action).is_some()
+    };
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
     // A key bound in a nearer layer does not reach a farther one.
@@ -145,7 +146,7 @@ fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Mous
             spans.push(Span::styled(format!(" {} ", ui.glyphs.dot), ui.theme.muted));
         }
         let width = u16::try_from(item.columns).unwrap_or(u16::MAX);
-        places.put(Rect { x, width, ..area }.intersection(area), item.action);
+        places.add(Rect { x, width, ..area }.intersection(area), item.action);
         x = x.saturating_add(width.saturating_add(3));
         spans.push(Span::styled(item.key.clone(), ui.theme.key));
         spans.push(Span::styled(format!(" {}", item.label), ui.theme.muted));

@@ -28,7 +28,7 @@ pub(super) struct EndNotices {
 
 impl EndNotices {
     /// Returns the time at which the notice expires.
-    fn until(&self) -> Option<Instant> {
+    fn expires_at(&self) -> Option<Instant> {
         self.since.map(|since| since + NOTICE_TIME)
     }
 
@@ -116,7 +116,7 @@ impl App {
 
     /// Returns the time at which the visible notice expires.
     pub fn notice_ends(&self) -> Option<Instant> {
-        self.ends.until().filter(|_| self.toast.is_none())
+        self.ends.expires_at().filter(|_| self.toast.is_none())
     }
 
     /// Dismisses the notice once it has expired.

@@ -41,7 +41,8 @@ impl TrafficMeter {
             let bytes = now.saturating_sub(before) as f64 / time.as_secs_f64();
             (bytes >= 1.0).then(|| format!("{}/s", text::bytes(bytes as u64)))
         };
-        let (received, sent) = (rate(traffic.received, self.seen.received), rate(traffic.sent, self.seen.sent));
+        let (received, sent) =
+            (rate(traffic.received, self.last_traffic.received), rate(traffic.sent, self.last_traffic.sent));
         let text = match (received, sent) {
             (Some(received), Some(sent)) => Some(format!("{received} from the store, {sent} to it")),
             (Some(received), None) => Some(format!("{received} from the store")),
@@ -49,10 +50,10 @@ impl TrafficMeter {
             // Short answers are not worth a word.
             (None, None) => {
                 let host = silent.unwrap_or_else(|| "the store".to_owned());
-                (traffic.requests > 0 && self.seen.requests > 0).then(|| format!("waiting for {host}"))
+                (traffic.requests > 0 && self.last_traffic.requests > 0).then(|| format!("waiting for {host}"))
             }
         };
-        (self.since, self.seen) = (now, traffic);
+        (self.since, self.last_traffic) = (now, traffic);
         std::mem::replace(&mut self.text, text) != self.text
     }
 

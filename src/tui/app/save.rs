@@ -35,7 +35,7 @@ impl App {
         let wake = self.env.wake.clone();
         let saver =
             self.saver.get_or_insert_with(|| LatestWorker::start("picture", wake, |frame: SavedFrame| write(&frame)));
-        saver.ask(SavedFrame { buffer, title, palette, folder: self.env.save_dir.clone() });
+        saver.submit(SavedFrame { buffer, title, palette, folder: self.env.save_dir.clone() });
     }
 
     /// Shows the result of saving.

@@ -74,15 +74,15 @@ impl DraftFile {
     /// Saves the answers of a form in the background.
     pub(super) fn save_later(&mut self, form: &Form, guide: &dyn Guide) {
         if let Some(request) = self.request(form, guide) {
-            self.worker.ask(request);
+            self.worker.submit(request);
         }
     }
 
     /// Deletes the file; answers that are still to be saved are not.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn delete(&mut self) {
         self.next += 1;
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = self.next;
-        drafts::forget(&self.place);
+        drafts::delete(&self.place);
     }
 
     fn request(&mut self, form: &Form, guide: &dyn Guide) -> Option<Request> {
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(drafts::load(&place, 99).unwrap().answers, "newer");
         // Number 3 deleted it.
         *newest.lock().unwrap() = 3;
-        drafts::forget(&place);
+        drafts::delete(&place);
         save(&place, &request(2, "newer"), &newest);
         assert!(!place.exists());
     }

@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::state::Form;
-use super::steps::blocker;
+use super::steps::blocking_reason;
 use super::view::{draw_below, draw_fields, from_row, hidden_mistakes};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// Rows that a preview below the fields needs.
 const MIN_PREVIEW_ROWS: u16 = 4;
-/// How often a preview is asked whether it has ended.
+/// Interval between two checks whether a preview has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where keys are looked up in the parts of a form.
@@ -36,7 +36,7 @@ pub struct KeyContexts {
     /// A text field in a step.
     pub text: Context,
     /// The list of steps.
-    pub rail: Context,
+    pub step_list: Context,
     /// The review.
     pub review: Context,
 }
@@ -46,7 +46,7 @@ impl Default for KeyContexts {
         Self {
             step: Context::Guided,
             text: Context::GuidedText,
-            rail: Context::GuidedRail,
+            step_list: Context::GuidedRail,
             review: Context::GuidedReview,
         }
     }
@@ -56,7 +56,7 @@ impl Default for KeyContexts {
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
     /// Of the list of steps.
-    pub rail: u16,
+    pub step_list: u16,
     /// Of the label of a field.
     pub label: u16,
 }
@@ -72,9 +72,9 @@ pub trait Guide: Any {
         Vec::new()
     }
     /// Asks the workers for whatever the answers need.
-    fn ask(&mut self, form: &mut Form);
-    /// Takes the results of the workers. Returns whether there were any.
-    fn take(&mut self, form: &mut Form) -> bool;
+    fn request_data(&mut self, form: &mut Form);
+    /// Applies the results of the workers. Returns whether there were any.
+    fn apply_results(&mut self, form: &mut Form) -> bool;
     /// Returns whether a worker is busy.
     fn is_busy(&self) -> bool;
     /// Returns what is done in the background, in a few words.
@@ -129,18 +129,18 @@ pub trait Guide: Any {
     }
     /// Returns the columns of the parts.
     fn columns(&self) -> Columns {
-        Columns { rail: 16, label: 24 }
+        Columns { step_list: 16, label: 24 }
     }
     /// Returns the fields of the step on the screen.
     fn fields(&self, form: &Form) -> Vec<Field> {
         form.option_fields()
     }
-    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocker`](Self::blocker) has them.
+    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocking_reason`](Self::blocking_reason) has them.
     fn checks_plan(&self) -> bool {
         true
     }
     /// Returns why a step cannot be completed, for reasons beyond its own answers.
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let _ = (form, step);
         None
     }
@@ -195,8 +195,8 @@ pub trait Guide: Any {
         let _ = list;
         false
     }
-    /// Does what an action means in this form alone; `None` where it means the same as in all forms.
-    fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
+    /// Handles an action that means something else in this form than in others; `None` for the rest.
+    fn handle_action(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
         let _ = (action, form, env);
         None
     }
@@ -206,7 +206,7 @@ pub trait Guide: Any {
         None
     }
     /// Returns why an action of this form is not possible now.
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         let _ = (action, form);
         None
     }
@@ -226,7 +226,7 @@ pub fn draw_printed(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'s
 pub struct PreviewGuide {
     worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
     draw: Draw,
-    asked: Option<Box<dyn AnyPlan>>,
+    requested_plan: Option<Box<dyn AnyPlan>>,
     known: Option<PlanPreview>,
 }
 
@@ -238,7 +238,7 @@ impl PreviewGuide {
             let preview = Arc::new(run_preview(&*plan, options.clone(), cancel));
             (plan, preview)
         });
-        Self { worker, draw, asked: None, known: None }
+        Self { worker, draw, requested_plan: None, known: None }
     }
 
     /// Returns the mistakes in answers without a field, the reason why there is no preview yet, its failure, or the preview as `draw` has it.
@@ -254,7 +254,7 @@ impl PreviewGuide {
             return hidden_mistakes(form, columns, ui);
         }
         // A list that is empty explains why its options have no answer.
-        let why = guide.blocker(form, form.step).or_else(|| blocker(form, guide, form.step));
+        let why = guide.blocking_reason(form, form.step).or_else(|| blocking_reason(form, guide, form.step));
         match (why, self.report(form)) {
             (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
             (None, None) => vec![waiting(guide.waits_for(), ui)],
@@ -269,11 +269,11 @@ impl PreviewGuide {
         self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
-    /// Asks for the preview of a plan, unless it was the last one that was asked for.
-    pub fn ask_for(&mut self, plan: &dyn AnyPlan) {
-        if self.asked.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
-            self.asked = Some(plan.boxed_clone());
-            self.worker.ask(plan.boxed_clone());
+    /// Requests the preview of a plan, unless it was requested last.
+    pub fn request_preview(&mut self, plan: &dyn AnyPlan) {
+        if self.requested_plan.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
+            self.requested_plan = Some(plan.boxed_clone());
+            self.worker.submit(plan.boxed_clone());
         }
     }
 
@@ -299,13 +299,13 @@ fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core:
 }
 
 impl Guide for PreviewGuide {
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         if form.mistakes.is_empty() && form.plan().check(false).is_empty() {
-            self.ask_for(form.plan());
+            self.request_preview(form.plan());
         }
     }
 
-    fn take(&mut self, _: &mut Form) -> bool {
+    fn apply_results(&mut self, _: &mut Form) -> bool {
         let taken = self.worker.take();
         let is_new = taken.is_some();
         if is_new {
@@ -352,7 +352,7 @@ impl Guide for PreviewGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked, self.known) = (None, None);
+        (self.requested_plan, self.known) = (None, None);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {

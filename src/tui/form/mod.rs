@@ -107,7 +107,7 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     if plan.typed::<ShardPlan>().is_some() {
         return Box::new(ShardGuide::start(env));
     }
-    if let Some(plan) = plan.typed::<PreparePlan>().filter(|plan| Prepare::asks_always(plan)) {
+    if let Some(plan) = plan.typed::<PreparePlan>().filter(|plan| Prepare::always_prompts(plan)) {
         return Box::new(PrepareGuide::start(plan, env));
     }
     let is_media = plan.typed::<PrepareMediaPlan>().is_some();

@@ -6,7 +6,7 @@ use super::frame::jump_of;
 use super::guide::Guide;
 use super::save::SavePlan;
 use super::state::Form;
-use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
+use super::steps::{blocking_reason, click, first_blocker, handle_action, stopped_run, wheel};
 use super::{guide_of, view};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
@@ -32,7 +32,7 @@ pub struct FormScreen {
     paths: PathCompleter,
     draft: DraftFile,
     /// The answers given at the start, before a draft replaced them.
-    given: Box<dyn AnyPlan>,
+    initial_plan: Box<dyn AnyPlan>,
     /// Whether these answers were run, so that the run keeps their draft.
     was_run: bool,
     /// Whether a key, a click or a paste has changed the plan.
@@ -104,8 +104,8 @@ impl FormScreen {
     pub fn resumed_run(mut self) -> Self {
         self.form.keep_as_given();
         self.form.stopped = Some(self.form.command());
-        self.form.go(self.form.review());
-        self.ask();
+        self.form.select_step(self.form.review());
+        self.request_data();
         self
     }
 
@@ -132,32 +132,32 @@ impl FormScreen {
     pub fn with_guide_of<G: Guide>(&mut self, change: impl FnOnce(&mut G, &mut Form)) {
         let guide = (&mut *self.guide as &mut dyn std::any::Any).downcast_mut().unwrap();
         change(guide, &mut self.form);
-        self.ask();
+        self.request_data();
     }
 
-    fn ask(&mut self) {
-        self.guide.ask(&mut self.form);
+    fn request_data(&mut self) {
+        self.guide.request_data(&mut self.form);
         self.form.set_fields(self.guide.fields(&self.form));
     }
 
     /// Returns why a step cannot be completed.
-    fn blocker(&self, step: usize) -> Option<String> {
-        blocker(&self.form, &*self.guide, step)
+    fn blocking_reason(&self, step: usize) -> Option<String> {
+        blocking_reason(&self.form, &*self.guide, step)
     }
 
     /// Completes the step on the screen.
     fn complete_step(&mut self) -> Vec<Effect> {
         let step = self.form.step;
-        match (self.form.rail, self.blocker(step)) {
+        match (self.form.rail, self.blocking_reason(step)) {
             (Some(step), _) => match self.form.skipped.get(&step) {
                 Some(why) => return warning((*why).to_owned()),
-                None => self.form.go(step),
+                None => self.form.select_step(step),
             },
             (None, Some(why)) => {
                 self.form.mark_tried(step);
                 return warning(why);
             }
-            (None, None) => self.form.go(self.form.neighbour(true).unwrap_or(step)),
+            (None, None) => self.form.select_step(self.form.neighbour(true).unwrap_or(step)),
         }
         Vec::new()
     }
@@ -167,13 +167,13 @@ impl FormScreen {
             return self.complete_step();
         }
         if let Some(stopped) = stopped_run(&self.form, &*self.guide) {
-            let question = self.ask_about(&stopped);
-            self.asked_about_stopped = true;
+            let question = self.stopped_run_question(&stopped);
+            self.has_offered_resume = true;
             return vec![Effect::Push(Box::new(question))];
         }
         if let Some((step, why)) = first_blocker(&self.form, &*self.guide) {
             if step != self.form.step {
-                self.form.go(step);
+                self.form.select_step(step);
             }
             return warning(why);
         }
@@ -190,7 +190,7 @@ impl FormScreen {
     }
 
     /// Returns the question about a run of another plan that was stopped at the output.
-    fn ask_about(&self, stopped: &Problem) -> Question {
+    fn stopped_run_question(&self, stopped: &Problem) -> Question {
         let mut answers = Vec::new();
         let own = RunFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
         if let Some(run) = interrupted_run(&own) {
@@ -206,7 +206,7 @@ impl FormScreen {
     }
 
     /// Runs these answers instead of the run that was stopped at the output.
-    fn begin_again(&mut self) -> Vec<Effect> {
+    fn restart(&mut self) -> Vec<Effect> {
         let mut env = self.env.clone();
         env.options.restart = true;
         self.start_run(&env)
@@ -218,7 +218,7 @@ impl FormScreen {
         }
         match self.form.neighbour(false) {
             Some(step) => {
-                self.form.go(step);
+                self.form.select_step(step);
                 Vec::new()
             }
             None if self.keep_draft() => {
@@ -248,25 +248,25 @@ impl FormScreen {
     }
 
     /// Discards the draft and its answers.
-    fn start_afresh(&mut self) {
-        self.draft.forget();
-        self.form = Form::new(self.given.operation().plan_for(self.given.inputs()));
+    fn reset_form(&mut self) {
+        self.draft.delete();
+        self.form = Form::new(self.initial_plan.operation().plan_for(self.initial_plan.inputs()));
         self.guide.begin(&mut self.form);
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         if !self.guide.is_open() {
             return if action == Action::Close { vec![Effect::Pop] } else { Vec::new() };
         }
         self.was_run = false;
-        self.asked_about_stopped = false;
-        if let Some(effects) = self.guide.act(action, &mut self.form, &self.env) {
+        self.has_offered_resume = false;
+        if let Some(effects) = self.guide.handle_action(action, &mut self.form, &self.env) {
             return effects;
         }
         match action {
             Action::Next | Action::Accept => return self.complete_step(),
             Action::Run => return self.run(),
-            Action::BeginAnew => return self.begin_again(),
+            Action::BeginAnew => return self.restart(),
             Action::Close => return self.close(),
             Action::SavePlan => {
                 let popup = SavePlan::new(self.form.plan().boxed_clone(), self.env.clone());
@@ -277,14 +277,14 @@ impl FormScreen {
                 return vec![Effect::Copy(self.form.command()), copied];
             }
             Action::StartAfresh => {
-                self.start_afresh();
+                self.reset_form();
                 let notice = Toast::new(Level::Info, "started afresh; nothing of the draft is kept");
                 return vec![Effect::Toast(notice)];
             }
             Action::NextField if self.complete_path() => {}
             action => match jump_of(action).filter(|step| !self.form.skipped.contains_key(step)) {
-                Some(step) => self.form.go(step),
-                None => act(&mut self.form, &mut *self.guide, action),
+                Some(step) => self.form.select_step(step),
+                None => handle_action(&mut self.form, &mut *self.guide, action),
             },
         }
         Vec::new()
@@ -296,7 +296,7 @@ impl FormScreen {
         let input = self.form.inputs.entry(field).or_default();
         if edit(input) {
             if self.form.table.is_path(field) {
-                self.paths.ask(Path::new(""), input);
+                self.paths.request_completion(Path::new(""), input);
             }
             self.was_run = false;
             self.form.apply_typed(field);
@@ -317,7 +317,7 @@ impl FormScreen {
         if self.guide.mouse(&mut self.form, mouse) {
             return;
         }
-        match self.form.places.gesture(mouse) {
+        match self.form.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { rows, on }) => wheel(&mut self.form, &mut *self.guide, on, rows),
             Some(Gesture::Click { on, line, column }) => {
                 click(&mut self.form, &mut *self.guide, on, (line, column), false);
@@ -360,7 +360,7 @@ impl Screen for FormScreen {
         let contexts = self.guide.contexts(&self.form);
         match () {
             () if !self.guide.is_open() => Context::Page,
-            () if self.form.rail.is_some() => contexts.rail,
+            () if self.form.rail.is_some() => contexts.step_list,
             () if self.form.is_review() => contexts.review,
             () if self.form.wants_text() => contexts.text,
             () => contexts.step,
@@ -379,7 +379,7 @@ impl Screen for FormScreen {
         let before = (!self.is_edited).then(|| self.form.plan().boxed_clone());
         let mut effects = Vec::new();
         match input {
-            Input::Action(action) => effects = self.act(action),
+            Input::Action(action) => effects = self.handle_action(action),
             _ if !self.guide.is_open() => {}
             Input::Key(key) if self.form.wants_text() => self.edit(|field| field.key(key)),
             Input::Key(key) => {
@@ -403,15 +403,15 @@ impl Screen for FormScreen {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let is_changed = self.guide.take(&mut self.form);
+        let is_changed = self.guide.apply_results(&mut self.form);
         effects.extend(self.guide.take_notices().into_iter().map(Effect::Toast));
         if is_changed {
-            self.ask();
+            self.request_data();
         }
         let is_path = |field: &Field| self.form.wants_text() && self.form.table.is_path(*field);
         let field = self.form.field().filter(is_path);
         let input = field.and_then(|field| self.form.inputs.get_mut(&field));
-        self.paths.take(input) || is_changed
+        self.paths.apply_result(input) || is_changed
     }
 
     fn is_busy(&self) -> bool {
@@ -447,14 +447,14 @@ impl Screen for FormScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
         if kind == Some(FieldKind::FocusStop)
             && !matches!(action, Action::Next | Action::StartAfresh | Action::Advanced)
             && jump_of(action).is_none()
         {
-            return self.guide.why_disabled(action, form);
+            return self.guide.disabled_reason(action, form);
         }
         let changes_row = matches!(form.field(), Some(Field::List(list)) if self.guide.changes_rows(list));
         let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
@@ -468,7 +468,7 @@ impl Screen for FormScreen {
             }
             Action::Advanced if !is_advanced(form.step_id()) => Some("everything is shown here".into()),
             // The preview is made again when the question is closed.
-            Action::BeginAnew if !self.asked_about_stopped && stopped_run(form, &*self.guide).is_none() => {
+            Action::BeginAnew if !self.has_offered_resume && stopped_run(form, &*self.guide).is_none() => {
                 Some("no run of another plan was stopped at the output".into())
             }
             Action::Next if form.is_review() => Some("this is the last step".into()),
@@ -478,7 +478,7 @@ impl Screen for FormScreen {
             action => match jump_of(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
                 Some(step) if form.skipped.contains_key(&step) => form.skipped.get(&step).map(|why| (*why).to_owned()),
-                _ => self.guide.why_disabled(action, form),
+                _ => self.guide.disabled_reason(action, form),
             },
         }
     }
@@ -489,7 +489,7 @@ impl Screen for FormScreen {
 
     fn resumed(&mut self) {
         self.guide.resume(&mut self.form);
-        self.ask();
+        self.request_data();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

@@ -45,7 +45,7 @@ pub struct Form {
     /// First line in view of the text below the fields.
     pub offset: usize,
     /// Where parts of the form were drawn last.
-    pub places: MouseAreas<MouseTarget>,
+    pub mouse_areas: MouseAreas<MouseTarget>,
     /// Age of the draft that the answers come from.
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
@@ -54,7 +54,7 @@ pub struct Form {
     pub skipped: BTreeMap<usize, &'static str>,
     answered: BTreeSet<usize>,
     /// Options with an answer of the user, for which nothing is proposed.
-    given: BTreeSet<&'static str>,
+    answered_options: BTreeSet<&'static str>,
     proposes: bool,
     fields: Vec<Field>,
     focus: usize,
@@ -77,12 +77,12 @@ impl Form {
             inputs: BTreeMap::new(),
             mistakes: BTreeMap::new(),
             offset: 0,
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             draft: None,
             stopped: None,
             skipped: BTreeMap::new(),
             answered: BTreeSet::new(),
-            given,
+            answered_options: given,
             proposes: true,
             fields: Vec::new(),
             focus: 0,
@@ -232,7 +232,7 @@ impl Form {
     }
 
     /// Goes to a step; earlier ones count as answered if it comes later.
-    pub fn go(&mut self, step: usize) {
+    pub fn select_step(&mut self, step: usize) {
         let step = step.min(self.review());
         if step > self.step {
             self.answered.extend(0..step);
@@ -252,7 +252,7 @@ impl Form {
     /// Goes to the step of this name.
     pub fn go_to(&mut self, id: &str) {
         if let Some(step) = self.steps.iter().position(|step| step.id == id) {
-            self.go(step);
+            self.select_step(step);
         }
     }
 
@@ -270,8 +270,8 @@ impl Form {
         }
     }
 
-    /// Does what a key means in a step.
-    pub fn act(&mut self, action: Action) {
+    /// Handles a key in a step.
+    pub fn handle_action(&mut self, action: Action) {
         if let Some(rail) = self.rail {
             match action {
                 Action::Up => self.rail = Some(rail.saturating_sub(1)),
@@ -310,11 +310,11 @@ impl Form {
         }
     }
 
-    /// Does what a click on a place means; rows of lists are the guide's.
+    /// Handles a click; those on rows of lists are handled by the guide.
     pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
             MouseTarget::Below => {}
-            MouseTarget::Rail if line < self.steps.len() && !self.skipped.contains_key(&line) => self.go(line),
+            MouseTarget::Rail if line < self.steps.len() && !self.skipped.contains_key(&line) => self.select_step(line),
             MouseTarget::Rail => {}
             MouseTarget::Field(field) => {
                 self.focus_on(field);
@@ -335,7 +335,7 @@ impl Form {
     }
 
     /// Returns why a step cannot be completed, by its own answers: a mistake, or a required answer that is missing.
-    pub fn blocker(&self, step: usize) -> Option<String> {
+    pub fn blocking_reason(&self, step: usize) -> Option<String> {
         let id = self.steps.get(step)?.id;
         let is_here = |field: &Field| self.table.step(*field) == Some(id);
         if let Some((_, why)) = self.mistakes.iter().find(|(field, _)| is_here(field)) {

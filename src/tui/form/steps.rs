@@ -9,22 +9,22 @@ use gristmill_core::options::{Answer, OptionRow};
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use std::path::Path;
 
-/// Does what a key means in a step. In a list it moves the cursor, which selects the row.
-pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
+/// Handles a key in a step. In a list it moves the cursor, which selects the row.
+pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Action) {
     let list = match form.field() {
         Some(Field::List(name)) if form.rail.is_none() => name,
-        _ => return form.act(action),
+        _ => return form.handle_action(action),
     };
-    let Some(rows) = guide.list(list) else { return form.act(action) };
+    let Some(rows) = guide.list(list) else { return form.handle_action(action) };
     match action {
         Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
         Action::Up if rows.selected == 0 => form.step_focus_within(false),
-        action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
-        action => form.act(action),
+        action if rows.handle_action(action) || action == Action::Toggle => guide.select(form, list),
+        action => form.handle_action(action),
     }
 }
 
-/// Does what a click means.
+/// Handles a click.
 pub(super) fn click(
     form: &mut Form,
     guide: &mut dyn Guide,
@@ -116,7 +116,7 @@ pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, St
 
 /// Returns the problem for which a run of complete answers would be refused.
 fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
-    if (0..form.steps().len()).any(|step| blocker(form, guide, step).is_some()) {
+    if (0..form.steps().len()).any(|step| blocking_reason(form, guide, step).is_some()) {
         return None;
     }
     guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
@@ -129,7 +129,7 @@ pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
 
 /// Returns how to solve the problem for which a run would be refused, in terms of the form.
 pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
-    let is_complete = (0..form.steps().len()).all(|step| blocker(form, guide, step).is_none());
+    let is_complete = (0..form.steps().len()).all(|step| blocking_reason(form, guide, step).is_none());
     if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {
         return failure.hint.clone();
     }

@@ -1,6 +1,6 @@
 //! A form and its guide without a screen, for tests.
 
-use super::steps::{act, blocker, first_blocker};
+use super::steps::{blocking_reason, first_blocker, handle_action};
 use super::{view, Field, Form, Guide};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
@@ -31,20 +31,20 @@ impl<G: Guide> FormTest<G> {
         self.form.set_fields(self.guide.fields(&self.form));
     }
 
-    /// Does what a key means.
+    /// Handles a key.
     pub fn act(&mut self, action: Action) {
-        act(&mut self.form, &mut self.guide, action);
+        handle_action(&mut self.form, &mut self.guide, action);
         self.refresh();
     }
 
-    /// Does what actions mean in the guide, or in all forms.
+    /// Handles actions, first by the guide and then as in all forms.
     pub fn act_in_guide(&mut self, actions: &[Action]) {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
         for action in actions {
-            if self.guide.act(*action, &mut self.form, &env).is_none() {
+            if self.guide.handle_action(*action, &mut self.form, &env).is_none() {
                 self.act(*action);
             }
-            self.guide.ask(&mut self.form);
+            self.guide.request_data(&mut self.form);
             self.refresh();
         }
     }
@@ -79,7 +79,7 @@ impl<G: Guide> FormTest<G> {
     /// Returns why a step cannot be completed.
     pub fn blocker(&self, step: &str) -> Option<String> {
         let number = self.form.steps().iter().position(|known| known.id == step)?;
-        blocker(&self.form, &self.guide, number)
+        blocking_reason(&self.form, &self.guide, number)
     }
 
     /// Returns the first step that cannot be completed, and why.

@@ -9,7 +9,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
 use crate::tui::widgets::page::{
-    command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
+    command_lines, draw_more, draw_scrolled, failure_lines, fitted, reason_lines, waiting, wrapped,
 };
 use crate::tui::widgets::text;
 use gristmill_core::options::Step;
@@ -24,26 +24,26 @@ const INDENT: u16 = 4;
 
 /// Draws everything.
 pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.clear();
+    form.mouse_areas.clear();
     if !guide.is_open() {
         let lines = guide.opening_lines(usize::from(area.width).saturating_sub(2), ui);
         return draw_lines(frame.buffer_mut(), below(area, 1), lines);
     }
     let contexts = guide.contexts(form);
-    let (rail, pane) = divide(area, guide.columns().rail);
+    let (rail, pane) = divide(area, guide.columns().step_list);
     let shown = form.rail.unwrap_or(form.step);
     let title_of = |step: usize| form.steps().get(step).map_or("", |step| step.title);
     let title = match rail.is_empty() {
         false => title_of(form.step).to_owned(),
         true => {
-            let key = form.rail.map(|_| ui.key(contexts.rail, Action::Accept));
+            let key = form.rail.map(|_| ui.key(contexts.step_list, Action::Accept));
             narrow_title(title_of(shown), shown, form.steps().len(), key.as_deref())
         }
     };
     if !rail.is_empty() {
         let rows = rail_rows(form, guide);
         let place = draw_rail(frame.buffer_mut(), rail, &rows, form.rail, ui);
-        form.places.put(place, MouseTarget::Rail);
+        form.mouse_areas.add(place, MouseTarget::Rail);
     }
     let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
     let draft = form.draft.filter(|_| !form.is_review()).map(|draft| {
@@ -94,7 +94,7 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
     match first_blocker(form, guide) {
         Some((step, why)) => {
             let title = form.steps().get(step).map_or("", |step| step.title);
-            lines.extend(trouble_lines(&format!("{title}: {why}"), columns, ui));
+            lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
             lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
             if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
                 let key = Span::styled(ui.key(context, *jump), ui.theme.key);
@@ -138,7 +138,7 @@ fn ready_line(form: &Form, guide: &dyn Guide, key: &str, ui: &Ui) -> Line<'stati
 
 /// Draws lines below the fields; page keys and the wheel scroll them.
 pub fn draw_below(form: &mut Form, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
-    form.places.put(area, MouseTarget::Below);
+    form.mouse_areas.add(area, MouseTarget::Below);
     draw_scrolled(frame, area, &mut form.offset, lines, ui);
 }
 
@@ -152,7 +152,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
     if place.is_empty() {
         return;
     }
-    form.places.put(place, MouseTarget::Field(field));
+    form.mouse_areas.add(place, MouseTarget::Field(field));
     let focused = form.is_focused(field);
     let indent = if form.table.is_indented(field) { INDENT } else { 0 };
     let place = Rect { x: place.x + indent, width: place.width.saturating_sub(indent), ..place };
@@ -222,7 +222,7 @@ pub fn draw_fields(
 /// Returns the mistakes in answers that have no field in the step on the screen.
 pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let hidden = form.mistakes.iter().filter(|(field, _)| !form.fields().contains(field));
-    hidden.flat_map(|(_, why)| trouble_lines(why, columns, ui)).collect()
+    hidden.flat_map(|(_, why)| reason_lines(why, columns, ui)).collect()
 }
 
 /// Draws a step that consists of fields, of which the focused one is in view. Mistakes, the lines of the guide, or the help of the focused
@@ -230,7 +230,7 @@ pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<
 fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();
-    let mut foot: Vec<_> = form.mistakes.values().flat_map(|why| trouble_lines(why, columns, ui)).collect();
+    let mut foot: Vec<_> = form.mistakes.values().flat_map(|why| reason_lines(why, columns, ui)).collect();
     if foot.is_empty() {
         foot = guide.foot(form, columns, ui);
     }

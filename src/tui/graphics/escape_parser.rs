@@ -34,7 +34,7 @@ enum ParsedInput {
 
 impl EscapeParser {
     /// Takes bytes and passes on the events in them.
-    pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(ParsedEvent)) {
+    pub(in crate::tui) fn push_bytes(&mut self, bytes: &[u8], give: &mut dyn FnMut(ParsedEvent)) {
         self.waiting.extend_from_slice(bytes);
         let mut at = 0;
         while let Some(rest) = self.waiting.get(at..).filter(|rest| !rest.is_empty()) {
@@ -245,7 +245,7 @@ mod tests {
     fn found(bytes: &[u8]) -> Vec<ParsedEvent> {
         let (mut parser, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {
-            parser.take(&[*byte], &mut |found| out.push(found));
+            parser.push_bytes(&[*byte], &mut |found| out.push(found));
         }
         parser.finish(&mut |event| out.push(ParsedEvent::Typed(event)));
         out

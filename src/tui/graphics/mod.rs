@@ -87,7 +87,7 @@ fn cell_size() -> Option<(u16, u16)> {
 }
 
 /// Whether to query the terminal: only if the answer is unknown and would be used.
-pub(super) fn is_to_be_asked(env: &UiEnv) -> bool {
+pub(super) fn may_query_terminal(env: &UiEnv) -> bool {
     let wish = env.variable("GRISTMILL_PICTURES");
     let term = env.variable("TERM").unwrap_or_default();
     !env.ascii
@@ -117,11 +117,11 @@ pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
             Err(_) => None,
         }
     };
-    listen_to(read, REPLY_TIMEOUT, &mut pass)
+    read_replies(read, REPLY_TIMEOUT, &mut pass)
 }
 
 /// Like [`listen`], for any input: `read` returns what is available without waiting, `None` at the end of the input.
-fn listen_to(
+fn read_replies(
     mut read: impl FnMut(&mut [u8]) -> Option<usize>,
     patience: Duration,
     pass: &mut dyn FnMut(TerminalEvent),
@@ -131,7 +131,7 @@ fn listen_to(
     let mut last = started;
     let mut buffer = [0; 1024];
     while let Some(count) = read(&mut buffer) {
-        parser.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
+        parser.push_bytes(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
             ParsedEvent::Typed(event) => pass(event),
             ParsedEvent::Kitty(is_fine) => is_kitty |= is_fine,
             ParsedEvent::CellSize(width, height) => cell = Some((width, height)),
@@ -181,7 +181,7 @@ mod tests {
                 keys.push(key);
             }
         };
-        let reply = listen_to(read, Duration::from_millis(20), &mut pass);
+        let reply = read_replies(read, Duration::from_millis(20), &mut pass);
         (keys, reply)
     }
 

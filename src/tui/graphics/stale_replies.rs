@@ -16,25 +16,25 @@ pub(in crate::tui) struct StaleReplies {
     /// The time until which answers may arrive.
     until: Option<Instant>,
     /// The time of the last key, while inside an answer.
-    inside: Option<Instant>,
+    last_key: Option<Instant>,
 }
 
 impl StaleReplies {
     /// Starts right after the wait; `is_inside` if an answer had begun already.
     pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
-        Self { until: Some(now + REPLY_WINDOW), inside: is_inside.then_some(now) }
+        Self { until: Some(now + REPLY_WINDOW), last_key: is_inside.then_some(now) }
     }
 
     /// Returns the event unless it is part of an answer.
     pub(in crate::tui) fn pass(&mut self, event: Event, now: Instant) -> Option<Event> {
         let Event::Key(key) = event else { return Some(event) };
-        if self.inside.is_some_and(|last| now.saturating_duration_since(last) <= MAX_KEY_GAP) {
-            self.inside = (!is(&key, '\\')).then_some(now);
+        if self.last_key.is_some_and(|last| now.saturating_duration_since(last) <= MAX_KEY_GAP) {
+            self.last_key = (!is(&key, '\\')).then_some(now);
             return None;
         }
-        self.inside = None;
+        self.last_key = None;
         if is(&key, '_') && self.until.is_some_and(|until| now < until) {
-            self.inside = Some(now);
+            self.last_key = Some(now);
             return None;
         }
         Some(Event::Key(key))

@@ -1,6 +1,6 @@
 //! Ended jobs that have not been announced yet.
 
-use super::{settle, JobId, Jobs};
+use super::{take_result, JobId, Jobs};
 use gristmill_core::Severity;
 use gristmill_ops::job::JobState;
 
@@ -22,7 +22,7 @@ impl Jobs {
     pub fn take_ended(&self) -> Vec<EndedJob> {
         let mut ended = Vec::new();
         for entry in self.lock().iter_mut().filter(|entry| !entry.is_announced) {
-            settle(entry);
+            take_result(entry);
             let Some(last) = entry.last.as_ref().filter(|_| entry.running.is_none()) else { continue };
             entry.is_announced = true;
             let severe = last.counts.iter().filter(|(severity, ..)| *severity >= Severity::Problem);

@@ -146,7 +146,7 @@ impl fmt::Display for Chord {
 impl FromStr for Chord {
     type Err = ChordError;
     fn from_str(text: &str) -> Result<Self, ChordError> {
-        let keys: Option<Vec<_>> = text.split_whitespace().map(one).collect();
+        let keys: Option<Vec<_>> = text.split_whitespace().map(parse_key).collect();
         match keys {
             Some(keys) if (1..=3).contains(&keys.len()) => Ok(Self(keys)),
             _ => Err(ChordError(text.to_owned())),
@@ -154,7 +154,7 @@ impl FromStr for Chord {
     }
 }
 
-fn one(text: &str) -> Option<(KeyCode, KeyModifiers)> {
+fn parse_key(text: &str) -> Option<(KeyCode, KeyModifiers)> {
     const MODIFIERS: [(&str, KeyModifiers); 3] =
         [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
     let mut rest = text;

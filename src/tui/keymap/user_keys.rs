@@ -43,7 +43,7 @@ impl Keymap {
         let mut clashes = Vec::new();
         for wish in own {
             for key in &wish.keys {
-                if let Some(clash) = self.give(wish, key, own) {
+                if let Some(clash) = self.bind(wish, key, own) {
                     clashes.push(clash);
                 }
             }
@@ -65,7 +65,7 @@ impl Keymap {
         }
     }
 
-    fn give(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<KeyConflict> {
+    fn bind(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<KeyConflict> {
         let mut clash = None;
         let in_context = |entry: &KeymapEntry| entry.context == wish.context;
         let other = self

@@ -109,7 +109,7 @@ impl Screen for Page {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(action) => self.scroll.act(action),
+            Input::Action(action) => self.scroll.handle_action(action),
             Input::Mouse(mouse) => self.scroll.scroll(wheel(mouse).unwrap_or(0)),
             _ => {}
         }
@@ -127,7 +127,7 @@ impl Screen for Page {
             let style = line.tone.style(ui);
             wrapped.extend(line.rows(columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
         }
-        self.scroll.settle(wrapped.len(), usize::from(inner.height));
+        self.scroll.set_size(wrapped.len(), usize::from(inner.height));
         for (y, line) in (inner.y..inner.bottom()).zip(wrapped.into_iter().skip(self.scroll.top)) {
             frame.render_widget(line, Rect { y, height: 1, ..inner });
         }

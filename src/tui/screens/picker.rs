@@ -37,7 +37,7 @@ pub struct Picker {
     /// Indices of the matching items, best match first.
     shown: Vec<usize>,
     list: ListState,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
     matcher: Matcher,
     /// What a typed number does on the screen below.
     number_label: Option<&'static str>,
@@ -75,7 +75,7 @@ impl Picker {
             field: TextField::default(),
             shown,
             list,
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             matcher,
             number_label: None,
         }
@@ -142,7 +142,7 @@ impl Picker {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        match self.places.gesture(mouse) {
+        match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
             Some(Gesture::Click { line, .. }) => {
                 let row = self.list.row_at(line).unwrap_or(self.list.selected);
@@ -173,7 +173,7 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<PickerIt
         if typing && keys.is_empty() && entry.context != Context::Global {
             continue;
         }
-        let disabled = screen.why_disabled(entry.action);
+        let disabled = screen.disabled_reason(entry.action);
         let label = screen.label(entry.action);
         items.push(PickerItem { action: entry.action, label, keys: keys.join(" "), disabled });
     }
@@ -190,7 +190,7 @@ impl Screen for Picker {
     fn wants_text(&self) -> bool {
         true
     }
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         matches!(action, Action::Help | Action::Palette | Action::Jobs).then(|| "close this list first".to_owned())
     }
 
@@ -199,7 +199,7 @@ impl Screen for Picker {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.run(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {
@@ -234,8 +234,8 @@ impl Screen for Picker {
         self.field.draw(frame, field, true, "type to filter", ui);
         let inner = self.draw_sentence(frame, inner, ui);
         let area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
-        self.places.clear();
-        self.places.put(area, ());
+        self.mouse_areas.clear();
+        self.mouse_areas.add(area, ());
         if let Some((number, label)) = self.number() {
             let words = format!("   Enter: {label} {}", gristmill_core::text::grouped(number));
             let line = Line::from(Span::styled(words, ui.theme.accent));

@@ -36,7 +36,7 @@ fn lines(c: char, x: u32, y: u32, fg: Rgb, picture: &mut Picture) -> bool {
         _ => return false,
     };
     let path = picture.lines.path(fg);
-    let (middle_x, middle_y) = (half(x, W), half(y, H));
+    let (middle_x, middle_y) = (format_middle(x, W), format_middle(y, H));
     let from_x = if arms & LEFT != 0 { x.to_string() } else { middle_x.clone() };
     let to_x = if arms & RIGHT != 0 { (x + W).to_string() } else { middle_x.clone() };
     if from_x != to_x {
@@ -51,7 +51,7 @@ fn lines(c: char, x: u32, y: u32, fg: Rgb, picture: &mut Picture) -> bool {
 }
 
 /// Formats the middle of a cell, to half a unit.
-fn half(from: u32, size: u32) -> String {
+fn format_middle(from: u32, size: u32) -> String {
     match size % 2 {
         0 => (from + size / 2).to_string(),
         _ => format!("{}.5", from + size / 2),
@@ -59,7 +59,7 @@ fn half(from: u32, size: u32) -> String {
 }
 
 fn corner(c: char, x: u32, y: u32, fg: Rgb, picture: &mut Picture) {
-    let (middle_x, middle_y) = (half(x, W), half(y, H));
+    let (middle_x, middle_y) = (format_middle(x, W), format_middle(y, H));
     let end_x = if matches!(c, '╭' | '╰') { x + W } else { x };
     let end_y = if matches!(c, '╭' | '╮') { y + H } else { y };
     let _ = write!(picture.lines.path(fg), "M{end_x} {middle_y}Q{middle_x} {middle_y} {middle_x} {end_y}");

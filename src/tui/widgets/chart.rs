@@ -29,7 +29,7 @@ pub struct Chart {
     /// Classes, in drawing order.
     pub bars: Vec<Bar>,
     /// The count of a full bar; 0 means the tallest class.
-    pub whole: u64,
+    pub full_count: u64,
 }
 
 impl Chart {
@@ -57,12 +57,12 @@ impl Chart {
             format!("{} to {}", unit.write(lengths.min), unit.write(lengths.max)),
             format!("mean {}", unit.write(lengths.mean().round() as u64)),
         ];
-        Some(Self { title: title.to_owned(), note: figures.join(", "), bars, whole: 0 })
+        Some(Self { title: title.to_owned(), note: figures.join(", "), bars, full_count: 0 })
     }
 
     /// Returns a chart of shares of `whole`: how many of all items have something.
     pub fn of_shares(title: &str, counts: &[(String, u64)], whole: u64) -> Option<Self> {
-        Self::of(title, counts).map(|chart| Self { whole, ..chart })
+        Self::of(title, counts).map(|chart| Self { full_count: whole, ..chart })
     }
 
     /// Returns the chart as lines of at most `columns` columns; at most `most` classes, the rest as a total.
@@ -76,8 +76,9 @@ impl Chart {
             _ => vec![Line::from(title), Line::from(note(columns.saturating_sub(2)))],
         };
         let all: u64 = self.bars.iter().map(|b| b.count).sum();
-        let full = if self.whole > 0 { self.whole } else { self.bars.iter().map(|b| b.count).max().unwrap_or(0) };
-        let base = if self.whole > 0 { self.whole } else { all };
+        let full =
+            if self.full_count > 0 { self.full_count } else { self.bars.iter().map(|b| b.count).max().unwrap_or(0) };
+        let base = if self.full_count > 0 { self.full_count } else { all };
         let shown = &self.bars[..self.bars.len().min(most)];
         let names: Vec<String> = shown.iter().map(|b| plain(&b.label, ui)).collect();
         let labels = names.iter().map(|n| text::width(n)).max().unwrap_or(0).min(columns / 3);

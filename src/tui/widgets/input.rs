@@ -52,7 +52,7 @@ impl TextField {
     }
 
     /// Shows a completion of the text, until the text changes.
-    pub fn offer(&mut self, rest: String) {
+    pub fn show_completion(&mut self, rest: String) {
         self.completion = Some(rest).filter(|_| self.is_cursor_at_end());
     }
 

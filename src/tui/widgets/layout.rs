@@ -16,7 +16,7 @@ pub struct Section {
     /// Minimum rows; with fewer it is not drawn.
     pub min: u16,
     /// Rows it can use.
-    pub want: u16,
+    pub max_rows: u16,
     /// If there is no room, the section with the lowest rank is dropped first. The section in focus has [`Section::FOCUS`].
     pub rank: u8,
 }
@@ -28,12 +28,12 @@ impl Section {
     /// Returns a section of a fixed height.
     pub fn fixed(rows: usize, rank: u8) -> Self {
         let rows = u16::try_from(rows).unwrap_or(u16::MAX);
-        Self { min: rows, want: rows, rank }
+        Self { min: rows, max_rows: rows, rank }
     }
     /// Returns a section that grows with the available rows.
     pub fn growing(min: u16, want: usize, rank: u8) -> Self {
         let want = u16::try_from(want).unwrap_or(u16::MAX).max(min);
-        Self { min, want, rank }
+        Self { min, max_rows: want, rank }
     }
 }
 
@@ -54,9 +54,9 @@ pub fn stack(area: Rect, sections: &[Section]) -> Vec<Rect> {
     let used: u16 = heights.iter().sum();
     let mut left = area.height.saturating_sub(used);
     let mut by_want: Vec<usize> = (0..sections.len()).filter(|&i| heights[i] > 0).collect();
-    by_want.sort_by_key(|&i| sections[i].want);
+    by_want.sort_by_key(|&i| sections[i].max_rows);
     for i in by_want {
-        let more = (sections[i].want - heights[i].min(sections[i].want)).min(left);
+        let more = (sections[i].max_rows - heights[i].min(sections[i].max_rows)).min(left);
         heights[i] += more;
         left -= more;
     }

@@ -44,7 +44,7 @@ impl ListState {
     }
 
     /// Handles a moving action. Returns whether the action was one and changed the selection.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         let before = self.selected;
         let page = self.height.max(2);
         match action {

@@ -83,7 +83,7 @@ impl<T: Clone> MouseAreas<T> {
     }
 
     /// Adds the area of `place`.
-    pub fn put(&mut self, area: Rect, place: T) {
+    pub fn add(&mut self, area: Rect, place: T) {
         if !area.is_empty() {
             self.areas.push((area, place));
         }
@@ -143,10 +143,10 @@ mod tests {
 
     fn places() -> MouseAreas<&'static str> {
         let mut places = MouseAreas::default();
-        places.put(Rect::new(0, 0, 10, 10), "left");
-        places.put(Rect::new(10, 2, 10, 8), "right");
-        places.put(Rect::new(5, 5, 10, 2), "popup");
-        places.put(Rect::new(0, 0, 0, 3), "nothing");
+        places.add(Rect::new(0, 0, 10, 10), "left");
+        places.add(Rect::new(10, 2, 10, 8), "right");
+        places.add(Rect::new(5, 5, 10, 2), "popup");
+        places.add(Rect::new(0, 0, 0, 3), "nothing");
         places
     }
 

@@ -27,13 +27,13 @@ pub fn waiting(words: &str, ui: &Ui) -> Line<'static> {
 }
 
 /// Returns a problem as wrapped lines after its sign.
-pub fn trouble_lines(why: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub fn reason_lines(why: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)
 }
 
 /// Returns a failure as wrapped lines, with its hint below.
 pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = trouble_lines(&failure.to_string(), columns, ui);
+    let mut lines = reason_lines(&failure.to_string(), columns, ui);
     lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
     lines
 }

@@ -19,7 +19,7 @@ const MIN_SIDE_COLUMNS: u16 = 8;
 /// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is slightly wider if almost no
 /// columns would remain next to it.
 pub fn popup(frame: &mut Frame, area: Rect, width: u16, height: u16, title: &str, ui: &Ui) -> Rect {
-    boxed(frame, centred(area, broad(area, width), height), title, ui)
+    boxed(frame, centred(area, widened(area, width), height), title, ui)
 }
 
 /// Like [`popup`], for content that grows while the user types: its top stays where that of a box of `most` rows is.
@@ -30,16 +30,16 @@ pub fn growing_popup(
     title: &str,
     ui: &Ui,
 ) -> Rect {
-    let outer = centred(area, broad(area, width), most);
+    let outer = centred(area, widened(area, width), most);
     boxed(frame, Rect { height: height.min(outer.height), ..outer }, title, ui)
 }
 
 /// Returns the columns that [`popup`] leaves for text, with one free on either side.
 pub fn text_columns(area: Rect, width: u16) -> usize {
-    usize::from(broad(area, width).min(area.width).saturating_sub(4))
+    usize::from(widened(area, width).min(area.width).saturating_sub(4))
 }
 
-fn broad(area: Rect, width: u16) -> u16 {
+fn widened(area: Rect, width: u16) -> u16 {
     if area.width.saturating_sub(width) < MIN_SIDE_COLUMNS {
         area.width
     } else {

@@ -24,7 +24,7 @@ pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &
                 lines.push(Line::from(Span::styled(row, ui.theme.text)));
             }
             (tone, _) => {
-                let style = if tone == LineTone::Good { ui.theme.ok } else { ui.theme.text };
+                let style = if tone == LineTone::Success { ui.theme.ok } else { ui.theme.text };
                 lines.extend(wrapped(&(line.lead + &line.rest), columns, style));
             }
         }

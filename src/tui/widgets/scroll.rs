@@ -16,7 +16,7 @@ pub struct Scroll {
 
 impl Scroll {
     /// Sets the number of lines, and how many fit.
-    pub fn settle(&mut self, total: usize, height: usize) {
+    pub fn set_size(&mut self, total: usize, height: usize) {
         (self.total, self.height) = (total, height);
         self.scroll(0);
     }
@@ -27,7 +27,7 @@ impl Scroll {
     }
 
     /// Handles a moving action.
-    pub fn act(&mut self, action: Action) {
+    pub fn handle_action(&mut self, action: Action) {
         let page = isize::try_from(self.height.max(2)).unwrap_or(2);
         match action {
             Action::Up => self.scroll(-1),

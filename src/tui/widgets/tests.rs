@@ -51,13 +51,13 @@ fn the_selected_row_is_always_in_view() {
 fn a_list_of_a_million_rows_moves_like_a_short_one() {
     let mut list = ListState::new(1_000_000);
     list.window(20);
-    assert!(list.act(Action::Last));
+    assert!(list.handle_action(Action::Last));
     assert_eq!(list.selected, 999_999);
-    assert!(list.act(Action::HalfUp));
+    assert!(list.handle_action(Action::HalfUp));
     assert_eq!(list.selected, 999_989);
-    assert!(list.act(Action::First));
-    assert!(!list.act(Action::Up));
-    assert!(!list.act(Action::Quit));
+    assert!(list.handle_action(Action::First));
+    assert!(!list.handle_action(Action::Up));
+    assert!(!list.handle_action(Action::Quit));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn numbers_of_a_table_are_never_cut_and_names_give_way() {
 #[test]
 fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
     let mut field = TextField::new("tok");
-    field.offer("enizer.json".to_owned());
+    field.show_completion("enizer.json".to_owned());
     let shown = |field: &TextField| {
         super::super::testing::shown((30, 1, false), |frame, area, ui| field.draw(frame, area, true, "", ui))
     };
@@ -171,7 +171,7 @@ fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
     assert!(field.complete() && !field.complete());
     assert_eq!(field.value(), "tokenizer.json");
     field.set("tok");
-    field.offer("enizer.json".to_owned());
+    field.show_completion("enizer.json".to_owned());
     field.paste("y");
     assert_eq!(shown(&field), "toky");
     assert!(!field.complete());

@@ -42,7 +42,7 @@ impl Toast {
 
     /// Returns the columns it takes of a line.
     pub fn columns(&self, line: Rect, ui: &Ui) -> u16 {
-        let text = fit_end(&self.text, room(line), ui.glyphs);
+        let text = fit_end(&self.text, text_columns(line), ui.glyphs);
         u16::try_from(width(&text) + 4).unwrap_or(line.width).min(line.width)
     }
 
@@ -57,7 +57,7 @@ impl Toast {
             Level::Warn => (ui.glyphs.warn, ui.theme.warn),
             Level::Error => (ui.glyphs.cross, ui.theme.error),
         };
-        let text = fit_end(&self.text, room(area), ui.glyphs);
+        let text = fit_end(&self.text, text_columns(area), ui.glyphs);
         let columns = self.columns(area, ui);
         let rect = Rect { x: area.right() - columns, y: area.bottom() - 1, width: columns, height: 1 };
         frame.render_widget(Clear, rect);
@@ -68,6 +68,6 @@ impl Toast {
 }
 
 /// Returns the columns available for its text.
-fn room(line: Rect) -> usize {
+fn text_columns(line: Rect) -> usize {
     usize::from(line.width).saturating_sub(5)
 }

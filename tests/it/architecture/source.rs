@@ -18,6 +18,8 @@ pub struct SourceFile {
     pub functions: Vec<(String, usize)>,
     /// Names of its types, traits and constants.
     pub declared: Vec<String>,
+    /// Everything that it names: types, traits, constants, functions, fields, variants and modules, without those of tests.
+    pub identifiers: Vec<String>,
     /// Text of each string literal, and its line number.
     pub literals: Vec<(String, usize)>,
     /// Names that occur in it.
@@ -67,6 +69,7 @@ fn read_module(src: &Path, file: &Path, module: Vec<String>, files: &mut Vec<Sou
         lines: code.len(),
         functions: functions.collect(),
         declared: items.declared,
+        identifiers: items.identifiers,
         literals: tokens.iter().filter_map(|(token, line, _)| Some((text_of(token)?, *line))).collect(),
         names: tokens.iter().filter_map(|(token, ..)| name_of(token)).collect(),
         imports,
@@ -97,6 +100,7 @@ fn module_file(parent: &Path, name: &str) -> PathBuf {
 struct Items {
     functions: Vec<(String, usize, usize)>,
     declared: Vec<String>,
+    identifiers: Vec<String>,
     modules: Vec<String>,
     tests: Vec<(usize, usize)>,
 }
@@ -110,6 +114,13 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
         let of_cfg = || attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"));
         attribute.path().is_ident("test") || (attribute.path().is_ident("cfg") && of_cfg())
     })
+}
+
+impl Items {
+    fn add_function(&mut self, name: &proc_macro2::Ident, from: usize, to: usize) {
+        self.identifiers.push(name.to_string());
+        self.functions.push((name.to_string(), from, to));
+    }
 }
 
 impl<'ast> Visit<'ast> for Items {
@@ -136,10 +147,32 @@ impl<'ast> Visit<'ast> for Items {
             _ => None,
         };
         self.declared.extend(declared.map(ToString::to_string));
+        if let syn::Item::Static(item) = item {
+            self.identifiers.push(item.ident.to_string());
+        }
+        self.identifiers.extend(declared.map(ToString::to_string));
         visit::visit_item(self, item);
     }
 
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        self.identifiers.extend(field.ident.iter().map(ToString::to_string));
+    }
+
+    fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+        self.identifiers.push(variant.ident.to_string());
+        visit::visit_variant(self, variant);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.identifiers.push(item.ident.to_string());
+    }
+
+    fn visit_trait_item_const(&mut self, item: &'ast syn::TraitItemConst) {
+        self.identifiers.push(item.ident.to_string());
+    }
+
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.identifiers.push(item.ident.to_string());
         if item.content.is_none() {
             self.modules.push(item.ident.to_string());
         }
@@ -148,7 +181,7 @@ impl<'ast> Visit<'ast> for Items {
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         let (from, to) = (lines_of(item.sig.span()).0, lines_of(item.block.span()).1);
-        self.functions.push((item.sig.ident.to_string(), from, to));
+        self.add_function(&item.sig.ident, from, to);
         visit::visit_item_fn(self, item);
     }
 
@@ -158,13 +191,13 @@ impl<'ast> Visit<'ast> for Items {
             return;
         }
         let (from, to) = (lines_of(item.sig.span()).0, lines_of(item.block.span()).1);
-        self.functions.push((item.sig.ident.to_string(), from, to));
+        self.add_function(&item.sig.ident, from, to);
         visit::visit_impl_item_fn(self, item);
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
         let (from, to) = lines_of(item.span());
-        self.functions.push((item.sig.ident.to_string(), from, to));
+        self.add_function(&item.sig.ident, from, to);
         visit::visit_trait_item_fn(self, item);
     }
 }

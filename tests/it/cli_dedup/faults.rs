@@ -24,7 +24,7 @@ fn run(root: &Path, in_scratch: bool, fs: Arc<dyn Fs>) -> Outcome<DedupReport> {
     // One worker, so that operation k is the same operation in every run.
     let options = RunOptions { threads: 1, ..RunOptions::default() };
     let piles = in_scratch.then_some(0);
-    start_on(plan, options, Tuning { parts: Some(2), unit_bytes: Some(8 << 10), piles }, fs)?.wait()
+    start_on(plan, options, Tuning { parts: Some(2), unit_bytes: Some(8 << 10), spill_bytes: piles }, fs)?.wait()
 }
 
 /// Returns the visible files: the result, decompressed, and the index.

@@ -51,7 +51,7 @@ fn no_division_of_the_work_changes_a_byte() {
                 let output = dir.path().join("out");
                 let mut plan = plan(&case, &output);
                 plan.mode = Mode::Annotate;
-                run(plan, 1 + parts as usize % 3, Tuning { parts: Some(parts), unit_bytes, piles });
+                run(plan, 1 + parts as usize % 3, Tuning { parts: Some(parts), unit_bytes, spill_bytes: piles });
                 let when = format!("{} in {parts} parts, {unit_bytes:?}, {piles:?}", case.name);
                 assert_same(&unpacked(&output), &wanted, &when);
                 assert!(!dir.path().join("out.gristmill/work").exists(), "{when}: scratch is cleaned");

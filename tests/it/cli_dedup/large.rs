@@ -42,7 +42,8 @@ fn one_file_is_read_and_written_by_several_threads_as_by_one() {
     for (threads, unit_bytes, piles) in [(1, 1, None), (3, 1, Some(0)), (3, 20_000, None), (7, 5_000, Some(600 << 10))]
     {
         let name = format!("parts-{threads}-{unit_bytes}");
-        let report = run(&root, &name, threads, Tuning { parts: None, unit_bytes: Some(unit_bytes), piles });
+        let report =
+            run(&root, &name, threads, Tuning { parts: None, unit_bytes: Some(unit_bytes), spill_bytes: piles });
         assert_same(&picture(&sandbox.path(&name)), &wanted[0], &name);
         assert_same(&picture(&sandbox.path(&format!("{name}.index"))), &wanted[1], &name);
         assert_eq!(report.per_file, whole.per_file, "{name}");

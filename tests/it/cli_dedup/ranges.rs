@@ -57,7 +57,7 @@ fn ranges_are_those_that_records_list_whatever_the_division() {
         [(None, None, 1), (Some(2 << 10), Some(0), 3), (Some(700), None, 2)].into_iter().enumerate()
     {
         let output = format!("out-{number}");
-        let tuning = Tuning { parts: Some(3), unit_bytes, piles };
+        let tuning = Tuning { parts: Some(3), unit_bytes, spill_bytes: piles };
         let options = RunOptions { threads, ..RunOptions::default() };
         start_on(plan(&sandbox, &output), options, tuning, Arc::new(RealFs)).unwrap().wait().unwrap();
         let wanted = listed(&sandbox, &output);

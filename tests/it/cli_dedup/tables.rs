@@ -147,7 +147,7 @@ fn run(root: &Path, mode: Mode, threads: usize, tuning: Tuning, fs: Arc<dyn Fs>)
 }
 
 fn tuning(piles: Option<u64>) -> Tuning {
-    Tuning { parts: Some(2), unit_bytes: Some(8 << 10), piles }
+    Tuning { parts: Some(2), unit_bytes: Some(8 << 10), spill_bytes: piles }
 }
 
 #[test]

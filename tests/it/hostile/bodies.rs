@@ -112,7 +112,7 @@ pub fn json_lines(bytes: &[u8]) {
         for unit in &units {
             line_ends.push(merge.line_ends());
             let lines = jsonl::index_unit(&read, *unit, &mut Vec::new(), &progress, &cancel).expect("it can be read");
-            merge.take(&lines).expect("nothing refuses");
+            merge.append_unit(&lines).expect("nothing refuses");
         }
         let counts = merge.finish(read.len()).expect("nothing refuses");
         assert_eq!((&index, counts.bad_count), (&wanted, bad));
@@ -190,7 +190,7 @@ pub fn dedup_documents(bytes: &[u8]) {
     };
     let file = file_of(bytes, ".jsonl");
     let plain = of(&file, Packing::Plain);
-    let lines = dedup_lines(&plain, dedup::HELD_LINE).expect("nothing changes it");
+    let lines = dedup_lines(&plain, dedup::MAX_BUFFERED_LINE_BYTES).expect("nothing changes it");
     for held_line in [1, 30] {
         assert_eq!(lines, dedup_lines(&plain, held_line).expect("nothing changes it"), "{held_line}");
     }
@@ -203,7 +203,7 @@ pub fn dedup_documents(bytes: &[u8]) {
         lines.iter().filter(|line| line.kind == document).flat_map(|line| line.written.clone()).collect();
     assert!(written.is_ascii());
     let again = file_of(&written, ".jsonl");
-    let again = dedup_lines(&of(&again, Packing::Plain), dedup::HELD_LINE).expect("nothing changes it");
+    let again = dedup_lines(&of(&again, Packing::Plain), dedup::MAX_BUFFERED_LINE_BYTES).expect("nothing changes it");
     let documents: Vec<&DedupLine> = lines.iter().filter(|line| line.kind == document).collect();
     assert_eq!(documents.len(), again.len());
     for (first, second) in documents.into_iter().zip(again) {
@@ -318,10 +318,10 @@ pub fn metadataset(bytes: &[u8]) {
 
 /// Takes any bytes as a join index: rows are read at their offsets, and nothing incomplete is taken as complete.
 pub fn join_index(bytes: &[u8]) {
-    use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
+    use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL_BYTES, HEADER};
     let file = file_of(bytes, ".bin");
     let Ok(index) = JoinIdx::open(file.path()) else { return };
-    let row = (index.columns() * CELL) as u64;
+    let row = (index.columns() * CELL_BYTES) as u64;
     assert_eq!(HEADER + index.rows() * row, bytes.len() as u64);
     assert_eq!(&bytes[..16], &header(index.columns())[..]);
     for number in [0, index.rows() / 2, index.rows().saturating_sub(1)] {

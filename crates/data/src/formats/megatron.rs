@@ -4,7 +4,7 @@ use super::{files_in, head_of};
 use gristmill_core::text::display_safe;
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use std::path::{Path, PathBuf};
 
 /// The beginning of an index.
@@ -101,7 +101,7 @@ pub fn only_pair(beginning: &Path) -> Option<PathBuf> {
 fn has_mostly_pairs(folder: &Path) -> bool {
     let is_other = |entry: &FolderEntry| {
         let name = entry.file_name().as_encoded_bytes();
-        let is_own = name.starts_with(b".") || name == INDEX_CACHE || is_beside_output(entry.path());
+        let is_own = name.starts_with(b".") || name == INDEX_CACHE || is_next_to_output(entry.path());
         entry.kind().is_dir() && !is_own
     };
     let others = files::read_dir(folder).into_iter().flatten().flatten().filter(is_other).count();

@@ -4,11 +4,11 @@
 //! a size of 8 GiB and more. Content, and where it is written, are the caller's.
 
 /// Unit of headers and padding, in bytes.
-pub const BLOCK: u64 = 512;
+pub const BLOCK_BYTES: u64 = 512;
 /// Unit of archives, in bytes.
-const RECORD: u64 = 10_240;
+const RECORD_BYTES: u64 = 10_240;
 /// Bytes of the two empty blocks at the end.
-const END: u64 = 2 * BLOCK;
+const END_BYTES: u64 = 2 * BLOCK_BYTES;
 /// Bytes that a ustar header has for a name.
 const NAME_BYTES: usize = 100;
 /// The first number that does not fit into eleven octal digits.
@@ -40,14 +40,14 @@ impl EntryHeader<'_> {
 
     /// Returns the bytes of header and content with their padding.
     pub fn entry_bytes(&self) -> u64 {
-        self.header_bytes() + self.size.next_multiple_of(BLOCK)
+        self.header_bytes() + self.size.next_multiple_of(BLOCK_BYTES)
     }
 
     /// Returns the bytes of the header, and of the pax header before it.
     pub fn header_bytes(&self) -> u64 {
         match self.pax_records().len() as u64 {
-            0 => BLOCK,
-            records => 2 * BLOCK + records.next_multiple_of(BLOCK),
+            0 => BLOCK_BYTES,
+            records => 2 * BLOCK_BYTES + records.next_multiple_of(BLOCK_BYTES),
         }
     }
 
@@ -70,12 +70,12 @@ impl EntryHeader<'_> {
 
 /// Returns the number of zeros that follow content of this size.
 pub fn padding(size: u64) -> usize {
-    (size.next_multiple_of(BLOCK) - size) as usize
+    (size.next_multiple_of(BLOCK_BYTES) - size) as usize
 }
 
 /// Returns the size of an archive whose entries have this many bytes.
 pub fn archive_bytes(entries: u64) -> u64 {
-    entries.saturating_add(END).next_multiple_of(RECORD)
+    entries.saturating_add(END_BYTES).next_multiple_of(RECORD_BYTES)
 }
 
 /// Appends a pax header with these records.
@@ -110,7 +110,7 @@ fn ascii(name: &[u8]) -> Vec<u8> {
 }
 
 fn write_block(out: &mut Vec<u8>, name: &[u8], (mode, size, mtime): (u64, u64, u64), (kind, owner): (u8, &[u8])) {
-    let mut block = [0u8; BLOCK as usize];
+    let mut block = [0u8; BLOCK_BYTES as usize];
     let mut put = |at: usize, text: &[u8]| {
         if let Some(place) = block.get_mut(at..at + text.len()) {
             place.copy_from_slice(text);

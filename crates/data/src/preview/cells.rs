@@ -77,7 +77,7 @@ impl CellGrid {
 
 /// Scales a picture into at most `columns × rows` cells, keeping its aspect ratio. Empty when there is no room.
 pub fn render(picture: &Picture, columns: u16, rows: u16, depth: Depth) -> CellGrid {
-    let (width, height) = fit(picture, columns, rows);
+    let (width, height) = fitted_cells(picture, columns, rows);
     if width == 0 || height == 0 {
         return CellGrid { width: 0, height: 0, cells: Vec::new() };
     }
@@ -92,7 +92,7 @@ pub fn render(picture: &Picture, columns: u16, rows: u16, depth: Depth) -> CellG
 }
 
 /// Returns the columns and rows that a picture fills in a box, assuming that a cell is twice as high as wide.
-pub fn fit(picture: &Picture, columns: u16, rows: u16) -> (u16, u16) {
+pub fn fitted_cells(picture: &Picture, columns: u16, rows: u16) -> (u16, u16) {
     let (w, h) = (f64::from(picture.width.max(1)), f64::from(picture.height.max(1)));
     if columns == 0 || rows == 0 {
         return (0, 0);
@@ -118,8 +118,8 @@ fn cell(image: &RgbaImage, x: u32, y: u32, depth: Depth) -> Cell {
             fg: Some(CellColour::Index(palette(upper))),
             bg: Some(CellColour::Index(palette(lower))),
         },
-        Depth::Shades => shade(upper, lower, &[" ", "░", "▒", "▓", "█"]),
-        Depth::Ascii => shade(upper, lower, &[" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"]),
+        Depth::Shades => shaded_cell(upper, lower, &[" ", "░", "▒", "▓", "█"]),
+        Depth::Ascii => shaded_cell(upper, lower, &[" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"]),
     }
 }
 
@@ -130,7 +130,7 @@ fn over_grey(pixel: Rgba<u8>) -> [u8; 3] {
     [mix(pixel[0]), mix(pixel[1]), mix(pixel[2])]
 }
 
-fn shade(upper: [u8; 3], lower: [u8; 3], ramp: &[&'static str]) -> Cell {
+fn shaded_cell(upper: [u8; 3], lower: [u8; 3], ramp: &[&'static str]) -> Cell {
     let level = (luminance(upper) + luminance(lower)) / 2;
     let step = (level as usize * ramp.len() / 256).min(ramp.len().saturating_sub(1));
     Cell { symbol: ramp.get(step).copied().unwrap_or(" "), fg: None, bg: None }
@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn a_picture_fits_its_box_and_keeps_its_shape() {
         let wide = picture(200, 100, |_, _| [0; 4]);
-        assert_eq!(fit(&wide, 20, 20), (20, 5));
-        assert_eq!(fit(&wide, 80, 4), (16, 4));
+        assert_eq!(fitted_cells(&wide, 20, 20), (20, 5));
+        assert_eq!(fitted_cells(&wide, 80, 4), (16, 4));
         let tall = picture(10, 1000, |_, _| [0; 4]);
-        assert_eq!(fit(&tall, 20, 10), (1, 10));
-        assert_eq!(fit(&tall, 0, 10), (0, 0));
+        assert_eq!(fitted_cells(&tall, 20, 10), (1, 10));
+        assert_eq!(fitted_cells(&tall, 0, 10), (0, 0));
         assert!(render(&tall, 0, 3, Depth::True).cells.is_empty());
     }
 

@@ -19,7 +19,7 @@ pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
         title_items(lines, 0..lines.len());
     }
     for at in 0..lines.len() {
-        let inside = inside(lines, at);
+        let inside = lines_inside(lines, at);
         if lines.get(at).is_some_and(|line| line.kind == LineKind::Array) {
             title_items(lines, inside);
         }
@@ -27,7 +27,7 @@ pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
 }
 
 /// Returns the lines inside a line.
-pub(super) fn inside(lines: &[TreeLine], at: usize) -> Range<usize> {
+pub(super) fn lines_inside(lines: &[TreeLine], at: usize) -> Range<usize> {
     let count = lines.get(at).map_or(0, |line| line.inside as usize);
     at + 1..(at + 1 + count).min(lines.len())
 }
@@ -38,7 +38,7 @@ fn direct(lines: &[TreeLine], range: Range<usize>) -> Vec<usize> {
     let mut at = range.start;
     while at < range.end {
         out.push(at);
-        at = inside(lines, at).end;
+        at = lines_inside(lines, at).end;
     }
     out
 }
@@ -48,7 +48,7 @@ fn title_items(lines: &mut [TreeLine], range: Range<usize>) {
         if lines.get(item).is_none_or(|line| line.kind != LineKind::Object) {
             continue;
         }
-        let children = direct(lines, inside(lines, item));
+        let children = direct(lines, lines_inside(lines, item));
         let named = |names: &[&str]| {
             let is_named = |at: &&usize| lines.get(**at).is_some_and(|line| names.contains(&line.label.as_str()));
             children.iter().find(is_named).copied()

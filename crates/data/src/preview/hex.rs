@@ -10,12 +10,12 @@ pub struct HexView {
 }
 
 /// Bytes per row if the width allows.
-pub const ROW: usize = 16;
+pub const BYTES_PER_ROW: usize = 16;
 
 impl HexView {
     /// Returns the bytes per row that fit into `columns`: 16, 8 or 4.
     pub fn row_bytes(columns: usize) -> usize {
-        [ROW, 8].into_iter().find(|&bytes| Self::columns(bytes) <= columns).unwrap_or(4)
+        [BYTES_PER_ROW, 8].into_iter().find(|&bytes| Self::columns(bytes) <= columns).unwrap_or(4)
     }
 
     /// Returns the columns of a row of `bytes` bytes.

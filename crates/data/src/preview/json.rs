@@ -41,7 +41,7 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
     let is_open = reader.tree.as_ref().is_some_and(|tree| tree.depth() > 0);
     if let Err(error) = walked {
         if !is_whole && is_open && error.is_cut {
-            reader.cut(error.at);
+            reader.add_truncated(error.at);
         } else if is_whole || is_open || !reader.has_value() {
             let (line, column) = error.place(text);
             return Err(JsonError { what: error.in_document(), line, column });
@@ -101,7 +101,7 @@ impl TreeReader<'_> {
     }
 
     /// Adds the text that the end of the input cuts, if there is one, to a tree. `at` is the offset of the error.
-    fn cut(&mut self, at: usize) {
+    fn add_truncated(&mut self, at: usize) {
         let Some(mut tree) = self.tree.take() else { return };
         tree.note("only its beginning was read");
         let is_between = |byte: &u8| matches!(byte, b',' | b':') || byte.is_ascii_whitespace();
@@ -111,7 +111,7 @@ impl TreeReader<'_> {
             // An escape that is cut is left out.
             let end = if self.text.get(at) == Some(&b'\\') { at } else { self.text.len() };
             let mut text = String::new();
-            decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.room(), &mut text);
+            decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.remaining_chars(), &mut text);
             tree.text(self.label.take(), &text, self.span(begin + 1, u64::MAX));
         }
         self.tree = Some(tree);
@@ -119,7 +119,7 @@ impl TreeReader<'_> {
 }
 
 impl Visit for TreeReader<'_> {
-    const DEEPEST: usize = MAX_DEPTH;
+    const MAX_NESTING: usize = MAX_DEPTH;
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
     const IS_LINE: bool = false;
     const MAX_DIGITS: usize = usize::MAX;
@@ -127,7 +127,7 @@ impl Visit for TreeReader<'_> {
 
     fn key(&mut self, _: &[u8], _: usize, span: Span) {
         self.end = span.to + 1;
-        let room = self.tree.as_ref().map_or(0, Builder::room);
+        let room = self.tree.as_ref().map_or(0, Builder::remaining_chars);
         let key = text_of(self.raw(span), room);
         if let Some(tree) = &mut self.tree {
             tree.note_key(&key);
@@ -146,7 +146,7 @@ impl Visit for TreeReader<'_> {
                 tree.close();
             }
             Kind::String => {
-                let text = text_of(self.raw(span), tree.room());
+                let text = text_of(self.raw(span), tree.remaining_chars());
                 tree.text(label, &text, self.span(span.from, self.base + span.to as u64));
             }
             _ => tree.scalar(label, self.word(span)),

@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
             *more -= 1;
             let is_map = builder.innermost().is_some_and(|(is_map, _)| is_map);
             let label = if is_map { Some(self.key(builder)?) } else { None };
-            let room = builder.room();
+            let room = builder.remaining_chars();
             let (is_map, length) = match self.item(room)? {
                 Item::Scalar(value) => {
                     builder.scalar(label, value);
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     fn key(&mut self, builder: &mut Builder) -> Result<String, ReadEnd> {
-        match self.item(builder.room())? {
+        match self.item(builder.remaining_chars())? {
             Item::Scalar(key) | Item::Text(key, _) => {
                 builder.note_key(&key);
                 Ok(key)

@@ -15,7 +15,7 @@ pub const MAX_PIXELS: u64 = 100_000_000;
 /// Maximum decoded size of a picture, in bytes.
 pub const MAX_DECODED_BYTES: u64 = 256 << 20;
 /// Longest side of the kept picture, in pixels: more than any terminal shows of one picture.
-pub const KEPT_SIDE: u32 = 640;
+pub const MAX_PREVIEW_SIDE: u32 = 640;
 
 /// A decoded picture, scaled down for display.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum PictureError {
 }
 
 impl Picture {
-    /// Returns the kept picture: at most [`KEPT_SIDE`] pixels on its longest side.
+    /// Returns the kept picture: at most [`MAX_PREVIEW_SIDE`] pixels on its longest side.
     pub fn small(&self) -> &RgbaImage {
         &self.small
     }
@@ -102,7 +102,8 @@ pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     }
     let colour = colour_model(decoder.color_type());
     let image = DynamicImage::from_decoder(decoder).map_err(reason)?;
-    let small = if width.max(height) > KEPT_SIDE { image.thumbnail(KEPT_SIDE, KEPT_SIDE) } else { image };
+    let small =
+        if width.max(height) > MAX_PREVIEW_SIDE { image.thumbnail(MAX_PREVIEW_SIDE, MAX_PREVIEW_SIDE) } else { image };
     Ok(Picture { format: format_name(format), width, height, colour, small: small.into_rgba8() })
 }
 
@@ -128,12 +129,12 @@ fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
 /// Returns width and height of the kept picture.
 fn kept_size(width: u32, height: u32) -> (u32, u32) {
     let longest = width.max(height).max(1);
-    if longest <= KEPT_SIDE {
+    if longest <= MAX_PREVIEW_SIDE {
         return (width, height);
     }
     let scaled = |side: u32| {
-        let side = (u64::from(side) * u64::from(KEPT_SIDE) + u64::from(longest) / 2) / u64::from(longest);
-        u32::try_from(side).unwrap_or(KEPT_SIDE).max(1)
+        let side = (u64::from(side) * u64::from(MAX_PREVIEW_SIDE) + u64::from(longest) / 2) / u64::from(longest);
+        u32::try_from(side).unwrap_or(MAX_PREVIEW_SIDE).max(1)
     };
     (scaled(width), scaled(height))
 }

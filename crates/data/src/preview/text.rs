@@ -101,7 +101,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
     let mut from = 0;
     loop {
         let rest = &line[from..];
-        let fits = fitting(rest, width);
+        let fits = fitting_bytes(rest, width);
         if fits == rest.len() {
             out.push(base + from..base + line.len());
             return;
@@ -122,7 +122,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
 }
 
 /// Returns the bytes of the longest beginning that fits, at least one character.
-fn fitting(text: &str, width: usize) -> usize {
+fn fitting_bytes(text: &str, width: usize) -> usize {
     let plain = text.bytes().take(width + 1).take_while(u8::is_ascii).count();
     if plain > width || plain == text.len() {
         return plain.min(width);

@@ -82,7 +82,7 @@ impl Builder {
     }
 
     /// Returns the maximum characters of the next text.
-    pub fn room(&self) -> usize {
+    pub fn remaining_chars(&self) -> usize {
         if self.lines.len() >= MAX_TREE_LINES || self.kept >= MAX_KEPT {
             0
         } else {

@@ -23,7 +23,7 @@ const MAX_PEAKS: usize = 4_096;
 /// Maximum samples in a packet, all channels together.
 const MAX_PACKET: usize = 16 << 20;
 /// Consecutive packets that cannot be decoded before decoding stops.
-const MAX_BAD: usize = 100;
+const MAX_UNDECODABLE_PACKETS: usize = 100;
 /// Maximum bytes of a picture inside a file.
 const MAX_VISUAL: usize = 16 << 20;
 
@@ -43,7 +43,7 @@ pub struct Waveform {
     /// Whether decoding ended before the sound did.
     pub is_cut: bool,
     /// Number of packets that could not be decoded.
-    pub bad: usize,
+    pub undecodable: usize,
 }
 
 impl Waveform {
@@ -68,7 +68,7 @@ impl Waveform {
     }
 }
 
-/// Result of [`listen`].
+/// Result of [`preview_audio`].
 #[derive(Debug, Default)]
 pub struct AudioPreview {
     /// The waveform, or why there is none; safe to show.
@@ -78,7 +78,7 @@ pub struct AudioPreview {
 }
 
 /// Decodes the first sound track. Takes at most 1.5 seconds, unless reading takes longer.
-pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPreview {
+pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPreview {
     let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + MAX_DECODING_TIME };
     let until = stream.until;
     let mut heard = AudioPreview::default();
@@ -91,7 +91,7 @@ pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPrev
     let mut format = match format {
         Ok(format) => format,
         Err(error) => {
-            heard.waveform = Some(Err(words(&error)));
+            heard.waveform = Some(Err(safe_message(&error)));
             return heard;
         }
     };
@@ -103,7 +103,7 @@ pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPrev
     heard
 }
 
-fn words(error: &Error) -> String {
+fn safe_message(error: &Error) -> String {
     gristmill_core::text::display_safe(&error.to_string()).into_owned()
 }
 
@@ -126,7 +126,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
     };
     let mut decoder = symphonia::default::get_codecs()
         .make_audio_decoder(parameters, &AudioDecoderOptions::default())
-        .map_err(|error| words(&error))?;
+        .map_err(|error| safe_message(&error))?;
     let mut outline = Outline { rate: parameters.sample_rate.unwrap_or(0), ..Outline::default() };
     let mut is_cut = false;
     let mut bad_in_a_row = 0;
@@ -139,7 +139,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
             Ok(Some(packet)) => packet,
             Ok(None) => break,
             Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) if outline.frames == 0 => return Err(words(&error)),
+            Err(error) if outline.frames == 0 => return Err(safe_message(&error)),
             Err(_) => {
                 is_cut = true;
                 break;
@@ -148,11 +148,11 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
         if packet.track_id != track_id {
             continue;
         }
-        if outline.take(decoder.as_mut(), &packet) {
+        if outline.decode_packet(decoder.as_mut(), &packet) {
             bad_in_a_row = 0;
         } else {
             bad_in_a_row += 1;
-            if bad_in_a_row >= MAX_BAD {
+            if bad_in_a_row >= MAX_UNDECODABLE_PACKETS {
                 is_cut = true;
                 break;
             }
@@ -168,7 +168,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
         channels: outline.channels,
         codec,
         is_cut,
-        bad: outline.bad,
+        undecodable: outline.undecodable,
         peaks: outline.finish(),
     })
 }
@@ -183,7 +183,7 @@ struct Outline {
     frames: u64,
     rate: u32,
     channels: usize,
-    bad: usize,
+    undecodable: usize,
     samples: Vec<f32>,
 }
 
@@ -193,14 +193,14 @@ impl Outline {
     }
 
     /// Decodes a packet. Returns whether it could be decoded.
-    fn take(&mut self, decoder: &mut dyn AudioDecoder, packet: &symphonia::core::packet::Packet) -> bool {
+    fn decode_packet(&mut self, decoder: &mut dyn AudioDecoder, packet: &symphonia::core::packet::Packet) -> bool {
         let Ok(audio) = decoder.decode(packet) else {
-            self.bad += 1;
+            self.undecodable += 1;
             return false;
         };
         let count = audio.samples_interleaved();
         if count > MAX_PACKET {
-            self.bad += 1;
+            self.undecodable += 1;
             return false;
         }
         self.samples.resize(count, f32::MID);
@@ -308,7 +308,7 @@ pub(super) mod tests {
     }
 
     fn of(bytes: Vec<u8>) -> Result<Waveform, String> {
-        listen("wav", &bytes, &Cancel::default()).waveform.unwrap()
+        preview_audio("wav", &bytes, &Cancel::default()).waveform.unwrap()
     }
 
     #[test]
@@ -344,6 +344,6 @@ pub(super) mod tests {
     fn somebody_who_wants_to_stop_is_heard() {
         let cancel = Cancel::default();
         cancel.cancel();
-        assert!(listen("wav", &wav(8_000, &[0; 100]), &cancel).waveform.unwrap().is_err());
+        assert!(preview_audio("wav", &wav(8_000, &[0; 100]), &cancel).waveform.unwrap().is_err());
     }
 }

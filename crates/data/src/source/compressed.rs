@@ -15,11 +15,11 @@ pub(crate) enum Compression {
 }
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the shard";
+const ACTIVITY: &str = "reading the shard";
 
 impl Compression {
     /// Returns the compression of an archive by its first bytes; `None` for a plain one.
-    pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(start: &[u8]) -> Option<Self> {
         if start.starts_with(b"\x1f\x8b\x08") {
             Some(Self::Gzip)
         } else if start.starts_with(b"BZh") && start.get(4..10) == Some(b"\x31\x41\x59\x26\x53\x59") {
@@ -47,10 +47,10 @@ impl Compression {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Failure::io(WHAT, file.path(), &e)),
+                Err(e) => return Err(Failure::io(ACTIVITY, file.path(), &e)),
             }
         }
-        Ok(Self::sniff(&start[..filled]))
+        Ok(Self::detect(&start[..filled]))
     }
 }
 
@@ -65,7 +65,7 @@ impl ArchiveReader {
             Compression::Bzip2 => Packing::Bzip2,
             Compression::Xz => Packing::Xz,
         };
-        Ok(Self(UnpackedReader::new(file, packing)?.named(WHAT)))
+        Ok(Self(UnpackedReader::new(file, packing)?.named(ACTIVITY)))
     }
 
     /// Reads the next bytes, at least one unless the archive (or the readable part of it) is over.

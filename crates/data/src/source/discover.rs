@@ -49,7 +49,7 @@ fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
     for entry in walk(root, usize::MAX) {
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
-            Ok(entry) => found.take(root, entry)?,
+            Ok(entry) => found.add_entry(root, entry)?,
             Err(error) => found.take_error(root, &error)?,
         }
     }
@@ -222,7 +222,7 @@ fn rename_hint(name: &str) -> Option<String> {
 }
 
 impl Discovery {
-    fn take(&mut self, root: &Path, entry: WalkEntry) -> Outcome<()> {
+    fn add_entry(&mut self, root: &Path, entry: WalkEntry) -> Outcome<()> {
         let is_packed = self.with_packed && entry.kind().is_file() && is_like_shard(entry.file_name());
         if !is_packed && !is_shard_name(entry.file_name().as_encoded_bytes()) {
             self.take_unread(root, &entry);
@@ -239,7 +239,7 @@ impl Discovery {
             return Ok(());
         };
         if !facts.is_file() {
-            let why = format!("it is {}, not a file; it is left out", facts.kind.noun());
+            let why = format!("it is {}, not a file; it is left out", facts.kind.with_article());
             self.finding(
                 ProblemKind::NotAFile,
                 Subject::shard(name),

@@ -2,7 +2,7 @@
 
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
-use crate::formats::energon::tables::holds_only_media;
+use crate::formats::energon::tables::has_only_media;
 use crate::formats::{bsade, missing_part, modalities, only_pair, TOKEN_KINDS};
 use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
@@ -19,7 +19,7 @@ pub const DATASET_INDEX: &str = "dataset_index.npy";
 pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 
 /// Maximum number of entries examined before a folder without shards so far counts as plain.
-const LOOKED_AT: usize = 20_000;
+const MAX_EXAMINED_ENTRIES: usize = 20_000;
 
 /// Returns the kind of a path, by names; of files with token ids and of raw indexes, the first bytes are read.
 ///
@@ -125,7 +125,7 @@ pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKi
     let names = names();
     match () {
         // Without rows of media, or with rows of samples, the database was left by a run that did not finish.
-        () if names.has_shard && !(has_database && holds_only_media(&database)) => DatasetKind::RawWebDataset,
+        () if names.has_shard && !(has_database && has_only_media(&database)) => DatasetKind::RawWebDataset,
         () if has_database => DatasetKind::Filesystem,
         () if names.has_media => DatasetKind::LooseMedia,
         () => match names.tables {
@@ -170,7 +170,7 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
             DatasetKind::MixtureIndex
         }
         () if has_packed_formats(path) => DatasetKind::PackedFormats,
-        () if bsade::is_index(path, LOOKED_AT) && !has_shard(path, 2) => DatasetKind::DedupIndex,
+        () if bsade::is_index(path, MAX_EXAMINED_ENTRIES) && !has_shard(path, 2) => DatasetKind::DedupIndex,
         () => return None,
     };
     (!has_shard(path, 1)).then_some(kind)

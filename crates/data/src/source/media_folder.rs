@@ -5,7 +5,7 @@
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::files;
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -40,7 +40,7 @@ impl FileList {
         self.places.iter().map(|place| self.at(*place))
     }
     /// Whether the list contains a name; the list must be [`sort`](Self::sort)ed.
-    pub fn holds(&self, name: &str) -> bool {
+    pub fn contains(&self, name: &str) -> bool {
         self.places.binary_search_by(|place| by_components(self.at(*place), name)).is_ok()
     }
 
@@ -84,7 +84,7 @@ pub struct MediaFolder {
     /// Files selected by the filter, sorted by path components.
     pub files: FileList,
     /// Number of all files seen.
-    pub seen: u64,
+    pub file_count: u64,
 }
 
 /// Finds every file below `root` for which `wanted`, called with its relative name, returns `true`.
@@ -97,7 +97,7 @@ pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -
     files::read_dir(root).map(drop).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();
     let is_ours = |entry: &WalkEntry| {
-        entry.kind().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_beside_output(entry.path()))
+        entry.kind().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_next_to_output(entry.path()))
     };
     let mut entries = Walk::new(root).filter_entry(|entry| entry.depth() == 0 || !is_ours(entry));
     let mut visitor = Visitor { root, handles, wanted, found: &mut found };
@@ -127,7 +127,7 @@ struct Visitor<'a, W> {
 
 impl<W: Fn(&str) -> bool> Visitor<'_, W> {
     fn file(&mut self, entry: &WalkEntry) -> Outcome<()> {
-        self.found.seen += 1;
+        self.found.file_count += 1;
         self.handles.progress.add(1, 0);
         let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path());
         let Ok(name) = std::str::from_utf8(relative.as_os_str().as_bytes()) else {

@@ -39,10 +39,10 @@ fn files_come_sorted_by_components_with_hidden_ones_and_without_what_was_prepare
     let found = walk_all(dir.path());
     let wanted = [".h/x.jpg", "a/.hidden.jpg", "b/z.jpg", "b-c/a.jpg", "b.jpg", "c/.nv-meta.jpg", "z\n.jpg", "ä.jpg"];
     assert_eq!(names(&found), wanted);
-    assert_eq!((found.folder.seen, found.counted), (9, 9));
+    assert_eq!((found.folder.file_count, found.counted), (9, 9));
     assert!(found.problems.is_empty());
-    assert!(wanted.iter().all(|name| found.folder.files.holds(name)));
-    assert!(!found.folder.files.holds("b/a.jpg"));
+    assert!(wanted.iter().all(|name| found.folder.files.contains(name)));
+    assert!(!found.folder.files.contains("b/a.jpg"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod peek;
 pub mod tar;
 pub mod tgz;
 
-pub use peek::peek;
+pub use peek::peek_samples;
 
 use gristmill_storage::read::ReadFile;
 

@@ -9,7 +9,7 @@ use gristmill_core::{
 const MAX_PARTS: usize = 1_000;
 
 /// Returns the first `count` samples of a shard, fewer if it has no more. Problems are reported by the scan that follows.
-pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
+pub fn peek_samples(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
     let mut sink = FirstSamples { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
     let (progress, cancel) = (Progress::default(), Cancel::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &NullProblemSink };

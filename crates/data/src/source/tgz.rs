@@ -46,7 +46,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     name.push(target.file_name().unwrap_or_default());
     name.push(".gristmill-unpacking");
     let depth = shard.name.split('/').count();
-    let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
+    let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work_folder());
     let is_near = |work: &Path| is_remote(folder) || same_filesystem(work, folder).unwrap_or(false);
     match work.filter(|work| files::is_dir(work) && is_near(work)) {
         Some(work) => {

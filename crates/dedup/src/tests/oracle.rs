@@ -153,7 +153,7 @@ fn take_hot(
                     records.push(anchor);
                     Ok(())
                 };
-                hot.take(&record, &CopiedText(text, None), found, &mut rest).unwrap();
+                hot.push_context(&record, &CopiedText(text, None), found, &mut rest).unwrap();
             }
             hot.end(resolver);
         }

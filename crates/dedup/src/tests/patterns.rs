@@ -218,8 +218,8 @@ fn the_estimate_is_near_what_is_removed() {
             sampler.end_document().unwrap();
         }
         let [mut one, mut other] = samplers;
-        let mut samples = one.take();
-        samples.join(other.take());
+        let mut samples = one.take_samples();
+        samples.join(other.take_samples());
         let estimate = samples.estimate(&rule, 0, ReadShare::WHOLE, 3);
         let removed: u64 = ranges(&text, &rule).iter().map(|range| range.1 - range.0).sum();
         let total: u64 = parts.iter().map(|part| part.len() as u64).sum();

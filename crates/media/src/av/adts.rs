@@ -78,7 +78,7 @@ struct FrameSummary {
     /// Of the last frame, which the reference program reports.
     channels: u32,
     /// Number of blocks in each of the checked frames.
-    asked_blocks: [u64; SBR_FRAMES as usize],
+    block_votes: [u64; SBR_FRAMES as usize],
     /// Which of the checked frames contain data for twice the sample rate: one bit per frame.
     doubling: u8,
 }
@@ -93,7 +93,7 @@ impl FrameSummary {
 
     /// Returns the number of blocks in the first `frames` frames, limited to the checked ones.
     fn blocks_before(&self, frames: u64) -> u64 {
-        self.asked_blocks.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
+        self.block_votes.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
     }
 }
 
@@ -164,7 +164,7 @@ fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut FrameSummary) 
     } else {
         walk.channels = header.channels;
     }
-    if let Some(blocks) = usize::try_from(walk.frames).ok().and_then(|frame| walk.asked_blocks.get_mut(frame)) {
+    if let Some(blocks) = usize::try_from(walk.frames).ok().and_then(|frame| walk.block_votes.get_mut(frame)) {
         *blocks = header.blocks;
     }
     walk.frames += 1;
@@ -226,7 +226,7 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    fn take(&mut self, count: usize) -> Option<u32> {
+    fn read_bits(&mut self, count: usize) -> Option<u32> {
         let mut value = 0;
         for _ in 0..count {
             let byte = *self.bytes.get(self.at / 8)?;
@@ -241,22 +241,22 @@ impl Bits<'_> {
 fn listed_channels(content: &[u8]) -> Option<u32> {
     const PROGRAM_CONFIG: u32 = 5;
     let mut bits = Bits { bytes: content, at: 0 };
-    if bits.take(3)? != PROGRAM_CONFIG {
+    if bits.read_bits(3)? != PROGRAM_CONFIG {
         return None;
     }
-    bits.take(4 + 2 + 4)?;
-    let (front, side, back) = (bits.take(4)?, bits.take(4)?, bits.take(4)?);
-    let low = bits.take(2)?;
-    bits.take(3 + 4)?;
+    bits.read_bits(4 + 2 + 4)?;
+    let (front, side, back) = (bits.read_bits(4)?, bits.read_bits(4)?, bits.read_bits(4)?);
+    let low = bits.read_bits(2)?;
+    bits.read_bits(3 + 4)?;
     for width in [4, 4, 3] {
-        if bits.take(1)? == 1 {
-            bits.take(width)?;
+        if bits.read_bits(1)? == 1 {
+            bits.read_bits(width)?;
         }
     }
     let mut channels = low;
     for _ in 0..front + side + back {
-        channels += 1 + bits.take(1)?;
-        bits.take(4)?;
+        channels += 1 + bits.read_bits(1)?;
+        bits.read_bits(4)?;
     }
     Some(channels)
 }
@@ -277,19 +277,19 @@ fn fill_ends(content: &[u8], at: usize, end: usize) -> Option<bool> {
     const END: u32 = 7;
     const SBR: [u32; 2] = [13, 14];
     let mut bits = Bits { bytes: content, at };
-    if bits.take(3)? != FILL {
+    if bits.read_bits(3)? != FILL {
         return Some(false);
     }
-    let mut count = bits.take(4)? as usize;
+    let mut count = bits.read_bits(4)? as usize;
     if count == 15 {
-        count = (count + bits.take(8)? as usize).checked_sub(1)?;
+        count = (count + bits.read_bits(8)? as usize).checked_sub(1)?;
     }
     let payload = bits.at;
-    if count == 0 || !SBR.contains(&bits.take(4)?) {
+    if count == 0 || !SBR.contains(&bits.read_bits(4)?) {
         return Some(false);
     }
     bits.at = payload + count * 8;
-    Some(bits.take(3)? == END && bits.at <= end && end - bits.at < 8)
+    Some(bits.read_bits(3)? == END && bits.at <= end && end - bits.at < 8)
 }
 
 #[cfg(test)]

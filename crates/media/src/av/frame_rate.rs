@@ -5,7 +5,7 @@ use super::rational::{Rational, INT_MAX};
 /// Number of candidate rates.
 const CANDIDATE_RATES: usize = 30 * 12 + 30 + 3 + 6;
 /// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
-const LOOKED_AT: u64 = 20;
+const EVALUATED_INTERVALS: u64 = 20;
 /// After this number of frames, a minimum duration also ends the estimation.
 const MIN_FRAMES: u64 = 30;
 /// That duration, in seconds.
@@ -20,7 +20,7 @@ pub struct FrameRateEstimator {
     first: Option<i64>,
     last: Option<i64>,
     frames: u64,
-    enough: bool,
+    is_finished: bool,
     steps: u64,
     sum: i64,
     /// For each rate: sums of the errors and of their squares, for time stamps on the beat and between beats.
@@ -51,7 +51,7 @@ impl FrameRateEstimator {
             first: None,
             last: None,
             frames: 0,
-            enough: false,
+            is_finished: false,
             steps: 0,
             sum: 0,
             errors: vec![[[0.0; 2]; 2]; CANDIDATE_RATES],
@@ -60,7 +60,7 @@ impl FrameRateEstimator {
 
     /// Adds the next time stamp, in decoding order; ignored once [`is_done`](Self::is_done).
     pub fn add(&mut self, time: i64) {
-        if self.enough {
+        if self.is_finished {
             return;
         }
         self.frames += 1;
@@ -84,15 +84,15 @@ impl FrameRateEstimator {
         }
         self.last = Some(time);
         let tick = self.base.as_f64();
-        let wanted = if tick > 0.0005 { 2 * LOOKED_AT } else { LOOKED_AT };
+        let wanted = if tick > 0.0005 { 2 * EVALUATED_INTERVALS } else { EVALUATED_INTERVALS };
         let long =
             self.frames > MIN_FRAMES && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= MIN_SECONDS;
-        self.enough = self.steps >= wanted || long;
+        self.is_finished = self.steps >= wanted || long;
     }
 
     /// Whether further time stamps are ignored.
     pub fn is_done(&self) -> bool {
-        self.enough
+        self.is_finished
     }
 
     /// Number of frames that were evaluated.

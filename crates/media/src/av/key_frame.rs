@@ -6,7 +6,7 @@ use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
 
 /// The maximum number of frames that are searched for a key frame: a malicious file may have any number.
-pub(super) const LOOKED_AT: u64 = 100_000;
+pub(super) const MAX_SEARCHED_FRAMES: u64 = 100_000;
 
 /// The location of a frame, and the configuration of its decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, ReadEnd> 
 }
 
 /// Checks that the boxes follow each other up to the end of the enclosing box.
-pub(super) fn fill(mut bytes: &[u8]) -> Result<(), ReadEnd> {
+pub(super) fn check_boxes(mut bytes: &[u8]) -> Result<(), ReadEnd> {
     while !bytes.is_empty() {
         let len = be32(bytes, 0)? as usize;
         let len = if len == 0 { bytes.len() } else { len };
@@ -99,15 +99,15 @@ pub(super) fn fill(mut bytes: &[u8]) -> Result<(), ReadEnd> {
 
 fn described(meta: &[u8]) -> Result<Picture, ReadEnd> {
     let meta = meta.get(4..).unwrap_or_default();
-    fill(meta)?;
+    check_boxes(meta)?;
     let properties = find(meta, b"iprp")?;
-    fill(properties)?;
-    fill(find(properties, b"ipco")?)?;
+    check_boxes(properties)?;
+    check_boxes(find(properties, b"ipco")?)?;
     for needed in [b"hdlr", b"iloc", b"iinf"] {
         find(meta, needed)?;
     }
     if let Ok(references) = find(meta, b"iref") {
-        fill(references.get(4..).unwrap_or_default())?;
+        check_boxes(references.get(4..).unwrap_or_default())?;
     }
     let primary = find(meta, b"pitm")?;
     let primary = item(primary, 4, byte(primary, 0)? != 0)?;

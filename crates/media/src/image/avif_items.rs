@@ -1,7 +1,7 @@
 //! Locates the coded data of an AVIF image: its primary item, its alpha plane, the tiles of grids, or the first images of a sequence. The
 //! metadata is validated as strictly as in libavif.
 
-use super::avif::{associations, auxiliaries, boxes, fill, find, header, is_alpha_name, item, references};
+use super::avif::{associations, auxiliaries, boxes, check_boxes, find, header, is_alpha_name, item, references};
 use super::check::error;
 use super::{be16, be32, byte, piece, ProbeError, ReadEnd};
 use crate::bytes::MAX_READ_BYTES;
@@ -19,7 +19,7 @@ const MAX_BOXES: usize = 1000;
 /// Length of the prefix of a versioned box in bytes: the version, and three bytes of flags.
 const FULL_BOX_PREFIX_BYTES: usize = 4;
 /// Properties that libavif supports; others must not be essential.
-const KNOWN: [&[u8; 4]; 13] = [
+const SUPPORTED_PROPERTIES: [&[u8; 4]; 13] = [
     b"ispe", b"auxC", b"colr", b"av1C", b"pasp", b"clap", b"irot", b"imir", b"pixi", b"a1op", b"lsel", b"a1lx", b"clli",
 ];
 
@@ -99,7 +99,7 @@ impl<'a> Items<'a> {
     fn read(meta: &'a [u8], file: u64) -> Result<Self, ReadEnd> {
         unversioned(meta)?;
         let meta = meta.get(FULL_BOX_PREFIX_BYTES..).unwrap_or_default();
-        fill(meta)?;
+        check_boxes(meta)?;
         handler(find(meta, b"hdlr")?)?;
         let primary = find(meta, b"pitm")?;
         let primary = item(primary, FULL_BOX_PREFIX_BYTES, byte(primary, 0)? != 0)?;
@@ -115,7 +115,7 @@ impl<'a> Items<'a> {
                 continue;
             }
             let found = *list.get(index - 1).ok_or_else(|| wrong("with a property that is not there"))?;
-            if is_essential && !KNOWN.contains(&&found.0) {
+            if is_essential && !SUPPORTED_PROPERTIES.contains(&&found.0) {
                 // libavif treats such an item as absent.
                 kinds.remove(&id);
             }
@@ -322,19 +322,19 @@ fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, ReadEn
 
 /// Returns the extent of the first image of each track.
 fn tracks(moov: &[u8]) -> Result<Vec<Spans>, ReadEnd> {
-    fill(moov)?;
+    check_boxes(moov)?;
     let mut coded = Vec::new();
     for (_, track) in boxes(moov).filter(|(kind, _)| kind == b"trak") {
-        fill(track)?;
+        check_boxes(track)?;
         let media = find(track, b"mdia")?;
-        fill(media)?;
+        check_boxes(media)?;
         if find(media, b"hdlr")?.get(8..12).is_none_or(|kind| kind != b"pict" && kind != b"auxv") {
             continue;
         }
         let information = find(media, b"minf")?;
-        fill(information)?;
+        check_boxes(information)?;
         let table = find(information, b"stbl")?;
-        fill(table)?;
+        check_boxes(table)?;
         let place = match find(table, b"stco") {
             Ok(places) => u64::from(be32(places, 8)?),
             Err(_) => u64::from_be_bytes(piece(find(table, b"co64")?, 8)?),

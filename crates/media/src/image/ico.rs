@@ -47,7 +47,7 @@ fn entry(reader: &mut Reader, index: u32) -> Result<Entry, ReadEnd> {
 
 /// Reads the image of the best entry.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
-    let entry = best(reader)?;
+    let entry = best_entry(reader)?;
     let mut picture = match png_at(reader, &entry)? {
         Some(at) => png::read_from(reader, at)?,
         None => masked(reader, &entry)?,
@@ -58,7 +58,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
 
 /// Returns the offset of the image if it is a PNG image.
 pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, ReadEnd> {
-    let entry = best(reader)?;
+    let entry = best_entry(reader)?;
     png_at(reader, &entry)
 }
 
@@ -67,7 +67,7 @@ fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, ReadEnd> {
 }
 
 /// Returns the entry with the most pixels; on a tie, the one with the fewest colours.
-fn best(reader: &mut Reader) -> Result<Entry, ReadEnd> {
+fn best_entry(reader: &mut Reader) -> Result<Entry, ReadEnd> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<Entry> = None;
     for index in 0..count {
@@ -107,7 +107,7 @@ fn end_of_mask(entry: &Entry, bitmap: &bmp::Bitmap) -> Option<u128> {
 
 /// Returns the bitmap of an icon, the number of its rows that are the image, and the end of its mask.
 pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), ReadEnd> {
-    let entry = best(reader)?;
+    let entry = best_entry(reader)?;
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
     let (rows, end) = (bitmap.height / 2, end_of_mask(&entry, &bitmap));
     Ok((bitmap, rows, end))
@@ -141,13 +141,13 @@ struct AppleIcon {
     /// Width and height in pixels.
     side: u32,
     /// The part that is an image file of its own.
-    whole: Option<&'static [u8; 4]>,
+    file_magic: Option<&'static [u8; 4]>,
     /// The parts of raw colours and of their mask.
-    bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
+    raw_parts: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
 const fn apple(side: u32, whole: &'static [u8; 4]) -> AppleIcon {
-    AppleIcon { side, whole: Some(whole), bare: None }
+    AppleIcon { side, file_magic: Some(whole), raw_parts: None }
 }
 
 /// In order of preference; the second of two entries of equal size is the one for a screen of higher density.
@@ -157,13 +157,13 @@ const APPLE: [AppleIcon; 12] = [
     apple(512, b"ic14"),
     apple(256, b"ic08"),
     apple(256, b"ic13"),
-    AppleIcon { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
+    AppleIcon { side: 128, file_magic: Some(b"ic07"), raw_parts: Some((b"it32", b"t8mk")) },
     apple(64, b"icp6"),
-    AppleIcon { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
+    AppleIcon { side: 48, file_magic: None, raw_parts: Some((b"ih32", b"h8mk")) },
     apple(64, b"ic12"),
-    AppleIcon { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
+    AppleIcon { side: 32, file_magic: Some(b"icp5"), raw_parts: Some((b"il32", b"l8mk")) },
     apple(32, b"ic11"),
-    AppleIcon { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
+    AppleIcon { side: 16, file_magic: Some(b"icp4"), raw_parts: Some((b"is32", b"s8mk")) },
 ];
 /// The maximum number of parts that are read; fewer part names are defined.
 const MAX_PARTS: usize = 10_000;
@@ -191,10 +191,10 @@ pub(super) fn best_apple(reader: &mut Reader) -> Result<LargestImage, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
-        if let Some((at, len)) = icon.whole.and_then(part) {
+        if let Some((at, len)) = icon.file_magic.and_then(part) {
             return Ok(LargestImage::Whole { at, len });
         }
-        let Some((colours, mask)) = icon.bare else { continue };
+        let Some((colours, mask)) = icon.raw_parts else { continue };
         match (part(colours), part(mask)) {
             (Some(colours), mask) => {
                 return Ok(LargestImage::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });

@@ -87,7 +87,7 @@ fn comment(reader: &mut Reader, size: u64) -> Result<(), ReadEnd> {
 type BoxSpan = ([u8; 4], u64, u64);
 
 /// Reads the box at `at`, which is inside a box that ends at `limit`.
-fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, ReadEnd> {
+fn read_inner_box(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, ReadEnd> {
     let room = |wanted: u64| limit.is_none_or(|limit| at.saturating_add(wanted) <= limit);
     if !room(8) {
         return Err(ReadEnd::other("a JPEG 2000 file with a box that is too short"));
@@ -111,7 +111,7 @@ fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, R
 
 fn boxes(reader: &mut Reader, mut at: u64) -> Result<Jp2Dimensions, ReadEnd> {
     for _ in 0..MAX_BOXES {
-        let (kind, from, to) = placed(reader, at, None)?;
+        let (kind, from, to) = read_inner_box(reader, at, None)?;
         if &kind == b"jp2h" {
             if to > reader.len() {
                 return Err(ReadEnd::broken("the JPEG 2000 file ends within its header", reader.len()));
@@ -146,7 +146,7 @@ struct Header {
 fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Jp2Dimensions, ReadEnd> {
     let mut header = Header::default();
     while at < end {
-        let (kind, from, to) = placed(reader, at, Some(end))?;
+        let (kind, from, to) = read_inner_box(reader, at, Some(end))?;
         match &kind {
             b"ihdr" => image_header(&fields(reader, from, to)?, &mut header),
             b"colr" => colours(&fields(reader, from, to)?, &mut header),

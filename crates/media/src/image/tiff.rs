@@ -86,7 +86,9 @@ pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
     let mut directory = directory(reader)?;
     match directory.number(COMPRESSION)?.unwrap_or(1) {
         1 => directory.bare_pixels().map(Some),
-        _ if directory.beyond((STRIP_OFFSETS, STRIP_BYTES))? || directory.beyond((TILE_OFFSETS, TILE_BYTES))? => {
+        _ if directory.exceeds_file((STRIP_OFFSETS, STRIP_BYTES))?
+            || directory.exceeds_file((TILE_OFFSETS, TILE_BYTES))? =>
+        {
             Ok(Some(false))
         }
         2..=4 => Ok(Some(true)),
@@ -245,7 +247,10 @@ impl Directory<'_, '_> {
         if raw && !strips && !self.tags.contains_key(&TILE_OFFSETS) {
             return Err(ReadEnd::other("a TIFF file without pixels"));
         }
-        if raw && !strips && (self.whole(TILE_WIDTH)?.is_none() || self.whole(TILE_HEIGHT)?.is_none()) {
+        if raw
+            && !strips
+            && (self.number_or_absent(TILE_WIDTH)?.is_none() || self.number_or_absent(TILE_HEIGHT)?.is_none())
+        {
             return Err(ReadEnd::broken("the TIFF file has tiles of no size", 0));
         }
         if matches!(mode, "P" | "PA") && self.numbers(COLOUR_MAP, 1)?.is_none() {
@@ -255,7 +260,9 @@ impl Directory<'_, '_> {
         let (width, height) = if turned { (height, width) } else { (width, height) };
         let mut picture = Picture::new(width, height, "TIFF", mode)?;
         let is_cut = raw && matches!(self.bare_pixels(), Ok(false));
-        if is_cut || self.beyond(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })? {
+        if is_cut
+            || self.exceeds_file(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })?
+        {
             picture.remark(CUT);
         }
         Ok(picture)
@@ -272,7 +279,7 @@ impl Directory<'_, '_> {
     }
 
     /// Like [`number`](Self::number), but treats a tag of another type as absent.
-    fn whole(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
+    fn number_or_absent(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         match self.number(tag) {
             Err(ReadEnd::Other(_)) => Ok(None),
             other => other,
@@ -283,7 +290,7 @@ impl Directory<'_, '_> {
         if !self.tags.contains_key(&WIDTH) || !self.tags.contains_key(&HEIGHT) {
             return Err(ReadEnd::other("a TIFF file without a size"));
         }
-        let (Some(width), Some(height)) = (self.whole(WIDTH)?, self.whole(HEIGHT)?) else {
+        let (Some(width), Some(height)) = (self.number_or_absent(WIDTH)?, self.number_or_absent(HEIGHT)?) else {
             return Err(ReadEnd::broken("the size of the TIFF file is no whole number", 0));
         };
         let fits = |number: i64| u32::try_from(number.max(0));
@@ -345,7 +352,9 @@ impl Directory<'_, '_> {
         let planes = if apart { samples } else { 1 };
         let is_tiled = !self.tags.contains_key(&STRIP_OFFSETS);
         let (part_width, part_height, tags) = if is_tiled {
-            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(None) };
+            let (Some(w), Some(h)) = (self.number_or_absent(TILE_WIDTH)?, self.number_or_absent(TILE_HEIGHT)?) else {
+                return Ok(None);
+            };
             (w, h, (TILE_OFFSETS, TILE_BYTES))
         } else {
             let rows = self.number(ROWS_PER_STRIP)?.unwrap_or(height);
@@ -382,7 +391,7 @@ impl Directory<'_, '_> {
     }
 
     /// Whether a strip or tile extends past the end of the file. Unknown extents count as within the file.
-    fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
+    fn exceeds_file(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
         let (Ok(Some(offsets)), Ok(Some(bytes))) = (self.numbers(tags.0, MAX_VALUES), self.numbers(tags.1, MAX_VALUES))
         else {
             return Ok(false);
@@ -406,7 +415,9 @@ impl Directory<'_, '_> {
         let (part_width, part_height, offsets) = if strips {
             (width, self.number(ROWS_PER_STRIP)?.unwrap_or(height), STRIP_OFFSETS)
         } else {
-            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(false) };
+            let (Some(w), Some(h)) = (self.number_or_absent(TILE_WIDTH)?, self.number_or_absent(TILE_HEIGHT)?) else {
+                return Ok(false);
+            };
             (w, h, TILE_OFFSETS)
         };
         let offsets = self.numbers(offsets, MAX_VALUES)?.unwrap_or_default();

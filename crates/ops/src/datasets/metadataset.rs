@@ -35,7 +35,8 @@ impl DatasetReader for Metadataset {
 
     fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
         if request.is_deep {
-            let report = start_verify(&dataset.path, request.compat, request.run.clone())?.follow(handles)?;
+            let report =
+                start_verify(&dataset.path, request.compat, request.run.clone())?.wait_with_progress_of(handles)?;
             let samples = report.joins.iter().map(|join| join.rows).sum();
             let joins = count(report.joins.len() as u64, "join");
             let covered = format!("{joins}, {}", count(samples, "joined sample"));
@@ -43,7 +44,7 @@ impl DatasetReader for Metadataset {
             return Ok(CheckReport { covered: Some(covered), ..checked }.with_result(&report));
         }
         let facts = mix::check(&dataset.path, *handles)?;
-        let (lines, covered) = (tree::lines(&facts), covered(dataset, &facts));
+        let (lines, covered) = (tree::lines(&facts), subject_text(dataset, &facts));
         let report = CheckReport { lines, covered: Some(covered), ..CheckReport::default() }.with_result(&facts);
         facts.problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
         Ok(report)
@@ -51,7 +52,7 @@ impl DatasetReader for Metadataset {
 }
 
 /// Returns the file as the end of the sentence that counts its problems.
-fn covered(dataset: &Dataset, facts: &MixFacts) -> String {
+fn subject_text(dataset: &Dataset, facts: &MixFacts) -> String {
     let name = dataset.path.to_string_lossy();
     let name = display_safe(&name);
     match facts.problems.iter().map(|problem| problem.severity).max() {

@@ -16,7 +16,7 @@ pub use figures::{FigureGroup, Figures};
 use crate::engine::browse::{OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
-use crate::job::recover::before_looking;
+use crate::job::recover::recover_interrupted;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::kinds::Support;
@@ -131,7 +131,7 @@ impl Dataset {
         if !is_dir(path) {
             return Ok(dataset);
         }
-        before_looking(path, problems)?;
+        recover_interrupted(path, problems)?;
         match RunFolder::for_webdataset(path).exists() {
             true => Self::find(path),
             false => Ok(dataset),
@@ -187,15 +187,15 @@ impl Dataset {
     /// # Errors
     /// It is something else; the hint names what reads it, or how it is converted.
     pub fn check_shards(&self) -> Outcome<()> {
-        const WHAT: &str = "opening the data set";
+        const ACTIVITY: &str = "opening the data set";
         files::check_suffix(&self.path)?;
         match self.kind.info().shards {
             Err(_) if self.kind == DatasetKind::OtherFile && !is_file(&self.path) => {
-                Err(Failure::usage(WHAT, "it is a fifo, socket or device, not a file or folder")
+                Err(Failure::usage(ACTIVITY, "it is a fifo, socket or device, not a file or folder")
                     .on(Subject::path(&self.path))
                     .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
             }
-            support @ Err(_) => Err(self.refusal(WHAT, support)),
+            support @ Err(_) => Err(self.refusal(ACTIVITY, support)),
             Ok(()) => Ok(()),
         }
     }

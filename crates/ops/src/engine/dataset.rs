@@ -152,7 +152,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     Ok(Some(prepared))
 }
 
-/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported elsewhere.
+/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported by another check.
 fn tables_know_more(root: &Path, listed: usize) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if listed == 0 || !files::is_file(&database) {
@@ -183,7 +183,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
     for shard in shards {
         if !indexed.contains(shard.name.as_str()) {
-            if !on_purpose(&shard.name) && !has_indexed_twin(&shard.name, &indexed) {
+            if !on_purpose(&shard.name) && !has_indexed_tar(&shard.name, &indexed) {
                 new_shards.push(shard.name.clone());
             }
         } else if let Some(change) = change_of(shard, &stamps, &indexes)? {
@@ -234,15 +234,15 @@ impl IndexFiles<'_> {
     }
 
     fn info(&self, path: &Path) -> Outcome<Option<FileInfo>> {
-        const WHAT: &str = "looking for indexes";
+        const ACTIVITY: &str = "looking for indexes";
         let listing = match self.listing.get() {
             Some(listing) => listing,
             None => {
-                let listing = Listing::of(self.root).map_err(|error| Failure::io(WHAT, self.root, &error))?;
+                let listing = Listing::of(self.root).map_err(|error| Failure::io(ACTIVITY, self.root, &error))?;
                 self.listing.get_or_init(|| listing)
             }
         };
-        listing.info(path).map_err(|error| Failure::io(WHAT, path, &error))
+        listing.info(path).map_err(|error| Failure::io(ACTIVITY, path, &error))
     }
 }
 
@@ -262,7 +262,7 @@ pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool 
 }
 
 /// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both use the same `.tar.idx`.
-pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
+pub(crate) fn has_indexed_tar(name: &str, indexed: &HashSet<&str>) -> bool {
     name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
 }
 

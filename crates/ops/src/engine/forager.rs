@@ -1,14 +1,14 @@
 //! The plain index of Forager: every line of every file is a sample, whatever its content (docs/formats/forager.md §2).
 
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
-use gristmill_data::formats::forager::sample_locations::{Row, ROW};
+use gristmill_data::formats::forager::sample_locations::{Row, ROW_BYTES};
 use gristmill_data::source::documents::TextFile;
 use gristmill_data::source::jsonl::{self, Unit};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
 /// The name of the operation in error messages.
-pub const WHAT: &str = "making the index";
+pub const ACTIVITY: &str = "making the index";
 /// Bytes of one range.
 const RANGE_BYTES: u64 = 1 << 20;
 /// Bytes read at a time: fits into the cache of one core.
@@ -66,9 +66,9 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
         handles.cancel.check()?;
         let wanted = usize::try_from(unit.range.end - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = memory.get_mut(..wanted).unwrap_or_default();
-        let count = file.read_at(space, at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+        let count = file.read_at(space, at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
         if count == 0 {
-            return Err(Failure::data(WHAT, "the file changed while it was read")
+            return Err(Failure::data(ACTIVITY, "the file changed while it was read")
                 .on(Subject::path(file.path()))
                 .with_hint("run it again when no program writes to the file"));
         }
@@ -92,11 +92,11 @@ pub struct IndexMerge<S> {
 impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
-        Self { sink, rows: Vec::with_capacity(ROWS_PER_CALL * ROW), samples: 0, start: 0 }
+        Self { sink, rows: Vec::with_capacity(ROWS_PER_CALL * ROW_BYTES), samples: 0, start: 0 }
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
         if unit.range.start == 0 {
             self.start = 0;
         }
@@ -114,7 +114,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
         self.rows.extend_from_slice(&row.to_bytes());
         self.samples += 1;
         self.start = end;
-        if self.rows.len() >= ROWS_PER_CALL * ROW {
+        if self.rows.len() >= ROWS_PER_CALL * ROW_BYTES {
             (self.sink)(&self.rows)?;
             self.rows.clear();
         }

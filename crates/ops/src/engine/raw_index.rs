@@ -1,7 +1,7 @@
 //! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges are
 //! checked in any order and joined in file order.
 
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::text::{count, grouped, hint_for};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_data::source::documents::{
@@ -15,7 +15,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
 /// The name of the operation in error messages.
-pub const WHAT: &str = "making the raw index";
+pub const ACTIVITY: &str = "making the raw index";
 /// Bytes of one range: fits into the cache of one core.
 const RANGE_BYTES: u64 = 512 << 10;
 /// A line longer than this is checked while it is read, in bytes.
@@ -27,7 +27,7 @@ const READ_BYTES: usize = 256 << 10;
 /// meaningless.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
-    let refuse = |why: String, hint: &str| Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
+    let refuse = |why: String, hint: &str| Err(Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
     if file.is_empty() {
         return refuse("the file is empty, and an index of nothing cannot be read".into(), "leave the file out");
     }
@@ -91,7 +91,7 @@ impl UnitIndex {
             return;
         };
         self.bad_count += 1;
-        if self.bad.len() < KEPT_PROBLEMS {
+        if self.bad.len() < MAX_LISTED_PROBLEMS {
             self.bad.push(BadLine { line, start, at: at as u64, why });
         }
     }
@@ -123,11 +123,11 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
         cancel.check()?;
         let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
-        file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
-        checker.take(space, &mut NullVisitor);
+        file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
+        checker.push(space, &mut NullVisitor);
         at += wanted as u64;
     }
-    let place = usize::try_from(checker.seen()).unwrap_or(usize::MAX);
+    let place = usize::try_from(checker.valid_bytes()).unwrap_or(usize::MAX);
     Ok((!checker.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
 }
 
@@ -160,11 +160,11 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: &UnitIndex) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: &UnitIndex) -> Outcome<()> {
         let known = self.counts.lines;
         self.counts.lines += unit.lines;
         self.counts.bad_count += unit.bad_count;
-        let room = KEPT_PROBLEMS.saturating_sub(self.counts.bad.len());
+        let room = MAX_LISTED_PROBLEMS.saturating_sub(self.counts.bad.len());
         let bad = unit.bad.iter().take(room).map(|bad| BadLine { line: known + bad.line, ..*bad });
         self.counts.bad.extend(bad);
         for (place, bytes) in &unit.items {
@@ -228,7 +228,7 @@ pub fn refusal(path: &Path, counts: &RawIndexCounts) -> Option<Failure> {
         }
     };
     Some(
-        Failure::data(WHAT, format!("{why}; nothing was written"))
+        Failure::data(ACTIVITY, format!("{why}; nothing was written"))
             .on(Subject::path(path).line(first.line + 1))
             .with_hint("correct the lines, or leave them out with --skip-bad-lines"),
     )

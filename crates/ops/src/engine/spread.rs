@@ -3,7 +3,7 @@
 //! Reads the index alone: no shard is opened. Without sample tables only the sizes of samples are known, from the `.tar.idx` files.
 
 use super::jsonl::Lengths;
-use gristmill_core::facts::PART_NAMES_KEPT;
+use gristmill_core::facts::MAX_PART_NAMES;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::tables::{failure, open_readonly};
@@ -71,7 +71,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
 fn sample_sizes(index: &TarIdx, sizes: &mut Lengths, cancel: &Cancel) -> Outcome<()> {
     let mut before = None;
     let mut seen = 0_u64;
-    index.each(|offset| {
+    index.for_each_word(|offset| {
         if let Some(size) = before.and_then(|b| offset.checked_sub(b)) {
             sizes.add(size);
         }
@@ -125,7 +125,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
         let Ok(size) = u64::try_from(size) else { continue };
         if let Some(lengths) = found.get_mut(name) {
             lengths.add(size);
-        } else if found.len() < PART_NAMES_KEPT {
+        } else if found.len() < MAX_PART_NAMES {
             found.entry(name.to_owned()).or_default().add(size);
         }
     }

@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of samples read.
 const MAX_SAMPLES: u64 = 20_000;
 /// Samples in one stretch: neighbours are cheap to read.
-const SAMPLES_PER_STRETCH: u64 = 50;
+const SAMPLES_PER_READ: u64 = 50;
 /// A longer part is counted as unread, in bytes.
 const MAX_PART_BYTES: u64 = 4 << 20;
 /// Maximum number of distinct texts, by part and key.
@@ -48,15 +48,15 @@ pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengt
     let groups = catalog.groups();
     let total = groups.total();
     let mut tally = Tally::default();
-    let stretches = total.min(MAX_SAMPLES).div_ceil(SAMPLES_PER_STRETCH);
+    let stretches = total.min(MAX_SAMPLES).div_ceil(SAMPLES_PER_READ);
     let mut number = 0;
     for stretch in 0..stretches {
         // The product of two sample counts may overflow 64 bits.
         let even = u128::from(total) * u128::from(stretch) / u128::from(stretches.max(1));
         number = u64::try_from(even).unwrap_or(number).max(number);
-        let end = number.saturating_add(SAMPLES_PER_STRETCH).min(total);
+        let end = number.saturating_add(SAMPLES_PER_READ).min(total);
         let Some(at) = groups.locate(number) else { break };
-        tally.stretch(catalog, at, end - number, cancel)?;
+        tally.measure_samples(catalog, at, end - number, cancel)?;
         number = end;
         if tally.bytes >= MAX_BYTES {
             break;
@@ -73,7 +73,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn stretch(&mut self, catalog: &dyn Catalog, at: SampleAt, count: u64, cancel: &Cancel) -> Outcome<()> {
+    fn measure_samples(&mut self, catalog: &dyn Catalog, at: SampleAt, count: u64, cancel: &Cancel) -> Outcome<()> {
         for sample in catalog.samples(at, usize::try_from(count).unwrap_or(usize::MAX), cancel)? {
             cancel.check()?;
             self.lengths.looked_at += 1;

@@ -3,7 +3,7 @@
 use super::fetch::{fetch, FetchRequest};
 use super::job_progress::cost;
 use super::layouts;
-use super::pool::{run_units, together};
+use super::pool::{run_both, run_units};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
 use super::Phase;
@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const WHAT: &str = "counting";
+const ACTIVITY: &str = "counting";
 /// Text that one thread takes at a time, in bytes.
 const UNIT_BYTES: u64 = 8 << 20;
 /// Text that is read at a time, in bytes.
@@ -125,7 +125,7 @@ struct CountFile<'a> {
 pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
-    let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
+    let tokenizer = Tokenizer::load_with(&plan.tokenizer, &run_both)?;
     let glob = plan.glob.as_deref();
     let selection = Selection { glob, reads_tables: true, all_splits: true, ..Selection::default() };
     let (inputs, rules) = (&plan.inputs, &[&InputRules::JSON_LINES]);
@@ -146,7 +146,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     };
     if is_written {
         let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
-        let problems = layouts::check(&files, &plan.fields(), (WHAT, threads), &context.cancel)?;
+        let problems = layouts::check(&files, &plan.fields(), (ACTIVITY, threads), &context.cancel)?;
         problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
@@ -168,7 +168,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
 fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
     match &plan.output {
         Some(output) if !plan.overwrite && files::try_is_taken(output)? => {
-            Err(Failure::data(WHAT, "there is a file of that name already")
+            Err(Failure::data(ACTIVITY, "there is a file of that name already")
                 .on(Subject::path(output))
                 .with_hint("give another --output, or --force-overwrite replaces it"))
         }
@@ -258,7 +258,7 @@ fn count_files(
     let mut before = (0, 0);
     for unit in counts {
         let (Some(file), Some(counted)) = (files.get(unit.file), report.files.get_mut(unit.file)) else {
-            return Err(Failure::internal(WHAT, "a unit is of no file"));
+            return Err(Failure::internal(ACTIVITY, "a unit is of no file"));
         };
         if before.0 != unit.file {
             before = (unit.file, 0);
@@ -389,7 +389,7 @@ impl Counter {
                     Ok(())
                 })
             }),
-            DocumentBlock::Spans { .. } => Err(Failure::internal(WHAT, "a file is read by an index")),
+            DocumentBlock::Spans { .. } => Err(Failure::internal(ACTIVITY, "a file is read by an index")),
         }
     }
 
@@ -406,7 +406,7 @@ impl Counter {
     fn add(&mut self, counted: Result<(), String>) {
         if let Err(why) = counted {
             self.unit.bad_count += 1;
-            if self.unit.bad_lines.len() < gristmill_core::handles::KEPT_PROBLEMS {
+            if self.unit.bad_lines.len() < gristmill_core::handles::MAX_LISTED_PROBLEMS {
                 self.unit.bad_lines.push((self.unit.lines, why));
             }
         }
@@ -418,12 +418,12 @@ impl Counter {
         if line.is_overlong() {
             return Ok(Err(format!("it has {}, which is more than is read", bytes(line.len))));
         }
-        let held = self.extractor.hold(line.bytes);
+        let held = self.extractor.document_in_batch(line.bytes);
         let counted = match held.document(&self.extractor).usable_text() {
             Ok(_) => self.text(held)?,
             Err(why) => Err(why.to_owned()),
         };
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(counted)
     }
 
@@ -431,21 +431,21 @@ impl Counter {
     fn row(&mut self, row: &Row<'_>) -> Outcome<Result<(), String>> {
         self.unit.lines += 1;
         let held = match row.text {
-            Some(text) => self.extractor.hold_text(text),
-            None => self.extractor.hold(row.line),
+            Some(text) => self.extractor.text_in_batch(text),
+            None => self.extractor.document_in_batch(row.line),
         };
         let counted = match held.document(&self.extractor).verdict(DocumentRules::PYTHON.of_rows()) {
             DocumentVerdict::Take(_) => self.text(held)?,
             DocumentVerdict::Skip(_) => Ok(()),
             DocumentVerdict::Refuse(why) => Err(why.to_owned()),
         };
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(counted)
     }
 
     /// Counts the text of a document, if it is not empty.
     fn text(&mut self, held: ParsedLine<'_>) -> Outcome<Result<(), String>> {
-        let text = held.document(&self.extractor).text.words();
+        let text = held.document(&self.extractor).text.as_str();
         if text.is_empty() {
             return Ok(Ok(()));
         }
@@ -487,7 +487,7 @@ impl Report for CountReport {
         let longest = self.files.iter().find(|file| self.longest_file.as_ref() == Some(&file.name));
         let item = longest.map_or("line", |file| file.item);
         let of = longest.filter(|_| self.files.len() > 1).map(|file| file.name.as_str());
-        lines.push(ReportLine::good("Counted", format!(" {}", sentence(&files, &self.total, (item, of)))));
+        lines.push(ReportLine::success("Counted", format!(" {}", sentence(&files, &self.total, (item, of)))));
         let written = self.output.iter().map(|path| display_safe(&path.to_string_lossy()).into_owned());
         lines.extend(written.map(|path| ReportLine::plain(format!("The counts are in {path}."))));
         lines
@@ -533,7 +533,7 @@ mod tests {
     use crate::operations::{start, Count};
     use gristmill_core::RunOptions;
     use gristmill_storage::fs::RealFs;
-    use gristmill_tokenizer::DIFFERS;
+    use gristmill_tokenizer::DIFFERENCE_MARK;
     use std::sync::Arc;
 
     #[test]
@@ -541,7 +541,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tokenizers/gpt2.json");
-        for (text, is_logged) in [(format!("some words, and {DIFFERS}"), true), ("some words".to_owned(), false)] {
+        for (text, is_logged) in
+            [(format!("some words, and {DIFFERENCE_MARK}"), true), ("some words".to_owned(), false)]
+        {
             write_file(&RealFs, &path, format!("{}\n", serde_json::json!({ "text": text })).as_bytes(), FILE_MODE)
                 .unwrap();
             let plan = CountPlan {

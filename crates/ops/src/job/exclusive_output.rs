@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOpt
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_bucket;
-use gristmill_storage::lock::{is_held, DatasetLock};
+use gristmill_storage::lock::{is_lock_failure, DatasetLock};
 use gristmill_storage::publish::recover;
 use gristmill_storage::read::{stamp_at, ReadFile};
 use gristmill_storage::run_folder::RunFolder;
@@ -40,7 +40,7 @@ pub(crate) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
 /// Locked run folder at an output. Removed at the end, unless a publication was interrupted in it.
 pub(crate) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
-    pub(crate) own: RunFolder,
+    pub(crate) run_folder: RunFolder,
     lock: Option<DatasetLock>,
     /// Whether unfinished files stay for the next run.
     keeps_work: bool,
@@ -48,15 +48,15 @@ pub(crate) struct ExclusiveOutput<'a> {
 
 impl<'a> ExclusiveOutput<'a> {
     /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
-    pub(crate) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+    pub(crate) fn create(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let place = Self::take_with_work(fs, target, options)?;
         // Files left by a killed run.
-        place.own.remove_work(fs)?;
-        place.own.create(fs)?;
+        place.run_folder.remove_work(fs)?;
+        place.run_folder.create(fs)?;
         Ok(place)
     }
 
-    /// Like [`Self::take`], with the unfinished files of an earlier run.
+    /// Like [`Self::create`], with the unfinished files of an earlier run.
     pub(crate) fn take_with_work(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         if is_bucket(target) {
             let failure = Failure::usage("writing the output", "it is a bucket: name a folder or an object in it");
@@ -72,17 +72,17 @@ impl<'a> ExclusiveOutput<'a> {
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.
-                    if !is_held(&failure) && !files::exists(own.lock()) {
-                        let _ = fs.raw_rmdir(&own.work());
+                    if !is_lock_failure(&failure) && !files::exists(own.lock()) {
+                        let _ = fs.raw_rmdir(&own.work_folder());
                         let _ = fs.raw_rmdir(own.path());
                     }
                     return Err(failure);
                 }
             }
         };
-        let place = Self { fs, own, lock: Some(lock), keeps_work: false };
-        recover(fs, folder_of(target), &place.own)?;
-        place.own.create(fs)?;
+        let place = Self { fs, run_folder: own, lock: Some(lock), keeps_work: false };
+        recover(fs, folder_of(target), &place.run_folder)?;
+        place.run_folder.create(fs)?;
         Ok(place)
     }
 
@@ -93,7 +93,7 @@ impl<'a> ExclusiveOutput<'a> {
 
     /// Removes unfinished lock drafts. A run that is creating a lock at this moment creates it again in another way.
     fn remove_lock_drafts(&self) {
-        for entry in files::read_dir(self.own.path()).into_iter().flatten().flatten() {
+        for entry in files::read_dir(self.run_folder.path()).into_iter().flatten().flatten() {
             let name = entry.file_name().as_encoded_bytes();
             if name.starts_with(b"lock.") && name.ends_with(b".new") {
                 let _ = self.fs.remove_file(entry.path());
@@ -102,30 +102,31 @@ impl<'a> ExclusiveOutput<'a> {
     }
 
     /// Returns the folder for work in progress, usually on the file system of the output.
-    pub(crate) fn work(&self) -> PathBuf {
-        self.own.work()
+    pub(crate) fn work_folder(&self) -> PathBuf {
+        self.run_folder.work_folder()
     }
 
     /// Returns the path at which one of several outputs is made.
     pub(crate) fn draft(&self, number: usize) -> PathBuf {
-        self.work().join(format!("join-{number}"))
+        self.work_folder().join(format!("join-{number}"))
     }
 }
 
 impl Drop for ExclusiveOutput<'_> {
     fn drop(&mut self) {
         // If a list of renames exists, the next run continues the interrupted publication.
-        let is_interrupted = files::is_taken(self.own.renames());
+        let is_interrupted = files::is_taken(self.run_folder.renames());
         // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
         // when it is empty.
-        let is_kept = self.keeps_work && files::read_dir(self.own.work()).is_ok_and(|mut files| files.next().is_some());
+        let is_kept = self.keeps_work
+            && files::read_dir(self.run_folder.work_folder()).is_ok_and(|mut files| files.next().is_some());
         if !is_interrupted && !is_kept {
-            let _ = self.own.remove_work(self.fs);
+            let _ = self.run_folder.remove_work(self.fs);
         }
         self.remove_lock_drafts();
         self.lock = None;
         if !is_interrupted {
-            let _ = self.fs.raw_rmdir(self.own.path());
+            let _ = self.fs.raw_rmdir(self.run_folder.path());
         }
     }
 }

@@ -69,7 +69,7 @@ mod hub {
     use std::collections::HashSet;
 
     /// Name of this step in errors.
-    const WHAT: &str = "looking for text files";
+    const ACTIVITY: &str = "looking for text files";
     /// Maximum size of a description of the data set, in bytes.
     const MAX_CARD_BYTES: u64 = 16 << 20;
     /// Seconds to download a byte, on an ordinary line.
@@ -153,7 +153,7 @@ mod hub {
             let file = revision.files.iter().find(|file| relative(&file.path, base) == name);
             let Some(file) = file else { return Ok(None) };
             if file.size > MAX_CARD_BYTES {
-                return Err(Failure::data(WHAT, format!("{name} of the data set has more than 16 MiB"))
+                return Err(Failure::data(ACTIVITY, format!("{name} of the data set has more than 16 MiB"))
                     .on(Subject::path(url.of_file(&file.path)))
                     .with_hint("select files with --glob"));
             }
@@ -181,7 +181,7 @@ mod hub {
     }
 
     fn no_data(hub: &Hub<'_>, selection: Selection<'_>, url: &RepositoryUrl, context: &TaskContext) -> Failure {
-        let failure = |why: &str| Failure::usage(WHAT, why).on(Subject::path(url.of_file(&url.path)));
+        let failure = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::path(url.of_file(&url.path)));
         if selection.glob.is_some() {
             return failure("--glob fits no file")
                 .with_hint("* stays within a folder: **/*.parquet looks into all of them");

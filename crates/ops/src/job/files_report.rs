@@ -55,12 +55,12 @@ impl Report for FilesReport {
         let mut lines = vec![match (is_preview, self.nothing_to_do) {
             (true, _) => ReportLine::plain(format!("Would {would} {what} into {output}. Nothing was written.")),
             (false, true) => {
-                ReportLine::good("Nothing to do.", format!(" {output} holds the same files already: {what}."))
+                ReportLine::success("Nothing to do.", format!(" {output} holds the same files already: {what}."))
             }
             (false, false) => {
                 let size = bytes(self.files.iter().map(|file| file.bytes).sum());
                 let files = count(self.files.len() as u64, "file");
-                ReportLine::good(done, format!(" {what} into {output}: {files}, {size}."))
+                ReportLine::success(done, format!(" {what} into {output}: {files}, {size}."))
             }
         }];
         if self.left_tokens > 0 {

@@ -51,7 +51,7 @@ pub(crate) mod cost {
     /// Copying a byte.
     pub(crate) const BYTE_COPIED: f64 = 4e-9;
     /// Writing a row of a table, including sorting its key.
-    pub(crate) const ROW: f64 = 6e-6;
+    pub(crate) const SECONDS_PER_ROW: f64 = 6e-6;
     /// Making a file durable and moving it to its place.
     pub(crate) const FILE_PUBLISHED: f64 = 4e-3;
     /// Turning a byte of text into tokens.
@@ -68,7 +68,7 @@ pub(crate) mod cost {
     }
 
     pub(crate) fn rows(rows: u64) -> f64 {
-        rows as f64 * ROW
+        rows as f64 * SECONDS_PER_ROW
     }
 
     /// Publishing files, including cleaning up.
@@ -95,7 +95,7 @@ pub(crate) struct JobProgress {
 
 impl JobProgress {
     /// Begins a stage; the previous one is complete.
-    pub(crate) fn enter(&mut self, forecast: Forecast) {
+    pub(crate) fn begin_stage(&mut self, forecast: Forecast) {
         if self.share.is_some() {
             self.advance(1.0);
         }
@@ -104,8 +104,8 @@ impl JobProgress {
     }
 
     /// Takes a reading of the stage. `part` is the completed fraction, if it cannot be computed from items and bytes.
-    pub(crate) fn observe(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
-        self.rate.observe(now, reading);
+    pub(crate) fn update(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
+        self.rate.add_reading(now, reading);
         let Some(done) = part.or_else(|| reading.fraction()) else { return };
         self.share.get_or_insert(0.0);
         let stage_began = *self.stage_began.get_or_insert(now);
@@ -185,14 +185,14 @@ mod tests {
         let start = Instant::now();
         let mut overall = JobProgress::default();
         assert_eq!(overall.share(), None);
-        overall.enter(Forecast::new(3.0, 1.0));
-        overall.observe(start, items(0, 100), None);
+        overall.begin_stage(Forecast::new(3.0, 1.0));
+        overall.update(start, items(0, 100), None);
         assert_eq!(overall.share(), Some(0.0));
-        overall.observe(at(start, 0.1), items(100, 100), None);
+        overall.update(at(start, 0.1), items(100, 100), None);
         let read = overall.share().unwrap();
         assert!((read - 0.75).abs() < 1e-9, "{read}");
-        overall.enter(Forecast::new(0.9, 0.1));
-        overall.observe(at(start, 0.2), items(50, 100), None);
+        overall.begin_stage(Forecast::new(0.9, 0.1));
+        overall.update(at(start, 0.2), items(50, 100), None);
         let half = overall.share().unwrap();
         assert!((half - (0.75 + 0.25 * 0.45)).abs() < 1e-9, "{half}");
     }
@@ -202,9 +202,9 @@ mod tests {
         let start = Instant::now();
         let share_after = |seconds: f64| {
             let mut overall = JobProgress::default();
-            overall.enter(Forecast::new(1.0, 10.0));
+            overall.begin_stage(Forecast::new(1.0, 10.0));
             for step in 0..=100_u64 {
-                overall.observe(at(start, seconds * step as f64 / 100.0), items(step, 100), None);
+                overall.update(at(start, seconds * step as f64 / 100.0), items(step, 100), None);
             }
             overall.share().unwrap()
         };
@@ -216,20 +216,20 @@ mod tests {
     fn the_time_left_is_that_of_all_stages_and_moves_smoothly() {
         let start = Instant::now();
         let mut overall = JobProgress::default();
-        overall.enter(Forecast::new(20.0, 30.0));
-        overall.observe(start, items(0, 100), None);
+        overall.begin_stage(Forecast::new(20.0, 30.0));
+        overall.update(start, items(0, 100), None);
         for second in 1..=4_u64 {
-            overall.observe(at(start, second as f64), items(10 * second, 100), None);
+            overall.update(at(start, second as f64), items(10 * second, 100), None);
         }
         // 60 items at 10 per second, plus the later stages (30 seconds); the first forecast was 50 seconds.
         let left = overall.remaining().unwrap().as_secs_f64();
         assert!((36.0..39.0).contains(&left), "{left}");
-        overall.enter(Forecast::new(30.0, 0.0));
-        overall.observe(at(start, 4.1), items(0, 10), None);
+        overall.begin_stage(Forecast::new(30.0, 0.0));
+        overall.update(at(start, 4.1), items(0, 10), None);
         let after = overall.remaining().unwrap().as_secs_f64();
         assert!((after - left).abs() < 1.0, "{left}, then {after}");
         for second in 5..40_u64 {
-            overall.observe(at(start, second as f64), items(10, 10), None);
+            overall.update(at(start, second as f64), items(10, 10), None);
         }
         assert_eq!(overall.remaining(), None, "nothing is left that could be measured, and the job has not ended");
     }
@@ -238,11 +238,11 @@ mod tests {
     fn the_time_left_is_hidden_at_first() {
         let start = Instant::now();
         let mut overall = JobProgress::default();
-        overall.enter(Forecast::new(20.0, 30.0));
-        overall.observe(start, items(0, 100), None);
-        overall.observe(at(start, 2.9), items(10, 100), None);
+        overall.begin_stage(Forecast::new(20.0, 30.0));
+        overall.update(start, items(0, 100), None);
+        overall.update(at(start, 2.9), items(10, 100), None);
         assert_eq!(overall.remaining(), None);
-        overall.observe(at(start, 3.1), items(10, 100), None);
+        overall.update(at(start, 3.1), items(10, 100), None);
         assert!(overall.remaining().is_some());
     }
 
@@ -269,7 +269,7 @@ mod tests {
             let (mut overall, mut before) = (JobProgress::default(), None);
             for step in steps {
                 match step {
-                    Step::Enter(stage, later) => overall.enter(Forecast::new(stage, later)),
+                    Step::Enter(stage, later) => overall.begin_stage(Forecast::new(stage, later)),
                     Step::Read { millis, done, total, bytes, part } => {
                         now += Duration::from_millis(millis);
                         let reading = ProgressReading {
@@ -277,7 +277,7 @@ mod tests {
                             bytes_total: bytes.1,
                             ..items(done, total)
                         };
-                        overall.observe(now, reading, part);
+                        overall.update(now, reading, part);
                     }
                 }
                 let share = overall.share();

@@ -97,7 +97,7 @@ impl Journal {
     }
 
     /// Returns the number of finished units in the journal of this plan, 0 if there is no such journal. Changes nothing.
-    pub fn peek(path: &Path, plan_hash: &str) -> Outcome<usize> {
+    pub fn count_finished(path: &Path, plan_hash: &str) -> Outcome<usize> {
         let header = Header::of(plan_hash);
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
@@ -191,8 +191,8 @@ mod tests {
         let done = unit("x/1.tar", SpoolDigest::default());
         journal.record(&done).unwrap();
         drop(journal);
-        assert_eq!(Journal::peek(&place.path(), "plan a").unwrap(), 1);
-        assert_eq!(Journal::peek(&place.path(), "plan b").unwrap(), 0);
+        assert_eq!(Journal::count_finished(&place.path(), "plan a").unwrap(), 1);
+        assert_eq!(Journal::count_finished(&place.path(), "plan b").unwrap(), 0);
         let journal = place.open("plan a");
         assert_eq!(journal.finished("x/1.tar", &done.input), Some(&done));
         let changed = FileStamp { bytes: 11, ..done.input };

@@ -14,7 +14,7 @@ use gristmill_storage::publish::write_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "writing the metadataset";
+const ACTIVITY: &str = "writing the metadataset";
 
 /// Result of writing a metadataset.
 #[derive(Clone, Debug, Serialize)]
@@ -49,10 +49,10 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     let nothing_to_do = matches!(&old, Ok(Some(old)) if old == text.as_bytes());
     let replaces = files::try_is_taken(path)?;
     if files::is_dir(path) {
-        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
+        return Err(Failure::usage(ACTIVITY, "there is a folder of that name").on(Subject::path(path)));
     }
     if replaces && !plan.overwrite && !nothing_to_do {
-        return Err(Failure::data(WHAT, "there is another file of that name")
+        return Err(Failure::data(ACTIVITY, "there is another file of that name")
             .on(Subject::path(path))
             .with_hint("--force-overwrite replaces it"));
     }

@@ -13,21 +13,21 @@ pub(super) struct OrderedResults<T, S> {
     inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
     /// Limit of units that are begun or waiting at once.
-    room: usize,
+    max_pending: usize,
 }
 
 struct ReorderBuffer<T, S> {
     take: S,
     /// The unit whose result is taken next.
     next: usize,
-    early: BTreeMap<usize, T>,
+    waiting: BTreeMap<usize, T>,
 }
 
 impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Creates a buffer for this number of threads; `take` receives the results one at a time.
     pub(super) fn new(threads: usize, take: S) -> Self {
-        let inner = Mutex::new(ReorderBuffer { take, next: 0, early: BTreeMap::new() });
-        Self { inner, moved: Condvar::new(), room: threads.max(1) + 1 }
+        let inner = Mutex::new(ReorderBuffer { take, next: 0, waiting: BTreeMap::new() });
+        Self { inner, moved: Condvar::new(), max_pending: threads.max(1) + 1 }
     }
 
     fn inner(&self) -> MutexGuard<'_, ReorderBuffer<T, S>> {
@@ -35,9 +35,9 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     }
 
     /// Waits until few enough units are pending. The next unit in order never waits, so there is always progress.
-    pub(super) fn wait_for_room(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
+    pub(super) fn wait_for_slot(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
         let mut inner = self.inner();
-        while number >= inner.next + self.room {
+        while number >= inner.next + self.max_pending {
             cancel.check()?;
             inner = self.moved.wait_timeout(inner, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -47,10 +47,10 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Stores a result, and passes on all results whose predecessors are done.
     pub(super) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
         let mut inner = self.inner();
-        inner.early.insert(number, result);
+        inner.waiting.insert(number, result);
         loop {
             let next = inner.next;
-            let Some(result) = inner.early.remove(&next) else { break };
+            let Some(result) = inner.waiting.remove(&next) else { break };
             (inner.take)(result)?;
             inner.next += 1;
         }

@@ -110,7 +110,7 @@ impl OutputBoard {
     }
 
     /// Sets this state for every file that was begun; a removed file has 0 bytes on disk.
-    pub fn settle(&self, state: OutputState) {
+    pub fn set_state(&self, state: OutputState) {
         let mut inner = self.inner();
         for file in inner.status.files.iter_mut().filter(|file| file.state != OutputState::Waiting) {
             file.state = state;
@@ -121,7 +121,7 @@ impl OutputBoard {
     }
 
     /// Records what is left after an unsuccessful end.
-    pub fn leave(&self, left: LeftoverWork) {
+    pub fn record_leftovers(&self, left: LeftoverWork) {
         self.inner().status.left = Some(left);
     }
 
@@ -151,12 +151,12 @@ mod tests {
         board.update("key0", OutputState::Written, 7);
         board.update("key1", OutputState::Writing, 3);
         board.update("unknown", OutputState::Writing, 3);
-        board.settle(OutputState::Kept);
+        board.set_state(OutputState::Kept);
         assert_eq!(states(&board), [(OutputState::Kept, 7), (OutputState::Kept, 3), (OutputState::Waiting, 0)]);
-        board.settle(OutputState::Removed);
+        board.set_state(OutputState::Removed);
         assert_eq!(states(&board)[0], (OutputState::Removed, 0));
         board.complete([("a".to_owned(), 5)]);
-        board.settle(OutputState::Published);
+        board.set_state(OutputState::Published);
         assert_eq!(states(&board), [(OutputState::Published, 5)]);
     }
 

@@ -15,7 +15,7 @@ pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl
         let worker = scope.spawn(move || {
             // Dropped at the end, also after a panic, which wakes the observing thread.
             let _sender = sender;
-            let _waits = cancel.enter();
+            let _waits = cancel.begin_wait_scope();
             work()
         });
         while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {

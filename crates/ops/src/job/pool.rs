@@ -22,7 +22,7 @@ where
 {
     let board = UnitQueue { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
     let worker = || {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         board.work_off(units, cancel, &work);
     };
     let helpers = threads.min(units.len()).saturating_sub(1);
@@ -40,11 +40,11 @@ where
 }
 
 /// Runs both, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
-pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+pub fn run_both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let first = Mutex::new(first);
     let cancel = Cancel::of_thread();
     let begin = || {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         (first.lock().unwrap_or_else(PoisonError::into_inner))();
     };
     std::thread::scope(|scope| {
@@ -249,10 +249,10 @@ mod tests {
             meet.wait();
             *place += 1;
         };
-        together(&mut || work(&mut first), &mut || work(&mut second));
+        run_both(&mut || work(&mut first), &mut || work(&mut second));
         assert_eq!((first, second), (1, 1));
         let mut done = false;
-        let with_panic = || together(&mut || panic!("a defect"), &mut || done = true);
+        let with_panic = || run_both(&mut || panic!("a defect"), &mut || done = true);
         assert!(catch_unwind(AssertUnwindSafe(with_panic)).is_err());
         assert!(done);
     }

@@ -49,7 +49,7 @@ pub(crate) struct Folders<'a> {
     fs: &'a dyn Fs,
     /// Permission bits of new files: those of the first input, plus read and write for the owner.
     pub(crate) file_mode: u32,
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
 }
 
 impl<'a> Folders<'a> {
@@ -61,10 +61,10 @@ impl<'a> Folders<'a> {
     ) -> Outcome<T> {
         let facts = first_input.and_then(|path| files::metadata(path).ok());
         let file_mode = facts.map_or(0o644, |facts| facts.mode & 0o666 | 0o600);
-        let mut folders = Self { fs, file_mode, made: Vec::new() };
+        let mut folders = Self { fs, file_mode, created: Vec::new() };
         let result = publish(&mut folders);
         if result.is_err() {
-            for folder in folders.made.iter().rev() {
+            for folder in folders.created.iter().rev() {
                 // A folder that is not empty is in use and stays.
                 let _ = fs.raw_rmdir(folder);
             }
@@ -75,7 +75,7 @@ impl<'a> Folders<'a> {
     /// Creates a folder and its missing parents. Everyone who may read the files may enter them.
     pub(crate) fn make(&mut self, folder: &Path) -> Outcome<()> {
         let mode = (self.file_mode | (self.file_mode & 0o444) >> 2) | 0o700;
-        make_folder(self.fs, folder, mode, &mut self.made)
+        make_folder(self.fs, folder, mode, &mut self.created)
     }
 
     /// Creates the missing folders above a file.

@@ -13,24 +13,25 @@ const MIN_ELAPSED: Duration = Duration::from_secs(3);
 #[derive(Debug, Default)]
 pub struct Rate {
     /// Time, items, bytes, tokens.
-    seen: VecDeque<(Instant, u64, u64, u64)>,
+    readings: VecDeque<(Instant, u64, u64, u64)>,
     started: Option<Instant>,
 }
 
 impl Rate {
     /// Adds a reading.
-    pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
+    pub fn add_reading(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
         let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
-        if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
+        if self.readings.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
             // A new phase has started to count from zero.
-            self.seen.clear();
+            self.readings.clear();
             self.started = Some(now);
         }
-        self.seen.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
-        while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
+        self.readings.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
+        while self.readings.len() > 2
+            && self.readings.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
         {
-            self.seen.pop_front();
+            self.readings.pop_front();
         }
     }
 
@@ -46,7 +47,7 @@ impl Rate {
 
     /// Returns the time left, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
     pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
-        let last = self.seen.back()?.0;
+        let last = self.readings.back()?.0;
         if last.duration_since(self.started?) < MIN_ELAPSED {
             return None;
         }
@@ -66,7 +67,7 @@ impl Rate {
     }
 
     fn speed(&self, pick: impl Fn(&(Instant, u64, u64, u64)) -> u64) -> f64 {
-        let (Some(first), Some(last)) = (self.seen.front(), self.seen.back()) else { return 0.0 };
+        let (Some(first), Some(last)) = (self.readings.front(), self.readings.back()) else { return 0.0 };
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         if seconds <= 0.0 {
             0.0
@@ -88,10 +89,10 @@ mod tests {
     fn what_an_earlier_run_has_done_makes_this_one_no_faster() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(0));
+        rate.add_reading(start, reading(0));
         for second in 1..=5 {
             let went_on = ProgressReading { bytes_resumed: 600, ..reading(600 + second * 20) };
-            rate.observe(start + Duration::from_secs(second), went_on);
+            rate.add_reading(start + Duration::from_secs(second), went_on);
         }
         assert_eq!(rate.bytes_per_second(), 20.0);
         let last = ProgressReading { bytes_resumed: 600, ..reading(700) };
@@ -102,10 +103,10 @@ mod tests {
     fn the_time_left_is_hidden_at_first_and_follows_the_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(0));
-        rate.observe(start + Duration::from_secs(2), reading(200));
+        rate.add_reading(start, reading(0));
+        rate.add_reading(start + Duration::from_secs(2), reading(200));
         assert_eq!(rate.remaining(reading(200)), None);
-        rate.observe(start + Duration::from_secs(4), reading(400));
+        rate.add_reading(start + Duration::from_secs(4), reading(400));
         assert_eq!((rate.bytes_per_second(), rate.tokens_per_second()), (100.0, 25.0));
         assert_eq!(rate.remaining(reading(400)), Some(Duration::from_secs(6)));
     }
@@ -114,8 +115,8 @@ mod tests {
     fn a_new_phase_starts_a_new_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
-        rate.observe(start, reading(900));
-        rate.observe(start + Duration::from_secs(9), reading(10));
+        rate.add_reading(start, reading(900));
+        rate.add_reading(start + Duration::from_secs(9), reading(10));
         assert_eq!(rate.bytes_per_second(), 0.0);
         assert_eq!(rate.remaining(reading(10)), None);
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// A plan whose runs are recorded.
 pub(crate) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
     /// What a run does, as used in failures: `packing`.
-    const DOING: &'static str;
+    const ACTIVITY: &'static str;
     /// The command in plan files.
     const COMMAND: &'static str;
     /// The largest report or plan that is read back, in bytes.
@@ -178,7 +178,7 @@ impl<P: RecordedPlan> Recorded<P> {
 pub(crate) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> Failure {
     let problem = Problem::refusal(ProblemKind::AlreadyPrepared, Subject::path(place), why);
     let mut failure = problem.with_hint(hint).into_failure();
-    P::DOING.clone_into(&mut failure.what);
+    P::ACTIVITY.clone_into(&mut failure.what);
     failure
 }
 
@@ -232,6 +232,6 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
 pub(crate) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
     let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
     let mut failure = problem.into_failure();
-    P::DOING.clone_into(&mut failure.what);
+    P::ACTIVITY.clone_into(&mut failure.what);
     Err(failure)
 }

@@ -30,7 +30,7 @@ fn may_be_read(root: &Path) -> Outcome<()> {
 }
 
 /// [`roll_forward`] for commands that only read. If the data set cannot be written to, the command continues without it.
-pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+pub fn recover_interrupted(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     may_be_read(root)?;
     match roll_forward(&RealFs, root, problems) {
         Err(failure) if failure.class == ExitClass::Environment => {

@@ -77,7 +77,7 @@ impl RepairReport {
         let fs = &*context.fs;
         // The target of a symbolic link is repaired in its place.
         let target = files::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
-        let place = ExclusiveOutput::take(fs, &target, &context.options)?;
+        let place = ExclusiveOutput::create(fs, &target, &context.options)?;
         let draft = place.draft(0);
         let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);
         write(&mut file)?;

@@ -156,7 +156,7 @@ impl ScanShared {
     pub(super) fn rate(&self) -> (f64, Option<Duration>) {
         let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
         let reading = self.progress.read();
-        rate.observe(Instant::now(), reading);
+        rate.add_reading(Instant::now(), reading);
         (rate.bytes_per_second(), rate.remaining(reading))
     }
 
@@ -359,7 +359,7 @@ impl LiveScan {
             std::thread::Builder::new()
                 .name("scan".into())
                 .spawn(move || {
-                    let _waits = shared.cancel.enter();
+                    let _waits = shared.cancel.begin_wait_scope();
                     let result = run(&shared, &scratch);
                     shared.finish(result);
                 })
@@ -436,15 +436,15 @@ impl Drop for LiveScan {
 
 fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
     // On a read-only data set the scan continues; a run reports the failure again.
-    super::recover::before_looking(&shared.root, &shared.problems)?;
+    super::recover::recover_interrupted(&shared.root, &shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
-    let (fresh, indexed) = fresh_and_indexed(&opened);
+    let (fresh, indexed) = unindexed_and_indexed(&opened);
     let bytes = opened.shards.iter().map(|shard| shard.stamp.bytes).sum();
     shared.progress.expect(opened.shards.len() as u64, bytes);
     let first = opened.shards.first().cloned();
     shared.set_opened(opened);
     if let Some(first) = first {
-        peek(shared, &first);
+        read_first_samples(shared, &first);
     }
     let cap = scratch.cap_bytes();
     let units: Vec<(usize, bool)> =
@@ -490,7 +490,7 @@ fn find_same_keys(shared: &ScanShared, scratch: &Scratch) {
 }
 
 /// Returns the positions to read from the tars, and those whose rows are in an earlier index.
-fn fresh_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
+fn unindexed_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
     let every = 0..opened.shards.len();
     let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
     let fresh: std::collections::HashSet<&str> =
@@ -499,8 +499,8 @@ fn fresh_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
-fn peek(shared: &ScanShared, shard: &Shard) {
-    if let Ok(sketches) = gristmill_data::source::peek(shard, FIRST_SKETCHES) {
+fn read_first_samples(shared: &ScanShared, shard: &Shard) {
+    if let Ok(sketches) = gristmill_data::source::peek_samples(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }

@@ -50,13 +50,19 @@ impl StatusBoard {
 
     /// Enters a phase with items of this name, in the singular. The progress is restarted, unless `progress` is `None` because it has
     /// already started.
-    pub(super) fn enter(&self, progress: Option<&Progress>, phase: Phase, item: &'static str, forecast: Forecast) {
+    pub(super) fn begin_phase(
+        &self,
+        progress: Option<&Progress>,
+        phase: Phase,
+        item: &'static str,
+        forecast: Forecast,
+    ) {
         let mut inner = self.inner();
         // Under the lock, so that a reading of the previous phase does not count for this one.
         if let Some(progress) = progress {
             progress.restart(0, 0);
         }
-        inner.overall.enter(forecast);
+        inner.overall.begin_stage(forecast);
         (inner.phase, inner.item, inner.part) = (phase, item, None);
     }
 
@@ -113,7 +119,7 @@ impl StatusBoard {
         let running = inner.state == JobState::Running;
         if running {
             let part = inner.part;
-            inner.overall.observe(Instant::now(), reading, part);
+            inner.overall.update(Instant::now(), reading, part);
         }
         let (bytes_per_second, tokens_per_second) = if running { inner.overall.rates() } else { (0.0, 0.0) };
         JobStatus {

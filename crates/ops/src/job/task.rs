@@ -65,7 +65,7 @@ impl TaskContext {
     }
     /// Like [`phase_of`](Self::phase_of), with a known forecast.
     pub(crate) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
-        self.board.enter(Some(&self.progress), phase, item, forecast);
+        self.board.begin_phase(Some(&self.progress), phase, item, forecast);
         self.board.log(line);
     }
     /// Renames the current phase and adds a line to the log; the phase and its progress continue.
@@ -81,7 +81,7 @@ impl TaskContext {
     }
     /// Waits for another task that does a part of this one, and shows its progress. Its findings become findings of this task.
     pub(crate) fn run_part<R: Send + 'static>(&self, part: Task<R>) -> Outcome<R> {
-        part.watch(&self.handles(), |status| self.show(status))
+        part.wait_with_progress(&self.handles(), |status| self.show(status))
     }
     /// Adds a line to the log.
     pub fn log(&self, line: impl Into<String>) {
@@ -164,14 +164,14 @@ impl<R: Send + 'static> Task<R> {
     }
 
     /// Waits for the end, with the progress of other work. The findings become findings of that work.
-    pub(crate) fn follow(self, handles: &Handles<'_>) -> Outcome<R> {
-        self.watch(handles, |status| {
+    pub(crate) fn wait_with_progress_of(self, handles: &Handles<'_>) -> Outcome<R> {
+        self.wait_with_progress(handles, |status| {
             handles.progress.restart(status.progress.items_total, status.progress.bytes_total);
             handles.progress.add(status.progress.items_done, status.progress.bytes_done);
         })
     }
 
-    fn watch(self, handles: &Handles<'_>, show: impl Fn(&JobStatus)) -> Outcome<R> {
+    fn wait_with_progress(self, handles: &Handles<'_>, show: impl Fn(&JobStatus)) -> Outcome<R> {
         while !self.ends_within(POLL_INTERVAL) {
             if handles.cancel.is_cancelled() {
                 self.cancel();

@@ -17,7 +17,7 @@ pub struct UnfinishedRun {
     /// The data set or output.
     pub path: PathBuf,
     /// Its run folder.
-    pub own: RunFolder,
+    pub run_folder: RunFolder,
     /// State of the run.
     pub state: State,
 }
@@ -38,14 +38,14 @@ pub enum State {
 /// Returns the run whose run folder is next to an output.
 pub fn of_output(output: &Path) -> Outcome<Option<UnfinishedRun>> {
     let own = RunFolder::for_output(output);
-    Ok(state(&own)?.map(|state| UnfinishedRun { path: data_of(output), own, state }))
+    Ok(state(&own)?.map(|state| UnfinishedRun { path: data_of(output), run_folder: own, state }))
 }
 
 /// Returns the runs on one data set or output.
 pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
-    match RunFolder::output_beside(path) {
+    match RunFolder::output_of(path) {
         // The run folder itself was named.
         Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
         None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
@@ -54,17 +54,17 @@ pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
         owns.push((path.to_owned(), RunFolder::for_output(&index_path(path))));
     }
     for (path, own) in owns {
-        found.extend(state(&own)?.map(|state| UnfinishedRun { path, own, state }));
+        found.extend(state(&own)?.map(|state| UnfinishedRun { path, run_folder: own, state }));
     }
     let own = RunFolder::for_webdataset(path);
     // Files left here by a killed edit or a killed media run are not lost work.
     let unfinished = state(&own)?.filter(|state| !matches!(state, State::Lost));
-    found.extend(unfinished.map(|state| UnfinishedRun { path: path.to_owned(), own, state }));
+    found.extend(unfinished.map(|state| UnfinishedRun { path: path.to_owned(), run_folder: own, state }));
     Ok(found)
 }
 
 /// Returns the runs whose outputs are directly in a folder. A folder that cannot be read has none.
-pub fn inside(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
+pub fn unfinished_runs_in(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
         found.extend(of_output(&output)?);
@@ -79,14 +79,14 @@ pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun
     let mut found = Vec::new();
     for place in named.iter().map(absolute) {
         found.extend(of(&place)?);
-        found.extend(inside(&place)?);
+        found.extend(unfinished_runs_in(&place)?);
     }
     for place in lately.iter().map(absolute) {
         found.extend(of(&place)?);
     }
     let mut seen: Vec<PathBuf> = Vec::new();
     found.retain(|run| {
-        let own = files::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
+        let own = files::canonicalize(run.run_folder.path()).unwrap_or_else(|_| run.run_folder.path().to_owned());
         let is_new = !seen.contains(&own);
         seen.extend(is_new.then_some(own));
         is_new
@@ -106,7 +106,7 @@ fn data_of(output: &Path) -> PathBuf {
 /// Returns the outputs in a folder that have a run folder next to them.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = files::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
-    entries.filter_map(|entry| RunFolder::output_beside(entry.path())).collect()
+    entries.filter_map(|entry| RunFolder::output_of(entry.path())).collect()
 }
 
 /// Returns `OUTPUT.rank-*` of each task of an output that has a run folder, sorted.
@@ -160,13 +160,15 @@ mod tests {
     fn a_stopped_run_is_found_by_its_output_by_its_folder_and_by_the_folder_that_holds_it() {
         let dir = tempfile::tempdir().unwrap();
         let own = own_of(&dir.path().join("big"));
-        assert!(inside(dir.path()).unwrap().is_empty(), "nothing has begun");
+        assert!(unfinished_runs_in(dir.path()).unwrap().is_empty(), "nothing has begun");
         write_file(&RealFs, &own.journal(), b"x", 0o600).unwrap();
-        for found in [of(&dir.path().join("big")), of(&dir.path().join("big.gristmill")), inside(dir.path())] {
+        for found in
+            [of(&dir.path().join("big")), of(&dir.path().join("big.gristmill")), unfinished_runs_in(dir.path())]
+        {
             assert_eq!(names(&found.unwrap()), ["Interrupted big"]);
         }
         assert!(of(&dir.path().join("small")).unwrap().is_empty());
-        assert!(inside(&dir.path().join("nowhere")).unwrap().is_empty());
+        assert!(unfinished_runs_in(&dir.path().join("nowhere")).unwrap().is_empty());
     }
 
     #[test]
@@ -186,10 +188,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = own_of(&dir.path().join("big"));
         let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
-        let found = inside(dir.path()).unwrap();
+        let found = unfinished_runs_in(dir.path()).unwrap();
         assert!(matches!(&found[..], [UnfinishedRun { state: State::Running(_), .. }]), "{found:?}");
         drop(lock);
-        assert!(inside(dir.path()).unwrap().is_empty());
+        assert!(unfinished_runs_in(dir.path()).unwrap().is_empty());
     }
 
     #[test]
@@ -199,7 +201,7 @@ mod tests {
             write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
         }
         assert_eq!(names(&of(&dir.path().join("tok")).unwrap()), ["Interrupted tok", "Interrupted tok"]);
-        assert_eq!(inside(dir.path()).unwrap().len(), 3);
+        assert_eq!(unfinished_runs_in(dir.path()).unwrap().len(), 3);
     }
 
     #[test]
@@ -207,7 +209,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let lines = dir.path().join("a.jsonl");
         write_file(&RealFs, &own_of(&index_path(&lines)).lock(), b"", 0o600).unwrap();
-        for found in [of(&lines), inside(dir.path())] {
+        for found in [of(&lines), unfinished_runs_in(dir.path())] {
             let found = found.unwrap();
             assert_eq!(found.len(), 1);
             assert_eq!(found[0].path, lines);

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const WHAT: &str = "reading a document";
+const ACTIVITY: &str = "reading a document";
 /// Positions of the parts of a document: the array, then the text.
 const ARRAY: usize = 0;
 const TEXT: u64 = 1;
@@ -55,7 +55,7 @@ impl Documents {
     pub(super) fn new(set: &TokenSet, has_text: bool) -> Outcome<Self> {
         if has_text && set.vocabulary().is_none() {
             let why = format!("ids have no text without their tokenizer; {}", set.note().unwrap_or_default());
-            let failure = Failure::usage(WHAT, why).on(Subject::path(set.root()));
+            let failure = Failure::usage(ACTIVITY, why).on(Subject::path(set.root()));
             return Err(failure.with_hint("--tokenizer FILE names it"));
         }
         Ok(Self { has_text, texts: Mutex::default() })
@@ -99,7 +99,7 @@ impl Documents {
         let ids = Ids::of(set, sample)?;
         if let Some(defect) = &sample.defect {
             // What is there of it would look like a whole document.
-            return Some(Err(Failure::data(WHAT, defect.to_string()).on(Subject::path(set.root()))));
+            return Some(Err(Failure::data(ACTIVITY, defect.to_string()).on(Subject::path(set.root()))));
         }
         if position == ARRAY {
             return Some(ids.array(files, from, count));
@@ -177,7 +177,7 @@ impl<'a> Ids<'a> {
             }
             if text.len() > MAX_BLOCK_BYTES {
                 let why = "the tokens of its tokenizer are too long: a few thousand of them fill 8 MiB";
-                return Err(Failure::data(WHAT, why).on(Subject::path(self.set.root())));
+                return Err(Failure::data(ACTIVITY, why).on(Subject::path(self.set.root())));
             }
         }
         if vocabulary.separates_tokens() && block + 1 == self.blocks() && text.ends_with(b" ") {

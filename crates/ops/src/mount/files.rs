@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// The most files of groups that are open at a time.
 const MAX_OPEN_FILES: usize = 256;
 /// Time for which the reason is kept why a file cannot be opened.
-const FAILURE_KEPT: Duration = Duration::from_secs(1);
-const WHAT: &str = "reading a part";
+const FAILURE_LIFETIME: Duration = Duration::from_secs(1);
+const ACTIVITY: &str = "reading a part";
 
 /// A file with parts.
 struct PartsFile {
@@ -69,14 +69,14 @@ struct PendingOpen {
 pub(super) struct OpenFiles {
     max: usize,
     /// Time after which one that could not be opened is opened again: the kernel repeats a read that failed at once.
-    failure_kept: Duration,
+    failure_lifetime: Duration,
     /// The one that was used last is at the end.
     files: Mutex<VecDeque<(u64, Arc<PendingOpen>)>>,
 }
 
 impl OpenFiles {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, failure_kept: FAILURE_KEPT, files: Mutex::default() }
+        Self { max, failure_lifetime: FAILURE_LIFETIME, files: Mutex::default() }
     }
 
     /// Returns the file of a number. If it is not open, it is opened once for all who read it at this time: the reads of one reader then
@@ -103,7 +103,7 @@ impl OpenFiles {
         let mut files = self.lock();
         let known = files.iter().rposition(|(known, _)| *known == number).and_then(|at| files.remove(at));
         let is_current = |(_, opening): &(u64, Arc<PendingOpen>)| match opening.result.get() {
-            Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_kept,
+            Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_lifetime,
             _ => true,
         };
         let opening = known.filter(is_current).map_or_else(Arc::default, |(_, opening)| opening);
@@ -219,13 +219,13 @@ pub(super) fn read_unchanged(
     if !is_inside {
         check_unchanged(file.path(), state, file.stamp().ok())?;
         let why = "the file ends before the part does";
-        return Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+        return Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())));
     }
     let mut bytes = vec![0; wanted];
     let read = file.read_exact_at(&mut bytes, begin);
     // Afterwards: a change during the read is noticed, too.
     check_unchanged(file.path(), state, file.stamp().ok())?;
-    read.map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    read.map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
     Ok(bytes)
 }
 
@@ -234,7 +234,7 @@ fn check_unchanged(path: &Path, before: Option<FileStamp>, now: Option<FileStamp
     let is_same = |(a, b): (FileStamp, FileStamp)| (a.bytes, a.modified_ns) == (b.bytes, b.modified_ns);
     match before.zip(now).is_some_and(is_same) {
         true => Ok(()),
-        false => Err(Failure::data(WHAT, "the file was changed since it was mounted")
+        false => Err(Failure::data(ACTIVITY, "the file was changed since it was mounted")
             .on(Subject::path(path))
             .with_hint("mount the data set again")),
     }
@@ -251,7 +251,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         std::fs::write(&path, b"0123456789").unwrap();
-        let files = OpenFiles { failure_kept: Duration::ZERO, ..OpenFiles::new(2) };
+        let files = OpenFiles { failure_lifetime: Duration::ZERO, ..OpenFiles::new(2) };
         let (begin, count) = (Barrier::new(8), AtomicUsize::new(0));
         let missing = dir.path().join("missing");
         std::thread::scope(|scope| {
@@ -274,7 +274,7 @@ mod tests {
         files.get(9, || open_read(&path)).unwrap();
         files.get(7, || unreachable!()).unwrap();
         assert!(files.get(8, || open_read(&missing)).is_err());
-        let files = OpenFiles { failure_kept: Duration::MAX, ..files };
+        let files = OpenFiles { failure_lifetime: Duration::MAX, ..files };
         assert!(files.get(8, || unreachable!()).is_err());
         let cancelled = AtomicUsize::new(0);
         let opened = files.get(10, || match cancelled.fetch_add(1, Ordering::Relaxed) {

@@ -11,13 +11,13 @@ use gristmill_fuse::{names, Entry, Node, Refusal};
 const KEYS: usize = 256;
 
 fn folder_name(key: &str) -> String {
-    names::fit(names::escape(key))
+    names::shorten(names::escape(key))
 }
 
 impl MountedSet {
     /// Returns the name of a part as an entry of a folder of all parts; `key` may be without the folders of the key.
     pub(super) fn flat_name(&self, key: &str, part: &str) -> String {
-        names::fit(names::escape(&self.samples.name_of(key, part)))
+        names::shorten(names::escape(&self.samples.name_of(key, part)))
     }
 
     /// Whether a folder shows a sample under its name.

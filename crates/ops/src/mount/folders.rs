@@ -56,7 +56,7 @@ impl Folders {
             // No name of a folder has this character.
             above.push('\0');
             above.push_str(name);
-            inode = self.child(inode, &above, names::fit(names::escape(name)));
+            inode = self.child(inode, &above, names::shorten(names::escape(name)));
         }
         if let (Some(folder), Some(content)) = (self.0.get_mut(&inode), content) {
             folder.content = Some(content);

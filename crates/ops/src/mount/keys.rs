@@ -11,7 +11,7 @@ const FIRST_KEYS: usize = 32;
 const MAX_KEYS: usize = 512;
 
 /// Returns the least text that is greater than every text that begins with this one, which ends with a slash.
-fn past(folder: &str) -> String {
+fn end_of_prefix(folder: &str) -> String {
     // `0` is the byte after `/`.
     format!("{}0", folder.strip_suffix('/').unwrap_or(folder))
 }
@@ -41,7 +41,7 @@ impl MountedSet {
     fn key_folder_name(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Outcome<String> {
         let entry = names::escape(name);
         let is_file = self.find_file(scope, prefix, name)?.is_some();
-        Ok(names::fit(if is_file { names::mark_folder(entry) } else { entry }))
+        Ok(names::shorten(if is_file { names::mark_folder(entry) } else { entry }))
     }
 
     fn find_file(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Outcome<Option<Entry>> {
@@ -130,7 +130,7 @@ impl MountedSet {
                 Position { from: self.sample(number)?.key.to_string(), part: Some((number, part + 1)) }
             }
             Some(Node::KeyFolder { number, depth }) => {
-                Position { from: past(&self.prefix(number, depth)?), part: None }
+                Position { from: end_of_prefix(&self.prefix(number, depth)?), part: None }
             }
             Some(_) => return Err(Refusal::Missing),
         };
@@ -171,7 +171,7 @@ impl MountedSet {
                 if inode.is_some_and(|inode| !add(&self.folder_entry(inode), &name)) {
                     return Ok(None);
                 }
-                next = past(&path);
+                next = end_of_prefix(&path);
                 rest = rest.get(rest.partition_point(|(key, _)| *key < next)..).unwrap_or_default();
                 continue;
             }

@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-const WHAT: &str = "mounting the data set";
+const ACTIVITY: &str = "mounting the data set";
 
 /// How samples are arranged in folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl MountedSet {
     }
 
     /// Returns everything that the mount shows.
-    fn whole<'a>(&'a self, state: &'a State) -> Scope<'a> {
+    fn full_scope<'a>(&'a self, state: &'a State) -> Scope<'a> {
         state.scope(&self.selection, 0..self.sample_count())
     }
 
@@ -255,9 +255,9 @@ impl MountedSet {
             }
             Node::KeyFolder { number, depth } => {
                 let prefix = self.prefix(number, depth)?;
-                self.list_keys(&self.whole(state), &prefix, after, add)
+                self.list_keys(&self.full_scope(state), &prefix, after, add)
             }
-            Node::Sample { number } => self.list_parts(&self.whole(state), number, after, add),
+            Node::Sample { number } => self.list_parts(&self.full_scope(state), number, after, add),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
                 self.list_flat(&state.scope(&Selection::All, range), after, add)
@@ -365,9 +365,9 @@ impl Tree for MountedSet {
                 }
             }
             Node::KeyFolder { number, depth } => {
-                self.find_in_keys(&self.whole(&state), &self.prefix(number, depth)?, name)
+                self.find_in_keys(&self.full_scope(&state), &self.prefix(number, depth)?, name)
             }
-            Node::Sample { number } => self.find_part(&self.whole(&state), number, name),
+            Node::Sample { number } => self.find_part(&self.full_scope(&state), number, name),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
                 self.find_flat(&state.scope(&Selection::All, range), name)
@@ -447,9 +447,9 @@ fn time_of(modified_ns: i64) -> SystemTime {
 
 /// Refuses what cannot be mounted, or not so.
 fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outcome<()> {
-    let refuse = |field: &str, why: &str| Err(Failure::usage(WHAT, why).on(Subject::field(field)));
-    kind.info().browse.map_err(|refusal| refusal.on(WHAT, &path.to_string_lossy()))?;
-    if kind.holds_loose_files() && view.layout == Layout::Folders {
+    let refuse = |field: &str, why: &str| Err(Failure::usage(ACTIVITY, why).on(Subject::field(field)));
+    kind.info().browse.map_err(|refusal| refusal.on(ACTIVITY, &path.to_string_lossy()))?;
+    if kind.has_loose_files() && view.layout == Layout::Folders {
         return refuse("--layout", "loose files have the layouts tree and flat");
     }
     match kind.info().why_no_splits {

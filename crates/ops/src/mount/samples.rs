@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Samples of a window; windows begin at multiples of it.
-const WINDOW: u64 = 256;
+const SAMPLES_PER_WINDOW: u64 = 256;
 /// The most windows that are kept, and the most samples outside of them.
 const MAX_WINDOWS: usize = 4;
 const MAX_SINGLES: usize = 64;
@@ -87,7 +87,7 @@ pub(super) struct Samples {
     has_large_windows: AtomicBool,
     keys: Keys,
     /// The states of loose files by their numbers, since they were first seen.
-    seen: Mutex<HashMap<u64, FileStamp>>,
+    stamps: Mutex<HashMap<u64, FileStamp>>,
     /// Loose files of a store by their numbers.
     objects: OpenFiles,
     /// How documents of tokens are shown.
@@ -110,11 +110,11 @@ impl Samples {
         };
         if groups.total() >= MAX_NUMBER {
             let why = format!("it has more than {MAX_NUMBER} samples");
-            return Err(Failure::data(super::WHAT, why).on(Subject::path(catalog.root())));
+            return Err(Failure::data(super::ACTIVITY, why).on(Subject::path(catalog.root())));
         }
         let files = PartsFiles::of(Arc::clone(&catalog), &groups);
         let kind = catalog.kind();
-        let keys = if kind.holds_loose_files() {
+        let keys = if kind.has_loose_files() {
             Keys::Paths(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         } else if !kind.is_web_dataset() && kind != DatasetKind::SingleShard {
             Keys::Numbers
@@ -132,7 +132,7 @@ impl Samples {
             last: AtomicU64::new(NO_NUMBER),
             has_large_windows: AtomicBool::new(false),
             keys,
-            seen: Mutex::default(),
+            stamps: Mutex::default(),
             objects: OpenFiles::new(MAX_OPEN_OBJECTS),
             documents,
         })
@@ -193,8 +193,8 @@ impl Samples {
     /// Returns a sample without fetching it.
     pub(super) fn kept(&self, number: u64) -> Option<BrowseSample> {
         let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
-        let place = usize::try_from(number % WINDOW).unwrap_or_default();
-        single.or_else(|| self.kept_window(number / WINDOW)?.get(place).cloned())
+        let place = usize::try_from(number % SAMPLES_PER_WINDOW).unwrap_or_default();
+        single.or_else(|| self.kept_window(number / SAMPLES_PER_WINDOW)?.get(place).cloned())
     }
 
     /// Returns the number of a key if it is that of the last sample, or of the one after it: in order, no index is asked.
@@ -209,14 +209,14 @@ impl Samples {
         if self.has_large_windows.load(Ordering::Relaxed) {
             return self.kept(number).map_or_else(|| self.fetch(number), |sample| Ok(Some(sample)));
         }
-        let place = usize::try_from(number % WINDOW).unwrap_or_default();
-        Ok(self.window(number / WINDOW)?.get(place).cloned())
+        let place = usize::try_from(number % SAMPLES_PER_WINDOW).unwrap_or_default();
+        Ok(self.window(number / SAMPLES_PER_WINDOW)?.get(place).cloned())
     }
 
     /// Passes the samples from a number on to `take` until it returns false.
     pub(super) fn each_from(&self, first: u64, mut take: impl FnMut(&BrowseSample) -> Outcome<bool>) -> Outcome<()> {
-        let mut place = usize::try_from(first % WINDOW).unwrap_or_default();
-        for window in first / WINDOW..self.groups.total().div_ceil(WINDOW) {
+        let mut place = usize::try_from(first % SAMPLES_PER_WINDOW).unwrap_or_default();
+        for window in first / SAMPLES_PER_WINDOW..self.groups.total().div_ceil(SAMPLES_PER_WINDOW) {
             let samples = self.window(window)?;
             for sample in samples.iter().skip(place) {
                 if !take(sample)? {
@@ -241,8 +241,9 @@ impl Samples {
         if let Some(samples) = self.kept_window(window) {
             return Ok(samples);
         }
-        let Some(at) = self.groups.locate(window.saturating_mul(WINDOW)) else { return Ok(Arc::default()) };
-        let samples = self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &Cancel::of_thread())?;
+        let Some(at) = self.groups.locate(window.saturating_mul(SAMPLES_PER_WINDOW)) else { return Ok(Arc::default()) };
+        let samples =
+            self.catalog.samples(at, usize::try_from(SAMPLES_PER_WINDOW).unwrap_or_default(), &Cancel::of_thread())?;
         let samples = Arc::new(samples.into_iter().map(|sample| self.with_key(sample)).collect::<Vec<_>>());
         for sample in samples.iter().filter(|sample| sample.parts.is_empty()) {
             let why = sample.defect.as_deref().unwrap_or("it has no parts");
@@ -380,7 +381,7 @@ impl Samples {
             return self.files.stamp(sample.at.group);
         }
         let number = self.number(sample);
-        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = || self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stamp) = seen().get(&number) {
             return Some(*stamp);
         }
@@ -433,7 +434,7 @@ impl Samples {
 /// Returns all keys in order, with the numbers of their samples; of loose files their paths, without hidden ones.
 fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<SortedKeys> {
     let mut keys = Vec::new();
-    let is_loose = catalog.kind().holds_loose_files();
+    let is_loose = catalog.kind().has_loose_files();
     let wanted = VisitFields { keys: true, parts: is_loose, ..VisitFields::default() };
     for (group, folder) in (0u32..).zip(&groups.groups) {
         catalog.visit(group, wanted, cancel, &mut |sample| {

@@ -10,7 +10,7 @@ pub enum QuestionNeed {
     /// Only if an answer is proposed.
     Optional,
     /// Yes; it may stay without one.
-    Asked,
+    Always,
     /// Yes, until it has one.
     Required,
 }

@@ -80,7 +80,7 @@ impl Operation for Count {
     type Report = CountReport;
     const NAME: &'static str = "count";
     const ABOUT: &'static str = "Count documents, bytes and tokens of text, and the longest document of each file";
-    const DOING: &'static str = "counting";
+    const ACTIVITY: &'static str = "counting";
     const PLAN_OF: &'static str = "counting tokens";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

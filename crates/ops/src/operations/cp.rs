@@ -64,7 +64,7 @@ impl Operation for CopyFiles {
     type Report = CopyReport;
     const NAME: &'static str = "cp";
     const ABOUT: &'static str = "Copy files and folders between disks and stores";
-    const DOING: &'static str = "copying";
+    const ACTIVITY: &'static str = "copying";
     const PLAN_OF: &'static str = "copying files";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
 
-const WHAT: &str = "indexing";
+const ACTIVITY: &str = "indexing";
 
 /// The program that reads an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Operation for Index {
     type Report = IndexReports;
     const NAME: &'static str = "index";
     const ABOUT: &'static str = "Write an index next to text: where each line begins, for Modalities or Forager";
-    const DOING: &'static str = "indexing";
+    const ACTIVITY: &'static str = "indexing";
     const PLAN_OF: &'static str = "indexing text";
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", MAIN),
@@ -268,7 +268,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                 }
             }
         }
-        _ => return Err(Failure::usage(WHAT, "the format or the path is missing")),
+        _ => return Err(Failure::usage(ACTIVITY, "the format or the path is missing")),
     }
     reports.problems = context.problems.to_vec();
     reports.counts = context.problems.counts();
@@ -325,7 +325,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
     let index = report.index.to_string_lossy();
     let (path, index) = (display_safe(path), display_safe(&index));
     if report.left_alone {
-        return vec![ReportLine::good("Nothing to do.", format!(" {index} already exists and was left alone."))];
+        return vec![ReportLine::success("Nothing to do.", format!(" {index} already exists and was left alone."))];
     }
     let mut what = format!("{}, {}", count(report.samples, "sample"), bytes(report.bytes));
     if report.format == "forager" {
@@ -347,7 +347,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
         ];
     }
     let mut lines = vec![
-        ReportLine::good(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
+        ReportLine::success(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
         ReportLine::plain(format!("Written: {index}: {written}")),
     ];
     if report.skipped_lines > 0 {

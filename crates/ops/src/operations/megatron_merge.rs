@@ -36,7 +36,7 @@ impl Operation for MegatronMerge {
     const NAME: &'static str = "megatron merge";
     const ABOUT: &'static str =
         "Put the pairs of a folder one after the other into one pair, in the order of their names";
-    const DOING: &'static str = "merging";
+    const ACTIVITY: &'static str = "merging";
     const PLAN_OF: &'static str = "merging pairs of Megatron";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

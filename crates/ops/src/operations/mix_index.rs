@@ -212,11 +212,11 @@ const OUTPUT: &[Spec] = &[
 
 /// Completes a plan with the settings of a training configuration, where no flag gives another.
 fn read_config(plan: &mut MixtureIndexPlan, path: &Path, stage: Option<&str>) -> Outcome<()> {
-    const WHAT: &str = "reading the training configuration";
+    const ACTIVITY: &str = "reading the training configuration";
     let bytes = read_whole(path, MAX_YAML_BYTES)?;
-    let bytes = bytes.ok_or_else(|| Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::data(WHAT, "it is not UTF-8 text").on(Subject::path(path)))?;
+    let bytes = bytes.ok_or_else(|| Failure::io(ACTIVITY, path, &std::io::ErrorKind::NotFound.into()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::data(ACTIVITY, "it is not UTF-8 text").on(Subject::path(path)))?;
     let training = read_training(path, &text, stage)?;
     if plan.members.is_empty() {
         plan.members = training.folders.iter().map(|folder| Member::Folder(folder.into())).collect();
@@ -231,7 +231,7 @@ fn read_config(plan: &mut MixtureIndexPlan, path: &Path, stage: Option<&str>) ->
     if let (DEFAULT_SEED, Some(seed)) = (plan.seed, training.seed) {
         plan.seed = u32::try_from(seed).map_err(|_| {
             let why = format!("its seed {seed} is beyond 2^32 - 1, the maximum of numpy");
-            Failure::usage(WHAT, why).on(Subject::path(path)).with_hint("--seed S gives another")
+            Failure::usage(ACTIVITY, why).on(Subject::path(path)).with_hint("--seed S gives another")
         })?;
     }
     let tokenizer = training.tokenizer;
@@ -249,7 +249,7 @@ impl Operation for MixIndex {
     type Report = MixtureIndexReport;
     const NAME: &'static str = "mix index";
     const ABOUT: &'static str = "Make the index of a mixture of token folders, as nanotron's Nanoset does";
-    const DOING: &'static str = "mixing";
+    const ACTIVITY: &'static str = "mixing";
     const PLAN_OF: &'static str = "the index of a mixture";
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", FOLDERS),
@@ -294,8 +294,8 @@ impl Report for MixtureIndexReport {
         let output = display_safe(&self.output.to_string_lossy()).into_owned();
         lines.push(match (is_preview, self.nothing_to_do) {
             (true, _) => ReportLine::plain(format!("Would write {output}. Nothing was written.")),
-            (false, true) => ReportLine::good("Nothing to do.", format!(" {output} already has this index.")),
-            (false, false) => ReportLine::good(
+            (false, true) => ReportLine::success("Nothing to do.", format!(" {output} already has this index.")),
+            (false, false) => ReportLine::success(
                 "Written dataset_index.npy and dataset_sample_index.npy",
                 format!(" in {output}, {}.", bytes(self.files.iter().map(|file| file.bytes).sum())),
             ),

@@ -205,7 +205,7 @@ impl Operation for MixNew {
     type Report = MixReport;
     const NAME: &'static str = "mix new";
     const ABOUT: &'static str = "Write a metadataset: a blend, an epochized blend or a join of prepared data sets";
-    const DOING: &'static str = "checking";
+    const ACTIVITY: &'static str = "checking";
     const PLAN_OF: &'static str = "writing a metadataset";
     const FILE_NAME: Option<&'static str> = Some("mix");
     const GROUPS: &'static [Group<Self::Plan>] = &[
@@ -292,9 +292,9 @@ impl Report for MixReport {
         }
         lines.push(match (is_preview, self.nothing_to_do, self.replaces) {
             (true, ..) => ReportLine::plain(format!("Would write {shown}. Nothing was written.")),
-            (_, true, _) => ReportLine::good("Nothing to do.", format!(" {shown} already has this content.")),
-            (_, _, true) => ReportLine::good(format!("Written {shown}"), ", replacing an older one."),
-            _ => ReportLine::good(format!("Written {shown}"), "."),
+            (_, true, _) => ReportLine::success("Nothing to do.", format!(" {shown} already has this content.")),
+            (_, _, true) => ReportLine::success(format!("Written {shown}"), ", replacing an older one."),
+            _ => ReportLine::success(format!("Written {shown}"), "."),
         });
         lines
     }

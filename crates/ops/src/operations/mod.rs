@@ -44,7 +44,7 @@ pub use prepare_media::PrepareMedia;
 pub use shard::WriteShards;
 
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::scratch_elsewhere;
+use crate::job::dedup::external_scratch;
 use crate::job::report::Report;
 use crate::job::task::{Task, TaskContext};
 use gristmill_core::did_you_mean::nearest;
@@ -120,7 +120,7 @@ pub trait Operation: Sized + Send + Sync + 'static {
     /// Description in one line without full stop.
     const ABOUT: &'static str;
     /// Description of the running operation, such as `merging`.
-    const DOING: &'static str;
+    const ACTIVITY: &'static str;
     /// Kind of plan that a plan file declares, such as `merging token files`.
     const PLAN_OF: &'static str;
     /// The command in plan files, where it is not [`NAME`](Self::NAME) with hyphens.
@@ -133,11 +133,11 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[];
     /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
-    /// Whether progress names the current phase in place of [`DOING`](Self::DOING).
+    /// Whether progress names the current phase in place of [`ACTIVITY`](Self::ACTIVITY).
     const SHOWS_PHASES: bool = false;
 
     /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
-    fn asks_always(plan: &Self::Plan) -> bool {
+    fn always_prompts(plan: &Self::Plan) -> bool {
         let _ = plan;
         false
     }
@@ -259,7 +259,7 @@ pub(crate) fn start<O: Operation<Preview = R, Report = R>, R: Report>(
     options: RunOptions,
     fs: Arc<dyn Fs>,
 ) -> Outcome<Task<R>> {
-    Task::start(O::DOING, options, fs, move |context| match is_preview {
+    Task::start(O::ACTIVITY, options, fs, move |context| match is_preview {
         true => O::preview(&plan, context),
         false => O::run(&plan, context),
     })
@@ -272,7 +272,7 @@ pub trait AnyOperation: Sync {
     /// Returns other names of the command.
     fn aliases(&self) -> &'static [&'static str];
     /// Returns the description in one line without full stop.
-    fn about(&self) -> &'static str;
+    fn description(&self) -> &'static str;
     /// Returns the description of the running operation.
     fn doing(&self) -> &'static str;
     /// Returns the command in plan files.
@@ -480,7 +480,7 @@ impl PartialEq for InterruptedRun {
 pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()?;
-    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
+    Some(InterruptedRun { plan, scratch: external_scratch(own) })
 }
 
 /// Whether a text is the plan of any command.
@@ -504,12 +504,12 @@ impl<O: Operation> AnyOperation for Entry<O> {
         O::ALIASES
     }
 
-    fn about(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         O::ABOUT
     }
 
     fn doing(&self) -> &'static str {
-        O::DOING
+        O::ACTIVITY
     }
 
     fn file_name(&self) -> String {
@@ -652,7 +652,7 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
         let plan = self.0.clone();
-        Task::start(O::DOING, options, Arc::new(RealFs), move |context| match is_preview {
+        Task::start(O::ACTIVITY, options, Arc::new(RealFs), move |context| match is_preview {
             true => O::preview(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
             false => O::run(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
         })
@@ -678,7 +678,7 @@ fn command_line_of<O: Operation>(plan: &O::Plan) -> CommandLine {
     let (inputs, options): (Vec<_>, Vec<_>) =
         O::GROUPS.iter().flat_map(|group| group.options).partition(|option| option.info.is_positional);
     inputs.into_iter().for_each(|input| add_to_line(&mut line, input, plan));
-    line.flag_if(O::asks_always(plan), "--yes");
+    line.flag_if(O::always_prompts(plan), "--yes");
     options.into_iter().for_each(|option| add_to_line(&mut line, option, plan));
     line
 }

@@ -67,7 +67,7 @@ macro_rules! rewrite {
             type Report = RewriteReport;
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
-            const DOING: &'static str = "writing";
+            const ACTIVITY: &'static str = "writing";
             const PLAN_OF: &'static str = $what;
             const GROUPS: &'static [Group<Self::Plan>] = &[
                 Group::new("", "settings", $options),
@@ -395,7 +395,7 @@ impl Report for RewriteReport {
             }
             None => format!(": {}, {size} in {time}.", count(written.documents, "line")),
         };
-        let first = ReportLine::good(format!("Wrote {output}"), figures);
+        let first = ReportLine::success(format!("Wrote {output}"), figures);
         std::iter::once(first).chain(problem_table(&self.counts)).collect()
     }
 

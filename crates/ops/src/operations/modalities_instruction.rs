@@ -55,7 +55,7 @@ impl Operation for ModalitiesInstruction {
     const NAME: &'static str = "modalities instruction";
     const ABOUT: &'static str =
         "Apply a chat template to conversations, divide them into train, val and test, and pack each";
-    const DOING: &'static str = "preparing";
+    const ACTIVITY: &'static str = "preparing";
     const PLAN_OF: &'static str = "preparing instruction data";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 
@@ -99,7 +99,7 @@ impl Report for InstructionPreview {
 impl Report for InstructionReport {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let done = format!("Prepared {}", display_safe(&self.folder));
-        let mut lines = vec![ReportLine::good(done, format!(" in {}.", duration(self.elapsed)))];
+        let mut lines = vec![ReportLine::success(done, format!(" in {}.", duration(self.elapsed)))];
         for partition in &self.partitions {
             let (number, tokens) = (count(partition.lines, "line"), count(partition.tokens, "token"));
             let packed = display_safe(&partition.packed);

@@ -112,7 +112,7 @@ impl Operation for NanosetsMerge {
     const NAME: &'static str = "nanosets merge";
     const ABOUT: &'static str =
         "Merge the .ds files of a folder: documents of all files are interleaved at random, the order inside each file stays";
-    const DOING: &'static str = "merging";
+    const ACTIVITY: &'static str = "merging";
     const PLAN_OF: &'static str = "merging token files";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

@@ -59,7 +59,7 @@ impl Operation for NanosetsShuffle {
     type Report = FilesReport;
     const NAME: &'static str = "nanosets shuffle";
     const ABOUT: &'static str = "Shuffle windows of equal length of each .ds file of a folder";
-    const DOING: &'static str = "shuffling";
+    const ACTIVITY: &'static str = "shuffling";
     const PLAN_OF: &'static str = "shuffling windows of token files";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 

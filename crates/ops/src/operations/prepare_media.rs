@@ -60,7 +60,7 @@ impl Operation for PrepareMedia {
     type Report = MediaReport;
     const NAME: &'static str = "prepare-media";
     const ABOUT: &'static str = "Describe pictures, sound and video of a prepared data set or of a folder";
-    const DOING: &'static str = "probing media";
+    const ACTIVITY: &'static str = "probing media";
     const PLAN_OF: &'static str = PLAN_OF;
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", PATH),

@@ -19,7 +19,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-const WHAT: &str = "adding shards to the set";
+const ACTIVITY: &str = "adding shards to the set";
 /// Repeated keys that are listed with their places.
 const MAX_LISTED: u64 = 1_000;
 
@@ -39,7 +39,7 @@ pub(super) struct SetKeys {
 impl SetKeys {
     pub(super) fn open(set: &Path) -> Outcome<Self> {
         let refuse = |why: &str, hint: &str| {
-            let failure = Failure::usage(WHAT, why).on(Subject::path(set)).of_kind(ProblemKind::MissingFile);
+            let failure = Failure::usage(ACTIVITY, why).on(Subject::path(set)).of_kind(ProblemKind::MissingFile);
             Err(failure.with_hint(hint))
         };
         let Some(info) = Info::read(set)? else {
@@ -115,7 +115,7 @@ impl SetKeys {
             return Ok(());
         }
         let why = format!("{} in the set already; nothing is written", count_verb(self.repeated, "key", "is", "are"));
-        let failure = Failure::data(WHAT, why).of_kind(ProblemKind::DuplicateKey);
+        let failure = Failure::data(ACTIVITY, why).of_kind(ProblemKind::DuplicateKey);
         Err(failure.with_hint("--drop-keys leaves samples out; --duplicates applies to the inputs only"))
     }
 }
@@ -152,14 +152,15 @@ pub(super) fn next_number(folder: &Path, pattern: &NamePattern, start: u64) -> O
     let entries = match files::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(start),
-        Err(error) => return Err(Failure::io(WHAT, folder, &error)),
+        Err(error) => return Err(Failure::io(ACTIVITY, folder, &error)),
     };
     let mut next = start;
     for entry in entries {
-        let entry = entry.map_err(|error| Failure::io(WHAT, folder, &error))?;
+        let entry = entry.map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
         if let Some(number) = entry.file_name().to_str().and_then(|name| pattern.number(name)) {
             let Some(after) = number.checked_add(1) else {
-                let failure = Failure::usage(WHAT, "its highest number has none after it").on(Subject::path(folder));
+                let failure =
+                    Failure::usage(ACTIVITY, "its highest number has none after it").on(Subject::path(folder));
                 return Err(failure.with_hint("--pattern names the new shards differently"));
             };
             next = next.max(after);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "choosing parts";
+const ACTIVITY: &str = "choosing parts";
 
 const RENAME_PART: &str = "--rename-part";
 /// Names of parts that a hint lists.
@@ -126,7 +126,7 @@ impl<'a> Chooser<'a> {
         sample.parts.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = sample.parts.windows(2).find(|pair| pair[0].name == pair[1].name) {
             let why = format!("two parts get the name '{}'", display_safe_bytes(&pair[0].name));
-            let failure = Failure::data(WHAT, why).on(subject_of(sample)).of_kind(ProblemKind::RepeatedPart);
+            let failure = Failure::data(ACTIVITY, why).on(subject_of(sample)).of_kind(ProblemKind::RepeatedPart);
             return Err(failure.with_hint("--drop-parts leaves parts out, --rename-part gives another name"));
         }
         if sample.parts.is_empty() {

@@ -116,7 +116,7 @@ impl<'a> Divider<'a> {
     /// Adds the next sample. The samples of a split follow each other.
     pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
         let added = self.entry_bytes(listed);
-        self.examples.see(listed, self.files);
+        self.examples.add_sample(listed, self.files);
         if self.reads_stores {
             listed.sample.parts.iter().for_each(|part| self.stored.add(part, self.files));
         }

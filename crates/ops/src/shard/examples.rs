@@ -41,7 +41,7 @@ pub enum PartContent {
     #[default]
     Unknown,
     /// Here, the first of them.
-    Made(Vec<u8>),
+    Bytes(Vec<u8>),
     /// In a file.
     Range {
         /// The file.
@@ -56,21 +56,21 @@ impl FuturePart {
     pub fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>> {
         let count = usize::try_from(self.bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(limit);
         match &self.content {
-            PartContent::Unknown => Err(Failure::data(LOOKING, "it cannot be read before it is written")),
-            PartContent::Made(bytes) => {
+            PartContent::Unknown => Err(Failure::data(PART_ACTIVITY, "it cannot be read before it is written")),
+            PartContent::Bytes(bytes) => {
                 let rest = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
                 Ok(rest.get(..count).unwrap_or(rest).to_vec())
             }
             PartContent::Range { path, offset } => {
                 let mut bytes = vec![0; count];
                 let read = open_any(path)?.read_exact_at(&mut bytes, offset.saturating_add(from));
-                read.map_err(|error| Failure::io(LOOKING, path, &error)).map(|()| bytes)
+                read.map_err(|error| Failure::io(PART_ACTIVITY, path, &error)).map(|()| bytes)
             }
         }
     }
 }
 
-const LOOKING: &str = "reading a part";
+const PART_ACTIVITY: &str = "reading a part";
 
 /// A sample that will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,12 +186,12 @@ pub struct Examples {
     pub inputs: Vec<InputExample>,
     /// The parts of all samples before some are chosen, under their new names.
     pub parts: PartTally,
-    seen: u64,
+    sample_count: u64,
 }
 
 impl Examples {
     /// Looks at the next sample that is written.
-    pub(super) fn see(&mut self, listed: &ListedSample, files: &[InputFile]) {
+    pub(super) fn add_sample(&mut self, listed: &ListedSample, files: &[InputFile]) {
         let bytes = listed.sample.parts.iter().map(|part| part.bytes).sum();
         let make = || FutureSample::of(listed, bytes, files);
         if self.first.is_none() {
@@ -201,17 +201,17 @@ impl Examples {
             self.largest = Some(make());
         }
         // Each sample is kept with the same probability, and the same ones each time.
-        let place = xxh3_64(&self.seen.to_le_bytes()) % (self.seen + 1);
-        self.seen += 1;
+        let place = xxh3_64(&self.sample_count.to_le_bytes()) % (self.sample_count + 1);
+        self.sample_count += 1;
         if self.random.len() < MAX_RANDOM {
             self.random.push(make());
         } else if let Some(kept) = self.random.get_mut(usize::try_from(place).unwrap_or(usize::MAX)) {
             *kept = make();
         }
-        listed.sample.parts.iter().for_each(|part| self.see_name(part));
+        listed.sample.parts.iter().for_each(|part| self.add_name(part));
     }
 
-    fn see_name(&mut self, part: &Part) {
+    fn add_name(&mut self, part: &Part) {
         let differs = |name: &NameExample| name.first_dot != name.last_dot;
         if self.names.iter().filter(|name| differs(name)).count() >= MAX_NAMES {
             return;
@@ -240,7 +240,7 @@ impl FutureSample {
     pub fn annotated_image(&self) -> Option<Map<String, Value>> {
         let row = self.parts.iter().find(|part| part.name == "json")?;
         match &row.content {
-            PartContent::Made(row) => image_of(row),
+            PartContent::Bytes(row) => image_of(row),
             _ => None,
         }
     }
@@ -256,7 +256,7 @@ impl FutureSample {
                 Origin::Range { file, .. } | Origin::Sparse { file, .. } => {
                     files.get(file.0 as usize).map(|file| text_of(file.of_input().0)).unwrap_or_default()
                 }
-                Origin::Made(_) => String::new(),
+                Origin::Bytes(_) => String::new(),
             },
         });
         Self {
@@ -276,7 +276,7 @@ fn content_of(origin: &Origin, files: &[InputFile]) -> PartContent {
             None => PartContent::Unknown,
         },
         Origin::Sparse { .. } => PartContent::Unknown,
-        Origin::Made(bytes) => PartContent::Made(bytes.get(..MAX_MADE_BYTES).unwrap_or(bytes).to_vec()),
+        Origin::Bytes(bytes) => PartContent::Bytes(bytes.get(..MAX_MADE_BYTES).unwrap_or(bytes).to_vec()),
     }
 }
 
@@ -306,7 +306,7 @@ mod tests {
         let mut examples = Examples::default();
         for number in 0..1000u64 {
             let parts = vec![file(&format!("{number}.txt"), if number == 700 { 9 } else { 1 })];
-            examples.see(&listed(&number.to_string(), parts), &[]);
+            examples.add_sample(&listed(&number.to_string(), parts), &[]);
         }
         let key = |sample: &Option<FutureSample>| sample.as_ref().unwrap().key.clone();
         assert_eq!((key(&examples.first), key(&examples.largest)), ("0".to_owned(), "700".to_owned()));
@@ -330,14 +330,14 @@ mod tests {
     fn names_that_the_rules_divide_differently_come_first() {
         let mut examples = Examples::default();
         let names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt", "g.seg.png", "h.txt"];
-        names.iter().for_each(|name| examples.see(&listed("k", vec![file(name, 1)]), &[]));
+        names.iter().for_each(|name| examples.add_sample(&listed("k", vec![file(name, 1)]), &[]));
         let pair = |key: &str, part: &str| Some((key.to_owned(), part.to_owned()));
         let first = &examples.names[0];
         assert_eq!((&first.first_dot, &first.last_dot), (&pair("g", "seg.png"), &pair("g_seg", "png")));
         assert_eq!(examples.names.len(), MAX_NAMES);
-        let made = Part { name: b"json".to_vec(), bytes: 2, origin: Origin::Made(b"{}".to_vec()) };
+        let made = Part { name: b"json".to_vec(), bytes: 2, origin: Origin::Bytes(b"{}".to_vec()) };
         let gone = Part { name: b"x".to_vec(), bytes: 2, origin: Origin::Range { file: SourceFile(7), offset: 0 } };
-        examples.see(&listed("big", vec![made, gone, file("z", 90)]), &[]);
+        examples.add_sample(&listed("big", vec![made, gone, file("z", 90)]), &[]);
         let largest = examples.largest.unwrap();
         assert_eq!((largest.part_count, largest.bytes), (3, 94));
         assert!(largest.parts.iter().take(2).all(|part| part.from.is_empty()));

@@ -27,7 +27,7 @@ const MAX_READ: u64 = 1 << 20;
 /// Input files that are open at once.
 const MAX_OPEN: usize = 128;
 
-const WHAT: &str = "copying";
+const ACTIVITY: &str = "copying";
 
 /// Input files, opened when they are needed.
 pub(super) struct OpenInputs<'a> {
@@ -46,7 +46,7 @@ impl<'a> OpenInputs<'a> {
             return Ok(Arc::clone(known));
         }
         let Some(input) = self.files.get(file.0 as usize) else {
-            return Err(Failure::internal(WHAT, "a part is in a file that no source has named"));
+            return Err(Failure::internal(ACTIVITY, "a part is in a file that no source has named"));
         };
         let opened = Arc::new(open_unchanged(&input.path, input.stamp)?);
         if open.len() >= MAX_OPEN {
@@ -60,13 +60,13 @@ impl<'a> OpenInputs<'a> {
     pub(super) fn read_part(&self, part: &Part, cancel: &Cancel) -> Outcome<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(part.bytes).unwrap_or(usize::MAX)];
         match &part.origin {
-            Origin::Made(made) => bytes.clone_from(made),
+            Origin::Bytes(made) => bytes.clone_from(made),
             Origin::File { path, stamp } => read(&open_unchanged(path, *stamp)?, &mut bytes, 0)?,
             Origin::Range { file, offset } => read(&*self.open(*file)?, &mut bytes, *offset)?,
             Origin::Sparse { file, offset } => {
                 let file = self.open(*file)?;
                 let map = read_map(&file, *offset, part.bytes, cancel)?;
-                read_stretches(&file, &map, &mut bytes)?;
+                read_stored_ranges(&file, &map, &mut bytes)?;
             }
         }
         Ok(bytes)
@@ -87,7 +87,7 @@ impl<'a> OpenInputs<'a> {
         for (folder, inputs) in in_stores {
             let (paths, stamps): (Vec<PathBuf>, Vec<FileStamp>) = inputs.into_iter().unzip();
             fetch_listing(folder);
-            let now = infos_below(folder, &paths).map_err(|error| Failure::io(WHAT, folder, &error))?;
+            let now = infos_below(folder, &paths).map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
             let mut pairs = paths.iter().zip(stamps.iter().zip(now));
             if let Some((path, _)) = pairs.find(|(_, (stamp, now))| now.is_none_or(|now| now.stamp != **stamp)) {
                 return Err(changed(path));
@@ -107,7 +107,7 @@ fn open_unchanged(path: &Path, stamp: FileStamp) -> Outcome<ReadFile> {
 }
 
 fn check_stamp(file: &ReadFile, stamp: FileStamp) -> Outcome<()> {
-    let now = file.stamp().map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    let now = file.stamp().map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
     if now == stamp {
         Ok(())
     } else {
@@ -116,7 +116,7 @@ fn check_stamp(file: &ReadFile, stamp: FileStamp) -> Outcome<()> {
 }
 
 fn changed(path: &Path) -> Failure {
-    Failure::data(WHAT, "it changed after it was listed; nothing is published")
+    Failure::data(ACTIVITY, "it changed after it was listed; nothing is published")
         .on(Subject::path(path))
         .of_kind(ProblemKind::ChangedDuringScan)
         .with_hint("wait until no program writes to it, then run the same command again: finished shards are kept")
@@ -175,9 +175,9 @@ impl<'a> Gatherer<'a> {
     /// Appends the content of a part with its padding.
     pub(super) fn content(&mut self, part: &Part) -> Outcome<()> {
         match &part.origin {
-            Origin::Made(bytes) => {
+            Origin::Bytes(bytes) => {
                 if bytes.len() as u64 != part.bytes {
-                    return Err(Failure::internal(WHAT, "a part has another length than was listed"));
+                    return Err(Failure::internal(ACTIVITY, "a part has another length than was listed"));
                 }
                 self.memory.gathered.extend_from_slice(bytes);
             }
@@ -209,7 +209,7 @@ impl<'a> Gatherer<'a> {
                     self.zeros(at - end)?;
                     match bytes > MAX_READ {
                         true => self.copy(&file, offset, bytes)?,
-                        false => self.want(number, offset, bytes),
+                        false => self.request_range(number, offset, bytes),
                     }
                     if self.memory.gathered.len() >= GATHERED_BYTES {
                         self.flush()?;
@@ -218,7 +218,7 @@ impl<'a> Gatherer<'a> {
                 }
                 self.zeros(part.bytes - end)?;
             }
-            Origin::Range { file, offset } => self.want(*file, *offset, part.bytes),
+            Origin::Range { file, offset } => self.request_range(*file, *offset, part.bytes),
         }
         self.memory.gathered.resize(self.memory.gathered.len() + padding(part.bytes), 0);
         if self.memory.gathered.len() >= GATHERED_BYTES {
@@ -228,7 +228,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Makes room for a range of a file, which is read with others before it is written.
-    fn want(&mut self, file: SourceFile, offset: u64, bytes: u64) {
+    fn request_range(&mut self, file: SourceFile, offset: u64, bytes: u64) {
         let (at, bytes) = (self.memory.gathered.len(), bytes as usize);
         self.memory.gathered.resize(at + bytes, 0);
         self.memory.wanted.push(PendingRead { file, offset, bytes, at });
@@ -314,7 +314,7 @@ impl<'a> Gatherer<'a> {
     /// Ends the archive at this size, makes it durable and closes it. Returns the memory for the next one, and the checksum.
     pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<(GatherMemory, Option<String>)> {
         let Some(zeros) = archive_bytes.checked_sub(self.position()) else {
-            return Err(Failure::internal(WHAT, "an archive is larger than was computed"));
+            return Err(Failure::internal(ACTIVITY, "an archive is larger than was computed"));
         };
         self.memory.gathered.resize(self.memory.gathered.len() + zeros as usize, 0);
         self.flush()?;
@@ -330,7 +330,7 @@ fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Ou
 }
 
 /// Reads the stored stretches of a sparse file, which follow one another in the archive, to their places among zeros.
-fn read_stretches(file: &ReadFile, map: &[StoredRange], bytes: &mut [u8]) -> Outcome<()> {
+fn read_stored_ranges(file: &ReadFile, map: &[StoredRange], bytes: &mut [u8]) -> Outcome<()> {
     let Some(first) = map.first() else { return Ok(()) };
     let stored: u64 = map.iter().map(|range| range.bytes).sum();
     read(file, bytes.get_mut(..stored as usize).unwrap_or_default(), first.offset)?;
@@ -349,6 +349,6 @@ fn read_stretches(file: &ReadFile, map: &[StoredRange], bytes: &mut [u8]) -> Out
 fn read(file: &ReadFile, buffer: &mut [u8], offset: u64) -> Outcome<()> {
     match file.read_exact_at(buffer, offset) {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(changed(file.path())),
-        other => other.map_err(|error| Failure::io(WHAT, file.path(), &error)),
+        other => other.map_err(|error| Failure::io(ACTIVITY, file.path(), &error)),
     }
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
-const WHAT: &str = "reading the list of keys";
+const ACTIVITY: &str = "reading the list of keys";
 /// The UTF-8 byte-order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes of a list read at a time.
@@ -40,7 +40,7 @@ impl KeyList {
         let mut is_first = true;
         loop {
             line.clear();
-            if reader.read_until(b'\n', &mut line).map_err(|error| Failure::io(WHAT, path, &error))? == 0 {
+            if reader.read_until(b'\n', &mut line).map_err(|error| Failure::io(ACTIVITY, path, &error))? == 0 {
                 break;
             }
             let key = line.strip_suffix(b"\n").unwrap_or(&line);

@@ -1,6 +1,6 @@
 //! Where a run writes, and what an earlier run has left there.
 
-use super::deal::PartKind;
+use super::set_writers::PartKind;
 use crate::job::record::{self, refuse, Decision, RecordedInput, RecordedPlan};
 use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_storage::files;
@@ -10,13 +10,13 @@ use gristmill_storage::run_folder::RunFolder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "writing shards";
+const ACTIVITY: &str = "writing shards";
 
 /// The part of `report.json` that later runs read.
 pub(super) type Recorded = record::Recorded<ShardPlan>;
 
 impl RecordedPlan for ShardPlan {
-    const DOING: &'static str = WHAT;
+    const ACTIVITY: &'static str = ACTIVITY;
     const COMMAND: &'static str = "shard";
     const MAX_RECORD_BYTES: u64 = 1 << 30;
 
@@ -59,14 +59,14 @@ pub(super) struct OutputLayout {
     /// File of lines of text.
     pub(super) lines: Option<PathBuf>,
     pub(super) metadataset: Option<PathBuf>,
-    pub(super) own: RunFolder,
+    pub(super) run_folder: RunFolder,
 }
 
 /// Returns a path that does not depend on the current folder.
 fn absolute(path: &PathBuf) -> Outcome<PathBuf> {
     match files::absolute(path) {
         Ok(whole) => Ok(files::without_slash(&whole)),
-        Err(error) => Err(Failure::io(WHAT, path, &error)),
+        Err(error) => Err(Failure::io(ACTIVITY, path, &error)),
     }
 }
 
@@ -86,7 +86,7 @@ impl OutputLayout {
         let plan = ShardPlan { append: false, ..with_settled_inputs(plan)? };
         let output = PathBuf::new();
         let (sets, own) = (vec![(PartKind::All, output.clone())], RunFolder::for_output(&output));
-        Ok(Self { plan, output, sets, lines: None, metadataset: None, own })
+        Ok(Self { plan, output, sets, lines: None, metadataset: None, run_folder: own })
     }
 
     /// Returns the layout of a plan.
@@ -97,14 +97,14 @@ impl OutputLayout {
         let mut plan = with_settled_inputs(plan)?;
         let apart = &mut plan.apart;
         for path in [&mut apart.media_to, &mut apart.text_to, &mut apart.metadataset].into_iter().flatten() {
-            *path = settled(&absolute(path)?)?;
+            *path = absolute_output(&absolute(path)?)?;
         }
         if apart.text_to.is_some() {
             plan.output = None;
         }
-        plan.output = plan.output.as_ref().map(|output| settled(&absolute(output)?)).transpose()?;
+        plan.output = plan.output.as_ref().map(|output| absolute_output(&absolute(output)?)).transpose()?;
         let Some(output) = plan.output.clone().or_else(|| plan.apart.text_to.clone()) else {
-            return Err(Failure::usage(WHAT, "where the shards go is not given").on(Subject::field("--output")));
+            return Err(Failure::usage(ACTIVITY, "where the shards go is not given").on(Subject::field("--output")));
         };
         let sets = match (&plan.apart.media_to, &plan.output) {
             (None, _) => vec![(PartKind::All, output.clone())],
@@ -113,8 +113,8 @@ impl OutputLayout {
         };
         let (lines, metadataset) = (plan.apart.text_to.clone(), plan.apart.metadataset.clone());
         let own = RunFolder::for_output(&output);
-        let layout = Self { plan, output, sets, lines, metadataset, own };
-        layout.check_apart()?;
+        let layout = Self { plan, output, sets, lines, metadataset, run_folder: own };
+        layout.refuse_overlap()?;
         Ok(layout)
     }
 
@@ -124,7 +124,7 @@ impl OutputLayout {
     }
 
     /// Refuses outputs and inputs that are inside of each other.
-    fn check_apart(&self) -> Outcome<()> {
+    fn refuse_overlap(&self) -> Outcome<()> {
         let places: Vec<&PathBuf> = self.places().collect();
         let are_nested = |one: &Path, other: &Path| {
             let (one, other) = (resolved(one), resolved(other));
@@ -132,11 +132,11 @@ impl OutputLayout {
         };
         for (position, place) in places.iter().enumerate() {
             if self.plan.inputs.iter().any(|input| are_nested(input, place)) {
-                let failure = Failure::usage(WHAT, "the output and an input are inside of each other");
+                let failure = Failure::usage(ACTIVITY, "the output and an input are inside of each other");
                 return Err(failure.on(Subject::path(place)).with_hint("name an output outside of the inputs"));
             }
             if places.iter().take(position).any(|other| are_nested(other, place)) {
-                let failure = Failure::usage(WHAT, "two outputs are inside of each other");
+                let failure = Failure::usage(ACTIVITY, "two outputs are inside of each other");
                 return Err(failure.on(Subject::path(place)).with_hint("name folders and files apart from each other"));
             }
         }
@@ -157,7 +157,7 @@ impl OutputLayout {
     /// Decides whether the plan may run, and whether it has already run.
     pub(super) fn decide(&self) -> Outcome<Decision> {
         let refuse = |why: String, hint: &str| Err(refuse::<ShardPlan>(&self.output, why, hint));
-        let recorded = Recorded::of_what_is_there(&self.own)?;
+        let recorded = Recorded::of_what_is_there(&self.run_folder)?;
         if self.plan.append {
             let is_done = recorded.is_some_and(|recorded| {
                 let is_same = recorded.plan == self.plan && recorded.plan_hash == self.hash();
@@ -167,7 +167,7 @@ impl OutputLayout {
         }
         let Some(recorded) = recorded else {
             for place in self.places() {
-                if holds_something(place)? {
+                if is_not_empty(place)? {
                     let failure = "there is something of that name already".to_owned();
                     return Err(record::refuse::<ShardPlan>(place, failure, "name another output"));
                 }
@@ -197,13 +197,13 @@ fn inputs_now(recorded: &Recorded) -> Vec<RecordedInput> {
 }
 
 /// Returns an output with a name that a run folder can have.
-fn settled(path: &Path) -> Outcome<PathBuf> {
+fn absolute_output(path: &Path) -> Outcome<PathBuf> {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),
-        None => files::canonicalize(path).map_err(|error| Failure::io(WHAT, path, &error))?,
+        None => files::canonicalize(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?,
     };
     if is_bucket(&path) || path.file_name().is_none() {
-        let failure = Failure::usage(WHAT, "it is a bucket or the root of the file system: name a folder in it");
+        let failure = Failure::usage(ACTIVITY, "it is a bucket or the root of the file system: name a folder in it");
         return Err(failure.on(Subject::path(&path)));
     }
     Ok(path)
@@ -231,14 +231,14 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Whether there is a file of this name, or a folder with something else than empty folders in it.
-fn holds_something(place: &Path) -> Outcome<bool> {
+fn is_not_empty(place: &Path) -> Outcome<bool> {
     if !files::is_dir(place) {
         return files::try_is_taken(place);
     }
-    let entries = files::read_dir(place).map_err(|error| Failure::io(WHAT, place, &error))?;
+    let entries = files::read_dir(place).map_err(|error| Failure::io(ACTIVITY, place, &error))?;
     for entry in entries {
-        let entry = entry.map_err(|error| Failure::io(WHAT, place, &error))?;
-        if holds_something(entry.path())? {
+        let entry = entry.map_err(|error| Failure::io(ACTIVITY, place, &error))?;
+        if is_not_empty(entry.path())? {
             return Ok(true);
         }
     }

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use std::path::Path;
 
 /// Bytes that are written at a time.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 /// Parts above this size are no text, in bytes.
 const MAX_TEXT_BYTES: u64 = 256 << 20;
 /// Keys of a line that are no parts.
@@ -53,7 +53,7 @@ pub(super) fn write_lines(
     path: &Path,
 ) -> Outcome<u64> {
     context.fs.remove_file(path)?;
-    let mut out = BufferedFile::new(context.fs.create_file(path)?, BUFFER);
+    let mut out = BufferedFile::new(context.fs.create_file(path)?, BUFFER_BYTES);
     let mut samples = samples.open()?;
     let (mut line, mut lines) = (Vec::new(), 0);
     while let Some(ListedSample { sample, .. }) = samples.next_sample()? {

@@ -10,7 +10,6 @@
 mod append;
 mod check;
 mod choose;
-mod deal;
 mod divide;
 pub mod examples;
 mod gather;
@@ -28,6 +27,7 @@ mod repeats;
 mod report;
 mod run;
 pub mod sample;
+mod set_writers;
 mod source;
 mod stores;
 #[cfg(test)]

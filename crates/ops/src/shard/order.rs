@@ -1,8 +1,8 @@
 //! The order of samples: their splits, the shuffle, and the limit. See docs/formats/webdataset.md.
 
-use super::deal::{SetWriters, SplitCounts};
 use super::list::folder_of;
 use super::record::{subject_of, ListedSample, RecordSorter, SpoolContext};
+use super::set_writers::{SetWriters, SplitCounts};
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan};
 use std::collections::BTreeMap;
 

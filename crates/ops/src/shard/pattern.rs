@@ -3,8 +3,8 @@
 /// A name with a place for the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
-    before: String,
-    after: String,
+    prefix: String,
+    suffix: String,
     digits: usize,
 }
 
@@ -39,17 +39,17 @@ impl NamePattern {
         if before.starts_with('.') || !after.ends_with(".tar") {
             return Err("names of shards end in .tar and do not begin with a dot".into());
         }
-        Ok(Self { before: before.to_owned(), after: after.to_owned(), digits })
+        Ok(Self { prefix: before.to_owned(), suffix: after.to_owned(), digits })
     }
 
     /// Returns the name with this number.
     pub fn name(&self, number: u64) -> String {
-        format!("{}{number:0width$}{}", self.before, self.after, width = self.digits)
+        format!("{}{number:0width$}{}", self.prefix, self.suffix, width = self.digits)
     }
 
     /// Returns the number of a name, if it is one of this pattern.
     pub fn number(&self, name: &str) -> Option<u64> {
-        let digits = name.strip_prefix(self.before.as_str())?.strip_suffix(self.after.as_str())?;
+        let digits = name.strip_prefix(self.prefix.as_str())?.strip_suffix(self.suffix.as_str())?;
         digits.parse().ok().filter(|number| self.name(*number) == name)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
-use super::deal::SetWriters;
 use super::divide::{Divider, PlannedShards};
 use super::examples::{InputExample, PartTally};
 use super::keeper::ReadKeeper;
@@ -14,6 +13,7 @@ use super::pattern::NamePattern;
 use super::record::SpoolContext;
 use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
+use super::set_writers::SetWriters;
 use super::source;
 use crate::job::job_progress::Forecast;
 use crate::job::task::TaskContext;

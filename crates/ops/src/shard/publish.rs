@@ -65,12 +65,12 @@ pub(super) fn publish(
         Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
     Folders::with(fs, first_input, |folders| {
         let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
-        let publication = Publication::begin(fs, layout.root(), &layout.own)?.looking_around(&layout.output);
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_listing(&layout.output);
         // Two more files: the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
         let mut records = Vec::new();
         for (number, set) in run.sets.iter().enumerate() {
-            let work = WorkFolders::of(&layout.own.work(), number);
+            let work = WorkFolders::of(&layout.run_folder.work_folder(), number);
             for (position, shard) in set.planned.shards.iter().enumerate() {
                 context.cancel.check()?;
                 let target = set.output.join(&shard.name);
@@ -94,10 +94,10 @@ pub(super) fn publish(
             folders.stage(&file, &mut publication, &mut recorded)?;
         }
         let yaml = typed_to_yaml(PLAN_OF, "shard", &layout.plan)?;
-        publication.stage_bytes(&layout.own.plan(), yaml.as_bytes(), RECORD_MODE)?;
-        stage_report(&mut publication, &layout.own, &recorded, report)?;
+        publication.stage_bytes(&layout.run_folder.plan(), yaml.as_bytes(), RECORD_MODE)?;
+        stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
         context.cancel.check()?;
-        publication.commit(&layout.own.report())?;
+        publication.commit(&layout.run_folder.report())?;
         // What these have sent is in place. One that remains is of an upload that is over.
         records.iter().for_each(|record| _ = fs.remove_file(record));
         Ok(())
@@ -106,7 +106,7 @@ pub(super) fn publish(
 
 /// Returns the path of the lines of text before they are published.
 pub(super) fn lines_path(layout: &OutputLayout) -> PathBuf {
-    layout.own.work().join("lines.jsonl")
+    layout.run_folder.work_folder().join("lines.jsonl")
 }
 
 /// Whether everything that follows the publication of shards is there.
@@ -123,7 +123,7 @@ pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
 
 /// Whether the index of a set that got more shards has them.
 fn has_indexed_shards(layout: &OutputLayout) -> bool {
-    matches!(Recorded::read(&layout.own), Ok(Some(recorded)) if unindexed(layout, &recorded).is_ok_and(|names| names.is_empty()))
+    matches!(Recorded::read(&layout.run_folder), Ok(Some(recorded)) if unindexed(layout, &recorded).is_ok_and(|names| names.is_empty()))
 }
 
 /// Returns the shards of an earlier run that are in place and not in the index of the set.
@@ -137,7 +137,7 @@ fn unindexed(layout: &OutputLayout, recorded: &Recorded) -> Outcome<Vec<String>>
 
 /// Returns the earlier run that added shards to the set and was killed before these were indexed, whatever its plan, with their names.
 fn interrupted(layout: &OutputLayout) -> Outcome<Option<(Recorded, Vec<String>)>> {
-    let recorded = Recorded::read(&layout.own)?.filter(|recorded| layout.plan.append && recorded.plan.append);
+    let recorded = Recorded::read(&layout.run_folder)?.filter(|recorded| layout.plan.append && recorded.plan.append);
     let Some(recorded) = recorded else { return Ok(None) };
     let names = unindexed(layout, &recorded)?;
     Ok(Some((recorded, names)).filter(|(_, names)| !names.is_empty()))
@@ -182,7 +182,7 @@ pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<
 
 /// Returns the names of the splits of new shards, as far as there are several.
 fn splits_there(layout: &OutputLayout) -> Outcome<Vec<String>> {
-    let Some(recorded) = Recorded::read(&layout.own)? else { return Ok(Vec::new()) };
+    let Some(recorded) = Recorded::read(&layout.run_folder)? else { return Ok(Vec::new()) };
     let folders = recorded.outputs.iter().filter_map(|output| {
         let below = layout.sets.iter().find_map(|(_, set)| output.path.strip_prefix(set).ok());
         below?.parent()?.to_str()

@@ -51,7 +51,7 @@ impl ListedSample {
                     push_int(out, u64::from(file.0));
                     push_int(out, *offset);
                 }
-                Origin::Made(bytes) => {
+                Origin::Bytes(bytes) => {
                     push_int(out, 2);
                     push_bytes(out, bytes);
                 }
@@ -129,7 +129,7 @@ impl<'a> Decoder<'a> {
                 Origin::File { path, stamp: FileStamp { bytes, modified_ns, inode } }
             }
             1 => Origin::Range { file: SourceFile(u32::try_from(self.int()?).ok()?), offset: self.int()? },
-            2 => Origin::Made(self.bytes()?.to_vec()),
+            2 => Origin::Bytes(self.bytes()?.to_vec()),
             3 => Origin::Sparse { file: SourceFile(u32::try_from(self.int()?).ok()?), offset: self.int()? },
             _ => return None,
         };
@@ -331,7 +331,7 @@ mod tests {
         let parts = vec![
             part(b"jpg", Origin::File { path: PathBuf::from("/data/\u{fc}.jpg"), stamp }),
             part(b"", Origin::Range { file: SourceFile(7), offset: number << 33 }),
-            part(b"t\xff", Origin::Made(vec![0, 255, number as u8])),
+            part(b"t\xff", Origin::Bytes(vec![0, 255, number as u8])),
             part(b"npy", Origin::Sparse { file: SourceFile(8), offset: number << 9 }),
         ];
         let split = (number % 2 == 1).then(|| "val".to_owned());

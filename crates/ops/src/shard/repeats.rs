@@ -8,7 +8,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardP
 use gristmill_data::source::tar::is_reserved;
 use std::path::PathBuf;
 
-const WHAT: &str = "comparing the keys";
+const ACTIVITY: &str = "comparing the keys";
 /// Repeated keys that are listed with their places.
 const MAX_LISTED: u64 = 1_000;
 
@@ -163,14 +163,18 @@ impl<'a> Repeats<'a> {
                  each key; keep-first leaves later samples out"
             }
         };
-        Failure::data(WHAT, why).on(Subject::default().key(example)).of_kind(ProblemKind::DuplicateKey).with_hint(hint)
+        Failure::data(ACTIVITY, why)
+            .on(Subject::default().key(example))
+            .of_kind(ProblemKind::DuplicateKey)
+            .with_hint(hint)
     }
 
     /// Puts the name of the shard before every key, and that of the input if two inputs share keys.
     fn prefix(self, plan: &ShardPlan, samples: &mut Samples, take: TakeSample<'_>) -> Outcome<()> {
         if let Some(key) = self.in_one_shard {
             let why = "the key occurs twice in one shard, so the name of the shard does not distinguish them";
-            let failure = Failure::data(WHAT, why).on(Subject::default().key(key)).of_kind(ProblemKind::DuplicateKey);
+            let failure =
+                Failure::data(ACTIVITY, why).on(Subject::default().key(key)).of_kind(ProblemKind::DuplicateKey);
             return Err(failure.with_hint("--duplicates merge brings parts of one key together"));
         }
         let names = if self.is_in_two_inputs { input_names(&plan.inputs) } else { Vec::new() };
@@ -184,7 +188,7 @@ impl<'a> Repeats<'a> {
             if is_reserved(&key) {
                 let why = "readers skip names whose first folder is __…__, and it would be the first one of every key";
                 let failure =
-                    Failure::data(WHAT, why).on(subject_of(&listed.sample)).of_kind(ProblemKind::ReservedName);
+                    Failure::data(ACTIVITY, why).on(subject_of(&listed.sample)).of_kind(ProblemKind::ReservedName);
                 return Err(failure.with_hint("rename the folder, or name the shards one by one"));
             }
             key.append(&mut listed.sample.key);
@@ -253,7 +257,7 @@ fn add_parts(to: &mut ListedSample, from: ListedSample) -> Outcome<()> {
         if to.sample.parts.iter().any(|known| known.name == part.name) {
             let name = gristmill_core::text::display_safe_bytes(&part.name);
             let why = format!("several samples of the key have a part '{name}', so they cannot become one");
-            let failure = Failure::data(WHAT, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
+            let failure = Failure::data(ACTIVITY, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
             return Err(failure.with_hint("--duplicates keep-first keeps the first of them"));
         }
         to.sample.parts.push(part);

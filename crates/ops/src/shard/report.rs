@@ -290,7 +290,7 @@ impl Report for ShardReport {
         if self.nothing_to_do {
             let place = display_safe(&self.output.to_string_lossy()).into_owned();
             let (shards, samples) = (count(self.shards, "shard"), count(self.samples, "sample"));
-            return vec![ReportLine::good(
+            return vec![ReportLine::success(
                 "Nothing to do:",
                 format!(" {place} was made by this plan: {samples}, {shards}."),
             )];
@@ -299,7 +299,7 @@ impl Report for ShardReport {
         let mut push = |amount: String, splits: Vec<ReportLine>| {
             lines.push(match is_preview {
                 true => ReportLine::plain(format!("Would write {amount}. Nothing was written.")),
-                false => ReportLine::good("Wrote", format!(" {amount}.")),
+                false => ReportLine::success("Wrote", format!(" {amount}.")),
             });
             lines.extend(splits);
         };

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const WHAT: &str = "writing shards";
+const ACTIVITY: &str = "writing shards";
 /// How often a listing is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Shards above this number are hard on file systems and stores.
@@ -103,7 +103,7 @@ fn note_cut_names(context: &TaskContext, plan: &ShardPlan, run: &PlannedRun) -> 
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     fetch_listing(plan);
     let layout = OutputLayout::of(plan)?;
-    if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
+    if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.run_folder)? {
         let made = count(done.files.len() as u64, "file");
         let why = format!("an interrupted run was finished: {made} made visible");
         context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
@@ -116,8 +116,8 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
     let mut made = Vec::new();
     make_folder(&*context.fs, folder_of(&layout.output), publish::FOLDER_MODE, &mut made)?;
     let result = run_locked(context, &layout, is_over);
-    layout.own.remove_if_empty(&*context.fs);
-    let _ = context.fs.raw_rmdir(layout.own.path());
+    layout.run_folder.remove_if_empty(&*context.fs);
+    let _ = context.fs.raw_rmdir(layout.run_folder.path());
     if result.is_err() {
         for folder in made.iter().rev() {
             let _ = context.fs.raw_rmdir(folder);
@@ -143,8 +143,8 @@ fn fetch_listing(plan: &ShardPlan) {
 fn is_complete(layout: &OutputLayout) -> bool {
     let is_prepared = publish::are_prepared(layout);
     // What is left of a run that was killed at its very end is removed by the next one.
-    let is_left = files::exists(layout.own.journal()) || files::exists(layout.own.work());
-    is_prepared && !is_left && !DatasetLock::is_left(&layout.own)
+    let is_left = files::exists(layout.run_folder.journal()) || files::exists(layout.run_folder.work_folder());
+    is_prepared && !is_left && !DatasetLock::is_left(&layout.run_folder)
 }
 
 /// Whether the inputs are not what they were when the same plan ran: for `--append`, there is more to add.
@@ -152,7 +152,7 @@ fn is_complete(layout: &OutputLayout) -> bool {
 /// # Errors
 /// The output has to be another one then.
 fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayout) -> Outcome<bool> {
-    let before = report_before::<ShardReport>(&layout.own, ShardPlan::MAX_RECORD_BYTES)?;
+    let before = report_before::<ShardReport>(&layout.run_folder, ShardPlan::MAX_RECORD_BYTES)?;
     let Some(before) = before.map(|report| report.listing).filter(|listing| !listing.is_empty()) else {
         return Ok(false);
     };
@@ -183,12 +183,12 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
 /// Returns the report of a run that has nothing to do, after reporting again what the earlier one found.
 fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
     context.log("nothing to do: the same plan has run");
-    report_earlier::<ShardPlan>(&layout.own, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
+    report_earlier::<ShardPlan>(&layout.run_folder, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
     for (_, output) in layout.sets.iter().filter(|_| !layout.plan.preparation.no_prepare) {
         let own = RunFolder::for_webdataset(output);
         findings_before(&own, ShardPlan::MAX_RECORD_BYTES)?.report_to(&context.problems)?;
     }
-    let before = report_before::<ShardReport>(&layout.own, ShardPlan::MAX_RECORD_BYTES)?;
+    let before = report_before::<ShardReport>(&layout.run_folder, ShardPlan::MAX_RECORD_BYTES)?;
     let mut report = before.unwrap_or_else(|| ShardReport { output: layout.output.clone(), ..ShardReport::default() });
     report.nothing_to_do = true;
     report.resumed_shards = 0;
@@ -198,10 +198,10 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
 
 /// Runs a plan under the lock. `has_other_inputs` says whether the same plan has run for the inputs as they were.
 fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bool) -> Outcome<ShardReport> {
-    let (fs, own) = (&*context.fs, &layout.own);
+    let (fs, own) = (&*context.fs, &layout.run_folder);
     // Another run may have finished in the meantime.
     let look = || fetch_listing(&layout.plan);
-    let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
+    let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
     recover(fs, layout.root(), own)?;
     if !has_other_inputs && layout.decide()? == Decision::Nothing {
         let is_prepared_now = !publish::are_prepared(layout);
@@ -226,7 +226,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         // Of inputs that changed, the finished shards are kept.
         Err(failure) if failure.kind == Some(ProblemKind::ChangedDuringScan) => false,
         Err(failure) if matches!(failure.class, ExitClass::Data | ExitClass::Usage) => true,
-        Err(failure) => !failure.is_cancelled() && Journal::peek(&own.journal(), &layout.hash())? == 0,
+        Err(failure) => !failure.is_cancelled() && Journal::count_finished(&own.journal(), &layout.hash())? == 0,
     };
     if is_over {
         // What a finished run has sent is in place; the shards of a killed one may have been others.
@@ -238,11 +238,12 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
 }
 
 fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &DatasetLock) -> Outcome<ShardReport> {
-    let (fs, own, plan) = (&*context.fs, &layout.own, &layout.plan);
+    let (fs, own, plan) = (&*context.fs, &layout.run_folder, &layout.plan);
     own.create(fs)?;
     write_file(fs, &own.running_plan(), typed_to_yaml(publish::PLAN_OF, "shard", plan)?.as_bytes(), 0o600)?;
     let elsewhere = context.options.scratch.as_deref().map(|folder| Scratch::create(Some(folder))).transpose()?;
-    let scratch = elsewhere.as_ref().map_or_else(|| own.work().join("lists"), |scratch| scratch.path().to_owned());
+    let scratch =
+        elsewhere.as_ref().map_or_else(|| own.work_folder().join("lists"), |scratch| scratch.path().to_owned());
     fs.create_dir(&scratch, PRIVATE_FOLDER)?;
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
     let run = plan_shards(context, layout, &scratch, Purpose::Writing)?;
@@ -257,9 +258,18 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     context.progress.expect(report.shards, report.bytes);
     let places = plan.inputs.iter().chain(layout.places());
     let threads = places.map(|place| threads_for(place, context.options.threads)).max().unwrap_or(1);
-    let work = own.work();
+    let work = own.work_folder();
     let (spare, is_sending) = (Mutex::default(), is_remote(layout.root()));
-    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, plan, threads, work, spare, is_sending };
+    let writer = ShardWriter {
+        context,
+        inputs: &inputs,
+        journal: &journal,
+        plan,
+        threads,
+        work_folder: work,
+        spare,
+        is_sending,
+    };
     check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
     let (mut written, mut checksums) = (Vec::new(), Vec::new());
     for (number, set) in run.sets.iter().enumerate() {
@@ -304,7 +314,7 @@ fn check_before_publishing(
     let looks = layout.places().filter(|place| is_remote(place)).map(|place| Check::Output(place));
     let checks: Vec<Check<'_>> = [Check::Lock, Check::Inputs].into_iter().chain(looks).collect();
     let check = |check: &Check<'_>| match check {
-        Check::Lock => lock.check(WHAT),
+        Check::Lock => lock.check(ACTIVITY),
         Check::Inputs => inputs.check_unchanged(&context.cancel),
         Check::Output(place) => {
             files::fetch_listing(place);

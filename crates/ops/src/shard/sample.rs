@@ -39,7 +39,7 @@ pub enum Origin {
         offset: u64,
     },
     /// Bytes that the source made, such as the text of a row.
-    Made(Vec<u8>),
+    Bytes(Vec<u8>),
 }
 
 impl Origin {
@@ -47,7 +47,7 @@ impl Origin {
     pub fn file(&self) -> Option<SourceFile> {
         match self {
             Self::Range { file, .. } | Self::Sparse { file, .. } => Some(*file),
-            Self::File { .. } | Self::Made(_) => None,
+            Self::File { .. } | Self::Bytes(_) => None,
         }
     }
 

@@ -32,7 +32,7 @@ impl StoredContent {
             Origin::Range { file, .. } | Origin::Sparse { file, .. } => {
                 (inputs.get(file.0 as usize).map(|file| &file.path), 0)
             }
-            Origin::Made(_) => (None, 0),
+            Origin::Bytes(_) => (None, 0),
         };
         if path.is_some_and(|path| is_remote(path)) {
             self.files += files;
@@ -81,7 +81,7 @@ impl StoreEstimate {
     /// Returns the estimate as lines of a report.
     pub(super) fn lines(&self) -> impl Iterator<Item = ReportLine> {
         let line = |(amount, verb, place): (Amount, &str, &str)| {
-            let (bytes, requests) = (bytes(amount.bytes), about(amount.requests));
+            let (bytes, requests) = (bytes(amount.bytes), rounded_requests(amount.requests));
             let words = format!("Would {verb} {bytes} {place} stores by {requests}.");
             (amount.requests > 0).then(|| ReportLine::plain(words))
         };
@@ -90,7 +90,7 @@ impl StoreEstimate {
 }
 
 /// Returns a number of requests with two digits.
-fn about(requests: u64) -> String {
+fn rounded_requests(requests: u64) -> String {
     let unit = 10_u64.pow(requests.max(1).ilog10().saturating_sub(1));
     let rounded = requests.div_ceil(unit) * unit;
     match rounded {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn numbers_have_two_digits() {
-        let texts = [1, 9, 85, 134, 12_345].map(about);
+        let texts = [1, 9, 85, 134, 12_345].map(rounded_requests);
         let expected =
             ["1 request", "about 9 requests", "about 85 requests", "about 140 requests", "about 13,000 requests"];
         assert_eq!(texts, expected);

@@ -69,7 +69,7 @@ impl WorkFolders {
 pub(super) fn remove_work(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
     let mut records = Vec::new();
     for number in 0.. {
-        let Ok(entries) = files::read_dir(WorkFolders::of(&own.work(), number).shards) else { break };
+        let Ok(entries) = files::read_dir(WorkFolders::of(&own.work_folder(), number).shards) else { break };
         let paths = entries.filter_map(Result::ok).map(FolderEntry::into_path);
         records.extend(paths.filter(|path| path.to_string_lossy().ends_with(RECORD_END)));
     }
@@ -89,7 +89,7 @@ pub(super) struct ShardWriter<'a> {
     pub(super) plan: &'a ShardPlan,
     pub(super) threads: usize,
     /// Folder for unfinished shards.
-    pub(super) work: PathBuf,
+    pub(super) work_folder: PathBuf,
     /// Memory of finished shards, for the next ones.
     pub(super) spare: Mutex<Vec<GatherMemory>>,
     /// Whether shards are sent while they are written, where a store can do that.
@@ -145,7 +145,7 @@ impl ShardWriter<'_> {
         let threads = self.threads.min(usize::try_from(memory / needed).unwrap_or(usize::MAX)).max(1);
         let at_once = threads.min(set.planned.shards.len()).max(1);
         OpenSet {
-            folders: WorkFolders::of(&self.work, number),
+            folders: WorkFolders::of(&self.work_folder, number),
             output: &set.output,
             records: &set.planned.records,
             number,
@@ -163,7 +163,7 @@ impl ShardWriter<'_> {
     /// Returns the bytes of the shards that are not written yet, and are written to this machine.
     pub(super) fn missing_bytes(&self, sets: &[PlannedSet]) -> u64 {
         let missing = |(number, set): (usize, &PlannedSet)| {
-            let folders = WorkFolders::of(&self.work, number);
+            let folders = WorkFolders::of(&self.work_folder, number);
             let is_missing = |(number, shard): &(usize, &PlannedShard)| {
                 !self.is_sent(&set.output, shard)
                     && !files::metadata(folders.shard(*number)).is_ok_and(|info| info.len() == shard.archive_bytes)

@@ -2,9 +2,9 @@
 
 use super::options;
 use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
-use crate::job::splits::{write, write_again};
+use crate::job::splits::{rewrite, write};
 use gristmill_storage::files;
-use gristmill_storage::lock::is_held;
+use gristmill_storage::lock::is_lock_failure;
 use gristmill_storage::memory_store::put;
 use gristmill_storage::walk::Walk;
 use std::path::{Path, PathBuf};
@@ -52,10 +52,10 @@ fn eight_writers_lose_no_edit() {
             scope.spawn(move || {
                 let mut editor = excluding(root, &format!("k{number}"));
                 loop {
-                    match write_again(&mut editor, &options(), &mut |_| Ok(true)) {
+                    match rewrite(&mut editor, &options(), &mut |_| Ok(true)) {
                         Ok(written) => break assert!(!written.unwrap().nothing_to_do),
                         // Another one is writing, or has written each time.
-                        Err(failure) if is_held(&failure) || failure.why.contains("each time") => {
+                        Err(failure) if is_lock_failure(&failure) || failure.why.contains("each time") => {
                             assert_eq!(failure.class.code(), 3);
                             editor = excluding(root, &format!("k{number}"));
                         }
@@ -86,7 +86,7 @@ fn edits_are_made_again_on_a_file_that_changes() {
         }
         Ok(true)
     };
-    write_again(&mut editor, &options(), &mut confirm).unwrap().unwrap();
+    rewrite(&mut editor, &options(), &mut confirm).unwrap().unwrap();
     assert_eq!(text(&root), theirs(2).replace("exclude: []", "exclude:\n- s_0.tar/k"));
 
     let mut editor = excluding(&root, "other");
@@ -96,10 +96,10 @@ fn edits_are_made_again_on_a_file_that_changes() {
         change(count);
         Ok(true)
     };
-    let failure = write_again(&mut editor, &options(), &mut confirm).unwrap_err();
+    let failure = rewrite(&mut editor, &options(), &mut confirm).unwrap_err();
     assert_eq!(failure.class.code(), 3);
     assert_eq!((text(&root), count), (theirs(6), 6), "after three tries the file is left to the others");
 
-    assert!(write_again(&mut excluding(&root, "k"), &options(), &mut |_| Ok(false)).unwrap().is_none());
+    assert!(rewrite(&mut excluding(&root, "k"), &options(), &mut |_| Ok(false)).unwrap().is_none());
     assert_eq!(text(&root), theirs(6));
 }

@@ -9,7 +9,7 @@ use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
-use crate::tokens::encode::{EncodedBlock, EncodingSpec, RowDeal};
+use crate::tokens::encode::{EncodedBlock, EncodingSpec, RowAssignment};
 use gristmill_core::pack::{DocumentShuffle, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, TextFile};
@@ -182,8 +182,8 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Returns the most bytes that a byte of text can become.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
-    /// Whether the rows of files are dealt to outputs, not the files; the rows of each input file are then counted before.
-    fn deals_rows(&self, plan: &PackPlan) -> bool {
+    /// Whether the rows of files are assigned to outputs, not the files; the rows of each input file are then counted before.
+    fn assigns_rows(&self, plan: &PackPlan) -> bool {
         let _ = plan;
         false
     }
@@ -191,7 +191,7 @@ pub(crate) trait TokenFormat: Sync {
     ///
     /// # Errors
     /// The files do not suit the plan, such as two inputs of one name.
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles>;
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles>;
 }
 
 /// Returns the refusal for an open question.
@@ -250,7 +250,7 @@ pub(crate) struct OutputTarget {
     /// The output of the plan, or the folder of the format in it; absolute.
     pub(crate) path: PathBuf,
     /// Whether the plan has no other format.
-    pub(crate) is_alone: bool,
+    pub(crate) is_only_target: bool,
 }
 
 /// What a format decides the names of its files from.
@@ -262,11 +262,11 @@ pub(crate) struct AssignRequest<'a> {
     pub(crate) files: Vec<TextFile>,
 }
 
-/// The files that a format reads, and the outputs that they are dealt to.
+/// The files that a format reads, and the outputs that they are assigned to.
 pub(crate) struct AssignedFiles {
     /// The files, in the order of the format.
     pub(crate) files: Vec<TextFile>,
-    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are dealt.
+    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are assigned.
     pub(crate) slots: Vec<usize>,
     pub(crate) order: ReadingOrder,
     /// Spans of this raw index are read instead of lines.
@@ -287,10 +287,10 @@ pub(crate) enum ReadingOrder {
 
 /// The files that a format writes in a run.
 pub(crate) trait TokenOutput: SpoolRules {
-    /// Returns the number of outputs that input files are dealt to.
+    /// Returns the number of outputs that input files are assigned to.
     fn slots(&self) -> usize;
-    /// Returns how rows are dealt to the outputs; `None` if files are. The encoding keeps the lines of documents then.
-    fn row_deal(&self) -> Option<Arc<RowDeal>> {
+    /// Returns how rows are assigned to the outputs; `None` if files are. The encoding keeps the lines of documents then.
+    fn row_assignment(&self) -> Option<Arc<RowAssignment>> {
         None
     }
     /// Returns the path that readers open.

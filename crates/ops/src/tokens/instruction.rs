@@ -2,7 +2,7 @@
 
 use super::pack::{self, PackReport};
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
-use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
+use crate::engine::modalities::instruction::{write_partitions, Partition, PartitionFile, Settings};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::modalities::make_parent;
@@ -84,7 +84,7 @@ pub fn run_instruction(
     }
     let folder = files::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
-    let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
+    let place = ExclusiveOutput::create(fs, &folder, &context.options)?;
     // In seconds, assuming as many bytes of lines as of conversations.
     let packing = files::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
@@ -165,7 +165,7 @@ fn write_lines(
         let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).kept_cached();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
-    deal(settings, compat, &mut written, &context.handles())?;
+    write_partitions(settings, compat, &mut written, &context.handles())?;
     let mut lengths = Vec::new();
     for target in written {
         target.file.finish()?;

@@ -1,7 +1,7 @@
 //! Detects outputs that are inputs.
 
 use super::formats;
-use crate::engine::plan::settled;
+use crate::engine::plan::resolve_links;
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
         return Vec::new();
     }
     let others: Vec<_> = formats::chosen(plan).into_iter().flat_map(|format| format.other_files(plan)).collect();
-    let output = settled(Path::new(&plan.output));
-    let written = others.iter().filter_map(|other| Some((other.flag?, settled(&other.path))));
+    let output = resolve_links(Path::new(&plan.output));
+    let written = others.iter().filter_map(|other| Some((other.flag?, resolve_links(&other.path))));
     let written: Vec<(&str, PathBuf)> = std::iter::once(("--output", output.clone())).chain(written).collect();
     let mut found = Vec::new();
     for input in &plan.inputs {
-        let path = settled(Path::new(input));
+        let path = resolve_links(Path::new(input));
         for (flag, place) in &written {
             if *place == path && files::is_file(&path) {
                 let subject = Subject::field(*flag);
@@ -29,7 +29,7 @@ pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     let tokenizer = (Path::new(&plan.tokenizer), "the tokenizer");
     for (path, what) in std::iter::once(tokenizer).chain(others.iter().map(|other| (other.path.as_path(), other.what)))
     {
-        if files::is_file(path) && settled(path) == output {
+        if files::is_file(path) && resolve_links(path) == output {
             let subject = Subject::field("--output");
             found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{} is {what}", plan.output)));
         }

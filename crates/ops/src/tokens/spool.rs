@@ -26,7 +26,7 @@ pub(crate) struct Spool {
     file: Option<Box<dyn WriteFile>>,
     bytes: u64,
     hasher: Xxh3,
-    is_read_again: bool,
+    is_reread: bool,
 }
 
 /// An earlier state of a spool, which can be restored.
@@ -59,30 +59,18 @@ impl Spool {
         if head > 0 {
             file.write_all(&vec![0; head])?;
         }
-        Ok(Self {
-            path: path.to_owned(),
-            file: Some(file),
-            bytes: head as u64,
-            hasher: Xxh3::new(),
-            is_read_again: false,
-        })
+        Ok(Self { path: path.to_owned(), file: Some(file), bytes: head as u64, hasher: Xxh3::new(), is_reread: false })
     }
 
     /// Opens the spool of a stopped run, cut to its mark; `None` if it does not match the mark.
     pub(crate) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
         let hasher = verify(path, mark, head)?;
-        Ok(hasher.map(|hasher| Self {
-            path: path.to_owned(),
-            file: None,
-            bytes: mark.bytes,
-            hasher,
-            is_read_again: false,
-        }))
+        Ok(hasher.map(|hasher| Self { path: path.to_owned(), file: None, bytes: mark.bytes, hasher, is_reread: false }))
     }
 
     /// Sets whether this run will read the spool again, so that it stays in the page cache ([`WriteFile::keep_in_page_cache`]).
-    pub(crate) fn read_again(mut self, is_read_again: bool) -> Self {
-        self.is_read_again = is_read_again;
+    pub(crate) fn with_reread(mut self, is_read_again: bool) -> Self {
+        self.is_reread = is_read_again;
         if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
             file.keep_in_page_cache();
         }
@@ -97,7 +85,7 @@ impl Spool {
             Some(file) => file,
             None => {
                 let file = self.file.insert(fs.reopen_file(&self.path, self.bytes)?);
-                if self.is_read_again {
+                if self.is_reread {
                     file.keep_in_page_cache();
                 }
                 file
@@ -122,7 +110,7 @@ impl Spool {
     }
 
     /// Discards what was appended since the snapshot.
-    pub(crate) fn go_back(&mut self, to: Snapshot) -> Outcome<()> {
+    pub(crate) fn rewind_to(&mut self, to: Snapshot) -> Outcome<()> {
         self.rest()?;
         self.bytes = to.bytes;
         self.hasher = to.hasher;
@@ -198,7 +186,7 @@ mod tests {
         assert_eq!(spool.bytes(), 10);
         let before = spool.snapshot();
         spool.append(&RealFs, b"nothing").unwrap();
-        spool.go_back(before).unwrap();
+        spool.rewind_to(before).unwrap();
         spool.append(&RealFs, b"wor").unwrap();
         spool.rest().unwrap();
         spool.append(&RealFs, b"ld").unwrap();
@@ -224,17 +212,17 @@ mod tests {
         for (name, is_read_again) in [("made", false), ("again", true)] {
             let fs = FaultFs::new(Fault::Nothing);
             let path = dir.path().join(name);
-            let mut spool = Spool::create(&fs, &path, 0).unwrap().read_again(is_read_again);
+            let mut spool = Spool::create(&fs, &path, 0).unwrap().with_reread(is_read_again);
             spool.append(&fs, &vec![1; 20 << 20]).unwrap();
             spool.rest().unwrap();
             spool.append(&fs, &vec![2; 20 << 20]).unwrap();
             spool.rest().unwrap();
-            assert_eq!(fs.let_go().is_empty(), is_read_again);
+            assert_eq!(fs.released_ranges().is_empty(), is_read_again);
             let mark = spool.mark();
-            let mut resumed = Spool::resume(&path, mark, 0).unwrap().unwrap().read_again(is_read_again);
-            let before = fs.let_go().len();
+            let mut resumed = Spool::resume(&path, mark, 0).unwrap().unwrap().with_reread(is_read_again);
+            let before = fs.released_ranges().len();
             resumed.append(&fs, &vec![3; 20 << 20]).unwrap();
-            assert_eq!(fs.let_go().len() == before, is_read_again);
+            assert_eq!(fs.released_ranges().len() == before, is_read_again);
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct SpoolOptions {
     /// Bytes that are reserved at its start.
     pub(crate) head_bytes: usize,
     /// Whether the run reads parts of it again; otherwise it becomes a file unchanged.
-    pub(crate) is_read_again: bool,
+    pub(crate) is_reread: bool,
 }
 
 /// The spools of a format, by their names.
@@ -56,7 +56,7 @@ impl<'a> SpoolSet<'a> {
             context.cancel.check()?;
             let options = rules.spool_options(name);
             match Spool::resume(&folder.join(name), *mark, options.head_bytes)? {
-                Some(spool) => spools.insert(name.clone(), spool.read_again(options.is_read_again)),
+                Some(spool) => spools.insert(name.clone(), spool.with_reread(options.is_reread)),
                 None => return Ok(None),
             };
         }
@@ -99,8 +99,8 @@ impl<'a> SpoolSet<'a> {
     }
 
     /// Discards what was appended since the snapshot. Its bytes stay on disk until the journal records the cut.
-    pub(crate) fn go_back(&mut self, name: &str, to: Snapshot) -> Outcome<()> {
-        self.spools.get_mut(name).map_or(Ok(()), |spool| spool.go_back(to))
+    pub(crate) fn rewind_to(&mut self, name: &str, to: Snapshot) -> Outcome<()> {
+        self.spools.get_mut(name).map_or(Ok(()), |spool| spool.rewind_to(to))
     }
 
     /// Closes the file of a spool, and returns its path.
@@ -113,7 +113,7 @@ impl<'a> SpoolSet<'a> {
     pub(crate) fn create(&mut self, name: &str) -> Outcome<()> {
         let options = self.rules.spool_options(name);
         let spool = Spool::create(&*self.context.fs, &self.folder.join(name), options.head_bytes)?;
-        self.spools.insert(name.to_owned(), spool.read_again(options.is_read_again));
+        self.spools.insert(name.to_owned(), spool.with_reread(options.is_reread));
         self.grown.insert(name.to_owned());
         self.show(name);
         Ok(())
@@ -134,7 +134,7 @@ impl<'a> SpoolSet<'a> {
     }
 
     /// Keeps only the mark of a finished spool.
-    pub(crate) fn settle(&mut self, name: &str) {
+    pub(crate) fn drop_finished(&mut self, name: &str) {
         if let Some(spool) = self.spools.remove(name) {
             self.marks.insert(name.to_owned(), spool.mark());
             self.grown.insert(name.to_owned());

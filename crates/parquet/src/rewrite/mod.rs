@@ -34,7 +34,7 @@ use parquet::basic::CompressionCodec;
 use std::ops::Range;
 
 /// Work in progress when a failure is reported.
-const WRITING: &str = "writing the Parquet file";
+const WRITE_ACTIVITY: &str = "writing the Parquet file";
 /// Name of the program in the footer.
 const CREATED_BY: &str = concat!("gristmill version ", env!("CARGO_PKG_VERSION"));
 /// Bytes of columns that are copied at a time.
@@ -89,7 +89,7 @@ impl<'a> Rewriter<'a> {
     pub fn new(file: &'a ParquetFile, column: &'a TextColumn, ranges: Option<&'a str>) -> Outcome<Self> {
         let path = file.file().path();
         let refused =
-            |why: String, hint: &str| Err(Failure::data(WRITING, why).on(Subject::path(path)).with_hint(hint));
+            |why: String, hint: &str| Err(Failure::data(WRITE_ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
         let fields = file.metadata().file_metadata().schema().get_fields();
         if let Some(name) = ranges.filter(|name| fields.iter().any(|field| field.name() == *name)) {
             return refused(format!("it has a column `{name}` already"), "name another column with --annotate-key");
@@ -133,7 +133,8 @@ impl<'a> Rewriter<'a> {
             self.checked(schema::add_column(&mut footer, self.file.metadata(), name))?;
         }
         let footer = footer.encode();
-        let size = u32::try_from(footer.len()).map_err(|_| Failure::data(WRITING, "its footer has more than 4 GiB"))?;
+        let size =
+            u32::try_from(footer.len()).map_err(|_| Failure::data(WRITE_ACTIVITY, "its footer has more than 4 GiB"))?;
         out.write(&footer)?;
         out.write(&size.to_le_bytes())?;
         out.write(&MAGIC)
@@ -176,7 +177,7 @@ impl<'a> Rewriter<'a> {
                 }
             }
             // Rows of columns without texts are passed on, too.
-            None => rows.each(number, |row| pass(edit, row, &mut Vec::new()))?,
+            None => rows.for_each_row(number, |row| pass(edit, row, &mut Vec::new()))?,
         }
         self.checked(finish_group(group, &columns, start, out.position(), self.sort_column()))?;
         Ok(placed)
@@ -201,13 +202,13 @@ impl<'a> Rewriter<'a> {
         let has_bounds = has_bounds(column) || column.has(chunk_field::COLUMN_INDEX.0);
         let mut texts = TextChunkWriter::new(self.format(number)?, out.position(), has_dictionary, has_bounds)?;
         let (mut ranges, mut kept) = (Vec::new(), Vec::new());
-        rows.each(number, |row| {
+        rows.for_each_row(number, |row| {
             pass(edit, row, &mut ranges)?;
             match row.null_level {
                 Some(level) => texts.add_null(level, out),
                 None if ranges.is_empty() => texts.add(row.bytes, out),
                 None => {
-                    cut(row.bytes, &ranges, &mut kept);
+                    copy_without_ranges(row.bytes, &ranges, &mut kept);
                     texts.add(&kept, out)
                 }
             }
@@ -226,7 +227,7 @@ impl<'a> Rewriter<'a> {
     ) -> Outcome<[WrittenChunk; 2]> {
         let mut lists = RangesWriter::new(format, out.position())?;
         let mut ranges = Vec::new();
-        rows.each(number, |row| {
+        rows.for_each_row(number, |row| {
             pass(edit, row, &mut ranges)?;
             lists.add(matches!(row.value, Value::Text(_)).then_some(ranges.as_slice()), out)
         })?;
@@ -320,7 +321,7 @@ fn pass(edit: &mut EditRow<'_>, row: &RawValue<'_>, ranges: &mut Vec<Range<usize
 }
 
 /// Copies a text without the ranges.
-fn cut(text: &[u8], ranges: &[Range<usize>], kept: &mut Vec<u8>) {
+fn copy_without_ranges(text: &[u8], ranges: &[Range<usize>], kept: &mut Vec<u8>) {
     kept.clear();
     let mut at = 0;
     for range in ranges {
@@ -347,7 +348,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Passes the rest of the rows of a row group on.
-    fn each(&mut self, row_group: usize, mut take: impl FnMut(&RawValue<'_>) -> Outcome<()>) -> Outcome<()> {
+    fn for_each_row(&mut self, row_group: usize, mut take: impl FnMut(&RawValue<'_>) -> Outcome<()>) -> Outcome<()> {
         let end = self.file.rows_of(row_group).end;
         loop {
             let block = match self.next.take() {

@@ -11,7 +11,7 @@ const BROTLI_LEVEL: i32 = 5;
 const BROTLI_WINDOW: i32 = 22;
 const BROTLI_BUFFER: usize = 64 << 10;
 /// Work in progress when a failure is reported.
-const WHAT: &str = "compressing a page of Parquet";
+const ACTIVITY: &str = "compressing a page of Parquet";
 
 /// Compresses pages with one codec; keeps its state.
 pub(crate) struct Packer {
@@ -78,7 +78,7 @@ impl Packer {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failure {
-    Failure::internal(WHAT, error.to_string())
+    Failure::internal(ACTIVITY, error.to_string())
 }
 
 #[cfg(test)]

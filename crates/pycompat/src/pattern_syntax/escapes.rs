@@ -105,7 +105,7 @@ impl Translator {
     /// Translates a class after its `[`.
     pub(super) fn class(&mut self) -> Result<()> {
         let unfinished = || PatternError::new("a '[' has no ']'");
-        let negated = self.eat("^");
+        let negated = self.accept("^");
         let mut items = String::new();
         let mut first = true;
         loop {

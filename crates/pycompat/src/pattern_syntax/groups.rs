@@ -50,23 +50,23 @@ impl Translator {
         let mut multiline = self.is_multiline();
         let mut most_alternatives = usize::MAX;
         let mut capturing = false;
-        if !self.eat("?") {
+        if !self.accept("?") {
             capturing = true;
             self.out.push('(');
-        } else if self.eat("#") {
-            return match self.until(')') {
+        } else if self.accept("#") {
+            return match self.take_until(')') {
                 Some(_) => Ok(false),
                 None => Err(PatternError::new("a comment '(?#' has no ')'")),
             };
-        } else if self.eat("P") {
+        } else if self.accept("P") {
             if !self.named_group()? {
                 return Ok(true);
             }
             capturing = true;
-        } else if self.eat("(") {
+        } else if self.accept("(") {
             self.condition()?;
             most_alternatives = 2;
-        } else if !self.eat_look_around() {
+        } else if !self.parse_lookaround() {
             multiline = self.flagged_group()?;
         }
         if capturing {
@@ -81,16 +81,16 @@ impl Translator {
         if capturing {
             self.open.pop();
         }
-        if !self.eat(")") {
+        if !self.accept(")") {
             return Err(PatternError::new("a '(' has no ')'"));
         }
         self.out.push(')');
         Ok(true)
     }
 
-    pub(super) fn eat_look_around(&mut self) -> bool {
+    pub(super) fn parse_lookaround(&mut self) -> bool {
         for sign in ["=", "!", "<=", "<!", ">"] {
-            if self.eat(sign) {
+            if self.accept(sign) {
                 let _ = write!(self.out, "(?{sign}");
                 self.backtracking = true;
                 return true;
@@ -101,18 +101,18 @@ impl Translator {
 
     /// Translates `(?P<name>`, which opens a group (true), or `(?P=name)`, which is a complete back-reference (false).
     pub(super) fn named_group(&mut self) -> Result<bool> {
-        if self.eat("=") {
-            let name = self.until(')').unwrap_or_default();
+        if self.accept("=") {
+            let name = self.take_until(')').unwrap_or_default();
             let number = self.group_named(&name);
             self.check_reference(number, &format!("(?P={name})"))?;
             let _ = write!(self.out, r"\k<{name}>");
             self.backtracking = true;
             return Ok(false);
         }
-        if !self.eat("<") {
+        if !self.accept("<") {
             return Err(PatternError::new("'(?P' must be followed by '<name>' or '=name'"));
         }
-        let name = self.until('>').unwrap_or_default();
+        let name = self.take_until('>').unwrap_or_default();
         let valid = !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -143,7 +143,7 @@ impl Translator {
     }
 
     pub(super) fn condition(&mut self) -> Result<()> {
-        let name = self.until(')').unwrap_or_default();
+        let name = self.take_until(')').unwrap_or_default();
         let known = match name.parse::<usize>() {
             Ok(number) => number >= 1 && number <= self.groups,
             Err(_) => self.group_named(&name).is_some(),

@@ -7,11 +7,11 @@ use gristmill_storage::read::ReadFile;
 use std::ops::Range;
 
 /// Number of bytes read at a time.
-const WINDOW: usize = 256 << 10;
+const WINDOW_BYTES: usize = 256 << 10;
 /// Maximum number of values on the stack: no list of pairs needs more.
-const DEEPEST: usize = 16;
+const MAX_STACK: usize = 16;
 /// Maximum number of memoized values that can be referred to later. Programs write references only to pairs that occur twice in the list.
-const REMEMBERED: usize = 1 << 18;
+const MAX_MEMO: usize = 1 << 18;
 /// Maximum length of a number in decimal digits.
 const MAX_DECIMAL_DIGITS: usize = 24;
 
@@ -66,7 +66,7 @@ impl<'a> IndexReader<'a> {
             start: range.start,
             at: 0,
             end: range.end,
-            stack: Vec::with_capacity(DEEPEST),
+            stack: Vec::with_capacity(MAX_STACK),
             handed_out: false,
             latest: None,
             memo: Vec::new(),
@@ -181,11 +181,11 @@ impl<'a> IndexReader<'a> {
             }
             b'h' => {
                 let [number] = self.take::<1>()?;
-                return self.recall(number.into());
+                return self.memoized_value(number.into());
             }
             b'j' => {
                 let number = u32::from_le_bytes(self.take()?);
-                return self.recall(number.into());
+                return self.memoized_value(number.into());
             }
             0x95 => {
                 let length = u64::from_le_bytes(self.take()?);
@@ -244,7 +244,7 @@ impl<'a> IndexReader<'a> {
     }
 
     fn push(&mut self, value: Value) -> Outcome<()> {
-        if self.stack.len() >= DEEPEST {
+        if self.stack.len() >= MAX_STACK {
             return Err(self.refuse("it holds something else than a list of pairs of numbers"));
         }
         self.stack.push(value);
@@ -256,13 +256,13 @@ impl<'a> IndexReader<'a> {
         let Some(value) = self.latest else { return Err(self.refuse("it remembers a value that is not there")) };
         self.memoized = self.memoized.max(number.saturating_add(1));
         // Values memoized out of order or beyond the limit are not stored; that fails only if something refers to them.
-        if number == self.memo.len() as u64 && self.memo.len() < REMEMBERED {
+        if number == self.memo.len() as u64 && self.memo.len() < MAX_MEMO {
             self.memo.push(value);
         }
         Ok(())
     }
 
-    fn recall(&mut self, number: u64) -> Outcome<Step> {
+    fn memoized_value(&mut self, number: u64) -> Outcome<Step> {
         let value = usize::try_from(number).ok().and_then(|at| self.memo.get(at)).copied();
         match value {
             Some(Value::Pair(first, second)) => self.pair(first, second),
@@ -329,7 +329,7 @@ impl<'a> IndexReader<'a> {
         self.start = self.position();
         self.at = 0;
         let left = self.end.saturating_sub(self.start);
-        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(WINDOW);
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(WINDOW_BYTES);
         self.window.resize(wanted, 0);
         let mut filled = 0;
         while let Some(rest) = self.window.get_mut(filled..).filter(|rest| !rest.is_empty()) {

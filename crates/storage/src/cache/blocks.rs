@@ -30,13 +30,13 @@ const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
-const BYTES_BETWEEN_LOOKS: u64 = 64 << 20;
+const BYTES_BETWEEN_CHECKS: u64 = 64 << 20;
 
 /// Time after which one who waits for a block looks whether its work was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes that the process has written since it looked; at the limit before it first has.
-static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
+static BYTES_WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_CHECKS);
 
 /// Files of the blocks that some read of the process fetches, which others wait for.
 static UNDER_WAY: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
@@ -241,9 +241,9 @@ impl CachedObject {
 
     fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
         let bytes = (block.len() + HASH_BYTES) as u64;
-        if WRITTEN.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BETWEEN_LOOKS {
-            WRITTEN.store(bytes, Ordering::Relaxed);
-            make_room(&self.folder, BYTES_BETWEEN_LOOKS)?;
+        if BYTES_WRITTEN.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BETWEEN_CHECKS {
+            BYTES_WRITTEN.store(bytes, Ordering::Relaxed);
+            make_room(&self.folder, BYTES_BETWEEN_CHECKS)?;
         }
         let draft = self.folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
         let write = || {
@@ -363,7 +363,7 @@ mod tests {
             // Nor does what is before the others, which are waited for.
             assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
             let cancel = Cancel::default();
-            let waits = cancel.enter();
+            let waits = cancel.begin_wait_scope();
             cancel.cancel();
             let error = object.read_exact_at(&mut [0; 10], 4 * BLOCK_BYTES).unwrap_err();
             assert!(Failure::io("reading", path, &error).is_cancelled());

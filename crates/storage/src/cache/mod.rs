@@ -22,7 +22,7 @@ const FOLDER: &str = "remote";
 /// Default of the maximum size of all files, in bytes.
 pub const DEFAULT_CACHE_BYTES: u64 = 4 << 30;
 /// Divisor of the free space that they may take if that is less.
-const SHARE: u64 = 10;
+const FREE_SPACE_DIVISOR: u64 = 10;
 /// Time after its last change from which on a draft is that of a process that was killed.
 const DRAFT_AGE: Duration = Duration::from_secs(3600);
 
@@ -41,7 +41,7 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
 /// Returns the maximum size of all files, in bytes.
 fn limit(folder: &Path) -> Outcome<u64> {
     let limit = *LIMIT.get_or_init(|| DEFAULT_CACHE_BYTES);
-    Ok(limit.min(space::free_bytes(folder)? / SHARE))
+    Ok(limit.min(space::free_bytes(folder)? / FREE_SPACE_DIVISOR))
 }
 
 /// Number and size of the files that are kept.

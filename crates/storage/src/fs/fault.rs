@@ -104,8 +104,8 @@ type Watch = Box<dyn Fn(Op) + Send + Sync>;
 struct State {
     count: u64,
     log: Vec<(Op, PathBuf)>,
-    let_go: Vec<(PathBuf, u64, u64)>,
-    lost: bool,
+    released_ranges: Vec<(PathBuf, u64, u64)>,
+    has_lost_power: bool,
     memory: super::volatile::Volatile,
 }
 
@@ -149,13 +149,13 @@ impl FaultFs {
     }
     /// Returns the ranges released from the page cache so far: file, offset and length in bytes. Releasing is not an operation: it changes
     /// nothing and cannot fail.
-    pub fn let_go(&self) -> Vec<(PathBuf, u64, u64)> {
-        self.state().let_go.clone()
+    pub fn released_ranges(&self) -> Vec<(PathBuf, u64, u64)> {
+        self.state().released_ranges.clone()
     }
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn judge(&self, op: Op, path: &Path) -> Verdict {
+    fn next_verdict(&self, op: Op, path: &Path) -> Verdict {
         if let Some(watch) = &self.shared.watch {
             watch(op);
         }
@@ -172,8 +172,8 @@ impl FaultFs {
             Fault::Kill { at } if now == at => Verdict::DoHalfThenFail(Errno::IO.into()),
             Fault::Kill { at } if now > at => fail(Errno::IO),
             Fault::PowerCut { at } if now >= at => {
-                if !std::mem::replace(&mut state.lost, true) {
-                    state.memory.lose();
+                if !std::mem::replace(&mut state.has_lost_power, true) {
+                    state.memory.cut_power();
                 }
                 fail(Errno::IO)
             }
@@ -181,8 +181,8 @@ impl FaultFs {
         }
     }
     /// Runs an operation that cannot be half done.
-    fn whole<T>(&self, op: Op, path: &Path, run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        match self.judge(op, path) {
+    fn run_atomic<T>(&self, op: Op, path: &Path, run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.next_verdict(op, path) {
             Verdict::Do | Verdict::DoHalf => run(),
             Verdict::Fail(error) | Verdict::DoHalfThenFail(error) => Err(error),
         }
@@ -190,7 +190,7 @@ impl FaultFs {
     /// Runs an operation on names and stores how to undo it until its folder is synced.
     fn naming(&self, op: Op, path: &Path, from: Option<&Path>, run: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let tracks = matches!(self.shared.fault, Fault::PowerCut { .. });
-        self.whole(op, path, || {
+        self.run_atomic(op, path, || {
             let before = tracks.then(|| super::volatile::PriorState::capture(op, path, from));
             run()?;
             if let Some(before) = before {
@@ -214,7 +214,7 @@ impl FaultFile {
         mut write: impl FnMut(&mut dyn DiskFile, &[u8]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let half = bytes.get(..bytes.len().div_ceil(2)).unwrap_or_default();
-        match self.fs.judge(Op::Write, &self.path) {
+        match self.fs.next_verdict(Op::Write, &self.path) {
             Verdict::Do => write(&mut *self.inner, bytes),
             Verdict::DoHalf => write(&mut *self.inner, half),
             Verdict::Fail(error) => Err(error),
@@ -235,24 +235,24 @@ impl DiskFile for FaultFile {
     }
     fn raw_sync(&mut self) -> io::Result<()> {
         let Self { fs, path, inner } = self;
-        fs.whole(Op::Sync, path, || inner.raw_sync())?;
+        fs.run_atomic(Op::Sync, path, || inner.raw_sync())?;
         fs.state().memory.synced_file(path);
         Ok(())
     }
     fn raw_start_sync(&mut self) {
         self.inner.raw_start_sync();
     }
-    fn raw_let_go(&mut self, from: u64, length: u64) {
-        self.fs.state().let_go.push((self.path.clone(), from, length));
-        self.inner.raw_let_go(from, length);
+    fn raw_release_range(&mut self, from: u64, length: u64) {
+        self.fs.state().released_ranges.push((self.path.clone(), from, length));
+        self.inner.raw_release_range(from, length);
     }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
         let Self { fs, path, inner } = self;
-        fs.whole(Op::SetMode, path, || inner.raw_set_mode(mode))
+        fs.run_atomic(Op::SetMode, path, || inner.raw_set_mode(mode))
     }
     fn raw_close(self: Box<Self>) -> io::Result<()> {
         let Self { fs, path, inner } = *self;
-        fs.whole(Op::Close, &path, || inner.raw_close())
+        fs.run_atomic(Op::Close, &path, || inner.raw_close())
     }
 }
 
@@ -267,23 +267,23 @@ impl Disk for FaultFs {
         Ok(Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }))
     }
     fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)> {
-        let (inner, bytes) = self.whole(Op::Create, path, || RealFs.raw_append(path))?;
+        let (inner, bytes) = self.run_atomic(Op::Create, path, || RealFs.raw_append(path))?;
         self.state().memory.opened(path, bytes);
         Ok((Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }), bytes))
     }
     fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>> {
         let bytes = std::fs::metadata(path).map_or(length, |facts| facts.len());
-        let inner = self.whole(Op::Create, path, || RealFs.raw_reopen(path, length))?;
+        let inner = self.run_atomic(Op::Create, path, || RealFs.raw_reopen(path, length))?;
         self.state().memory.opened(path, bytes.min(length));
         Ok(Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }))
     }
     fn raw_sync_file(&self, path: &Path) -> io::Result<()> {
-        self.whole(Op::Sync, path, || RealFs.raw_sync_file(path))?;
+        self.run_atomic(Op::Sync, path, || RealFs.raw_sync_file(path))?;
         self.state().memory.synced_file(path);
         Ok(())
     }
     fn raw_sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.whole(Op::SyncDir, path, || RealFs.raw_sync_dir(path))?;
+        self.run_atomic(Op::SyncDir, path, || RealFs.raw_sync_dir(path))?;
         self.state().memory.synced_folder(path);
         Ok(())
     }
@@ -312,6 +312,6 @@ impl Disk for FaultFs {
         self.naming(Op::RemoveDir, path, None, || RealFs.raw_rmdir(path))
     }
     fn raw_chmod(&self, path: &Path, mode: u32) -> io::Result<()> {
-        self.whole(Op::SetMode, path, || RealFs.raw_chmod(path, mode))
+        self.run_atomic(Op::SetMode, path, || RealFs.raw_chmod(path, mode))
     }
 }

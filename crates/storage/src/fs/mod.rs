@@ -25,9 +25,9 @@ pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_FOLDER: u32 = 0o700;
 /// Number of bytes copied at a time.
 const COPY_CHUNK: usize = 1 << 20;
-/// A written file is released from the page cache in steps of `STEP` bytes; its last 64 MiB stay in memory.
-const STEP: u64 = 8 << 20;
-const BEHIND: u64 = 64 << 20;
+/// A written file is released from the page cache in steps of `WRITEBACK_BYTES` bytes; its last 64 MiB stay in memory.
+const WRITEBACK_BYTES: u64 = 8 << 20;
+const WRITEBACK_DISTANCE: u64 = 64 << 20;
 
 /// An open file with the bare operations of the system.
 pub trait DiskFile: Send {
@@ -41,7 +41,7 @@ pub trait DiskFile: Send {
     fn raw_start_sync(&mut self) {}
     /// Declares that these bytes will not be read soon: the system starts to write out those that are not on disk yet, and reclaims the
     /// memory of the others. Does not wait and cannot fail.
-    fn raw_let_go(&mut self, from: u64, length: u64);
+    fn raw_release_range(&mut self, from: u64, length: u64);
     /// Sets the permission bits.
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
     /// Closes the file and returns the error that the system reports, if any.
@@ -235,7 +235,7 @@ struct NamedFile {
     path: PathBuf,
     raw: Box<dyn DiskFile>,
     written: u64,
-    letting_go: Option<WritebackWindow>,
+    writeback: Option<WritebackWindow>,
 }
 
 /// How far a file has been released from the page cache, in whole steps.
@@ -249,19 +249,19 @@ struct WritebackWindow {
 impl NamedFile {
     /// Wraps an open file that has `written` bytes.
     fn new(path: &Path, raw: Box<dyn DiskFile>, written: u64) -> Self {
-        let first = written.next_multiple_of(STEP);
-        Self { path: path.to_owned(), raw, written, letting_go: Some(WritebackWindow { first, begun: first }) }
+        let first = written.next_multiple_of(WRITEBACK_BYTES);
+        Self { path: path.to_owned(), raw, written, writeback: Some(WritebackWindow { first, begun: first }) }
     }
     /// Releases the bytes that are far enough before the end.
     fn let_go(&mut self) {
-        let Some(WritebackWindow { first, begun }) = &mut self.letting_go else { return };
-        while self.written >= *begun + STEP {
-            self.raw.raw_let_go(*begun, STEP);
+        let Some(WritebackWindow { first, begun }) = &mut self.writeback else { return };
+        while self.written >= *begun + WRITEBACK_BYTES {
+            self.raw.raw_release_range(*begun, WRITEBACK_BYTES);
             // It is on disk by now, so its memory is reclaimed.
-            if let Some(behind) = begun.checked_sub(BEHIND).filter(|behind| behind >= first) {
-                self.raw.raw_let_go(behind, STEP);
+            if let Some(behind) = begun.checked_sub(WRITEBACK_DISTANCE).filter(|behind| behind >= first) {
+                self.raw.raw_release_range(behind, WRITEBACK_BYTES);
             }
-            *begun += STEP;
+            *begun += WRITEBACK_BYTES;
         }
     }
 }
@@ -296,7 +296,7 @@ impl WriteFile for NamedFile {
         self.raw.raw_start_sync();
     }
     fn keep_in_page_cache(&mut self) {
-        self.letting_go = None;
+        self.writeback = None;
     }
     fn sync(&mut self) -> Outcome<()> {
         named("making the file durable", &self.path, || self.raw.raw_sync())

@@ -28,7 +28,7 @@ impl DiskFile for RealFile {
         // Dropping the cached pages makes the system write the changed ones first.
         let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
     }
-    fn raw_let_go(&mut self, from: u64, length: u64) {
+    fn raw_release_range(&mut self, from: u64, length: u64) {
         let _ = rustix::fs::fadvise(&self.0, from, NonZeroU64::new(length), rustix::fs::Advice::DontNeed);
     }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {

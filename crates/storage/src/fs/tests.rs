@@ -262,7 +262,7 @@ impl DiskFile for Endless {
     fn raw_sync(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn raw_let_go(&mut self, from: u64, length: u64) {
+    fn raw_release_range(&mut self, from: u64, length: u64) {
         self.0.lock().unwrap().push((from, length));
     }
     fn raw_set_mode(&mut self, _mode: u32) -> io::Result<()> {
@@ -332,7 +332,10 @@ fn letting_go_changes_no_byte_and_is_no_operation() {
     let mut file = BufferedFile::new(fs.create_file(&kept).unwrap(), 1 << 20).kept_cached();
     file.write_all(&bytes).unwrap();
     file.close().unwrap();
-    assert_eq!(fs.let_go(), [(path.clone(), 0, STEP), (path.clone(), STEP, STEP)]);
+    assert_eq!(
+        fs.released_ranges(),
+        [(path.clone(), 0, WRITEBACK_BYTES), (path.clone(), WRITEBACK_BYTES, WRITEBACK_BYTES)]
+    );
     assert_eq!(fs.ops(), fs.log().len() as u64);
     assert!(std::fs::read(&path).unwrap() == bytes && std::fs::read(&kept).unwrap() == bytes);
 }

@@ -103,7 +103,7 @@ impl Volatile {
         });
     }
     /// Simulates the power cut.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn cut_power(&mut self) {
         use rustix::fs::{open, Mode, OFlags};
         let contents = std::mem::take(&mut self.contents);
         // A file with two names is durable as far as either of them was synced.

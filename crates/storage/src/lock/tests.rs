@@ -57,10 +57,10 @@ fn the_folder_of_work_is_made_by_whoever_has_the_lock_and_nobody_else() {
     // A run does this at its end, just before it releases the lock.
     own.remove_work(&RealFs).unwrap();
     acquire(&own).unwrap_err();
-    assert!(!own.work().exists());
+    assert!(!own.work_folder().exists());
     drop(lock);
     let lock = acquire(&own).unwrap();
-    assert!(own.work().exists() && lock.is_still_ours());
+    assert!(own.work_folder().exists() && lock.is_still_ours());
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_renewal_ends_when_it_is_dropped_or_of_no_use() {
 
 #[test]
 fn the_age_of_a_lock_states_whether_its_holder_runs() {
-    let failed = |age: u64| held_failure(Path::new("s3://b/lock"), None, Some(Duration::from_secs(age)));
+    let failed = |age: u64| lock_failure(Path::new("s3://b/lock"), None, Some(Duration::from_secs(age)));
     assert!(failed(70).why.contains("wrote it") && failed(70).hint.unwrap().contains("wait for it"));
     assert!(failed(3600).hint.unwrap().contains("most likely ended"));
 }
@@ -267,7 +267,7 @@ fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_c
     let process = ProcessIdentity { host: "other".into(), ..ProcessIdentity::current() };
     let other = Holder { process: process.clone(), token: "other".into(), system_lock: true };
     let failure = lock_in("unconditional-lost", &other).unwrap_err();
-    assert!(is_held(&failure) && failure.why.contains("on host other"), "{failure}");
+    assert!(is_lock_failure(&failure) && failure.why.contains("on host other"), "{failure}");
     let same = Holder { process, token: "mine".into(), system_lock: true };
     lock_in("unconditional-won", &same).unwrap();
     let notes = notices::kept().into_iter().filter(|note| note.message.contains("ignores conditions"));
@@ -284,7 +284,7 @@ fn a_lock_that_was_looked_at_is_released_unless_another_process_has_taken_it() {
         if is_broken {
             write_file(&RealFs, &path, b"of another process", 0o644).unwrap();
         }
-        look_before_release(&own);
+        check_before_release(&own);
         drop(lock);
         assert_eq!(is_taken(&path), is_broken);
     }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// A rename list with everything needed to execute it.
 pub(super) struct Renamer<'a> {
     fs: &'a dyn Fs,
-    own: &'a RunFolder,
+    run_folder: &'a RunFolder,
     root: &'a Path,
     list: &'a RenameList,
     staging: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Renamer<'a> {
 
 /// Size up to which objects are put together, in bytes, and of all larger ones that are.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
-const MAX_TOGETHER_BYTES: u64 = 8 << 20;
+const MAX_JOINED_UPLOAD_BYTES: u64 = 8 << 20;
 
 type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
@@ -71,14 +71,22 @@ pub(super) fn staged_any(staging: &Path, number: usize) -> PathBuf {
 
 impl<'a> Renamer<'a> {
     pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
-        Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new(), has_changed: false }
+        Self {
+            fs,
+            run_folder: own,
+            root,
+            list,
+            staging: super::staging_of(own),
+            copied: HashSet::new(),
+            has_changed: false,
+        }
     }
 
     /// Moves everything to its place, durably; the list is kept. `placed` is called for each file that is in place.
     pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
         for (number, entry) in &last {
-            self.put_aside(*number, entry)?;
+            self.move_aside(*number, entry)?;
             self.has_changed = true;
         }
         if !last.is_empty() {
@@ -86,7 +94,7 @@ impl<'a> Renamer<'a> {
         }
         // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once,
         // the first one with the small ones.
-        let mut room = MAX_TOGETHER_BYTES;
+        let mut room = MAX_JOINED_UPLOAD_BYTES;
         let mut is_small = |(number, entry): &(usize, &Entry)| {
             if !is_remote(&self.target(entry)) || !entry.action.has_staged() {
                 return false;
@@ -108,8 +116,8 @@ impl<'a> Renamer<'a> {
         }
         for_each_at_once(&small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
         for (number, entry) in &large {
-            self.put_aside(*number, entry)?;
-            self.put_in(*number, entry, placed)?;
+            self.move_aside(*number, entry)?;
+            self.install(*number, entry, placed)?;
         }
         self.sync_folders(&others)?;
         for (small, large) in &kinds {
@@ -131,37 +139,37 @@ impl<'a> Renamer<'a> {
         self.sync_folders(&last)?;
         for (number, entry) in others.iter().rev() {
             self.take_out(*number, entry)?;
-            self.put_back(*number, entry)?;
+            self.restore(*number, entry)?;
         }
         self.sync_folders(&others)?;
         for (number, entry) in last.iter().rev() {
-            self.put_back(*number, entry)?;
+            self.restore(*number, entry)?;
         }
         self.sync_folders(&last)
     }
 
     /// Ends a completed publish: removes leftovers next to targets on other file systems, then the list.
     pub(super) fn finish(&self) -> Outcome<()> {
-        if is_remote(self.own.shown()) {
-            remove_or_release(self.fs, &super::marker(self.own), Condition::Always)?;
+        if is_remote(self.run_folder.shown()) {
+            remove_or_release(self.fs, &super::marker(self.run_folder), Condition::Always)?;
         }
         let mut is_over = self.list.state == State::Done;
-        if !is_over && self.leftovers().next().is_some() {
+        if !is_over && self.leftover_paths().next().is_some() {
             // From here on the publish cannot be undone, and files may be edited: executing the list again must not move anything.
             let done = RenameList { state: State::Done, ..self.list.clone() };
-            if let Err(failure) = super::write_list(self.fs, self.own, &done) {
-                if !matches!(RenameList::read(self.own), Ok(Some(list)) if list.state == State::Done) {
+            if let Err(failure) = super::write_list(self.fs, self.run_folder, &done) {
+                if !matches!(RenameList::read(self.run_folder), Ok(Some(list)) if list.state == State::Done) {
                     return Err(failure);
                 }
             }
             is_over = true;
         }
         // Leftovers that cannot be removed now are still in the list, so the next recovery removes them.
-        let removed = self.leftovers().try_for_each(|path| {
+        let removed = self.leftover_paths().try_for_each(|path| {
             self.fs.remove_file(&path)?;
             self.fs.sync_dir(parent_of(&path))
         });
-        let result = removed.and_then(|()| self.fs.remove_file(&self.own.renames()));
+        let result = removed.and_then(|()| self.fs.remove_file(&self.run_folder.renames()));
         if is_over {
             return Ok(());
         }
@@ -175,50 +183,50 @@ impl<'a> Renamer<'a> {
     fn target(&self, entry: &Entry) -> PathBuf {
         self.root.join(&entry.target)
     }
-    fn aside(&self, number: usize) -> PathBuf {
+    fn set_aside_path(&self, number: usize) -> PathBuf {
         self.staging.join(format!("old-{number}"))
     }
     /// Returns a hidden name next to a target, for targets on other file systems.
-    fn beside(&self, entry: &Entry, number: usize, word: &str) -> PathBuf {
+    fn hidden_sibling(&self, entry: &Entry, number: usize, word: &str) -> PathBuf {
         let target = self.target(entry);
         let mut name = OsString::from(".");
         name.push(target.file_name().unwrap_or_default());
         name.push(format!(".{}-{number}.{word}", self.list.id));
         target.with_file_name(name)
     }
-    fn leftovers(&self) -> impl Iterator<Item = PathBuf> + '_ {
+    fn leftover_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let words = ["new", "old"];
         let numbered = self.list.entries.iter().enumerate();
         numbered
             .filter(|(_, entry)| !is_remote(&self.target(entry)))
-            .flat_map(move |(number, entry)| words.map(|word| self.beside(entry, number, word)))
+            .flat_map(move |(number, entry)| words.map(|word| self.hidden_sibling(entry, number, word)))
             .filter(|path| is_there(path))
     }
 
-    fn put_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
+    fn move_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
         let target = self.target(entry);
         if is_remote(&target) {
             // An object is replaced as a whole; only what makes the set visible, and what goes, is removed.
             let goes = entry.had_old && entry.action != Action::Put;
             return if goes { self.fs.remove_file(&target) } else { Ok(()) };
         }
-        let beside = self.beside(entry, number, "old");
+        let beside = self.hidden_sibling(entry, number, "old");
         let is_placed = entry.action.has_staged() && !is_there(&staged(&self.staging, number));
-        let is_aside = is_there(&self.aside(number)) || is_there(&beside);
+        let is_aside = is_there(&self.set_aside_path(number)) || is_there(&beside);
         if !entry.had_old || is_placed || is_aside || !is_there(&target) {
             return Ok(());
         }
         // What is replaced stays in its place until then, for those who read it now. Not all file systems have links.
-        if entry.action == Action::Put && self.fs.raw_link(&target, &self.aside(number)).is_ok() {
+        if entry.action == Action::Put && self.fs.raw_link(&target, &self.set_aside_path(number)).is_ok() {
             return Ok(());
         }
-        if !rename_here(self.fs, &target, &self.aside(number))? {
+        if !rename_here(self.fs, &target, &self.set_aside_path(number))? {
             self.fs.rename(&target, &beside)?;
         }
         Ok(())
     }
 
-    fn put_in(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<()> {
+    fn install(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<()> {
         if entry.action.has_staged() {
             if self.place(number, entry)? {
                 self.copied.insert(number);
@@ -237,7 +245,7 @@ impl<'a> Renamer<'a> {
             return complete(&target, &record).map(|()| false);
         }
         if !is_there(&from) {
-            return if is_there(&target) { Ok(false) } else { Err(lost(&target)) };
+            return if is_there(&target) { Ok(false) } else { Err(missing_file(&target)) };
         }
         if let Some(url) = RemoteUrl::parse(&target) {
             return put(&target, &url, Content::File(&open_any(&from)?)).map(|()| false);
@@ -246,7 +254,7 @@ impl<'a> Renamer<'a> {
             return Ok(false);
         }
         // Another file system: the staged file is kept until the end, so that this step can be repeated.
-        let beside = self.beside(entry, number, "new");
+        let beside = self.hidden_sibling(entry, number, "new");
         self.fs.remove_file(&beside)?;
         self.fs.copy_file(&from, &beside)?;
         self.fs.rename(&beside, &target)?;
@@ -262,7 +270,7 @@ impl<'a> Renamer<'a> {
         if self.copied.contains(&number) {
             return self.fs.remove_file(&target);
         }
-        let beside = self.beside(entry, number, "new");
+        let beside = self.hidden_sibling(entry, number, "new");
         if is_there(&beside) {
             self.fs.remove_file(&beside)?;
         }
@@ -272,8 +280,8 @@ impl<'a> Renamer<'a> {
         self.fs.rename(&target, &from)
     }
 
-    fn put_back(&self, number: usize, entry: &Entry) -> Outcome<()> {
-        for aside in [self.aside(number), self.beside(entry, number, "old")] {
+    fn restore(&self, number: usize, entry: &Entry) -> Outcome<()> {
+        for aside in [self.set_aside_path(number), self.hidden_sibling(entry, number, "old")] {
             if is_there(&aside) {
                 return self.fs.rename(&aside, &self.target(entry));
             }
@@ -296,7 +304,7 @@ impl<'a> Renamer<'a> {
 }
 
 /// Creates the failure for a file that is neither staged nor in place, because another process removed it.
-fn lost(target: &Path) -> Failure {
+fn missing_file(target: &Path) -> Failure {
     Failure::data("finishing an interrupted publish", "the new file is gone from the work folder")
         .on(Subject::path(target))
         .with_hint("the data set reads as unprepared; prepare it again")

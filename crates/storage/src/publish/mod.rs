@@ -19,7 +19,7 @@ use super::files::{fetch_listing_during, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
-use super::lock::look_before_release;
+use super::lock::check_before_release;
 use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
 use super::store::Condition;
@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Prefix of temporary files in the own folder.
 pub(super) const TEMPORARY: &str = "tmp-";
 /// Buffer size in bytes for a file that is written piece by piece.
-const BUFFER: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 /// Permission bits of the rename list: another user may run `lint`.
 const LIST_MODE: u32 = 0o644;
 /// Maximum size of the object that names a publish, in bytes.
@@ -66,13 +66,13 @@ pub struct RolledForward {
 pub struct Publication<'a> {
     fs: &'a dyn Fs,
     root: PathBuf,
-    own: &'a RunFolder,
+    run_folder: &'a RunFolder,
     staging: PathBuf,
     /// Targets as absolute paths, in the order in which they are put in place. The name of a staged file is its position.
     entries: Vec<(Action, PathBuf)>,
     counter: Counter<'a>,
     /// A folder that is looked around in at the end.
-    looked_at: Option<PathBuf>,
+    listed_folder: Option<PathBuf>,
     /// Whether the rename list, and no longer this value, determines what happens to the staging folder.
     is_settled: bool,
 }
@@ -87,12 +87,12 @@ impl<'a> Publication<'a> {
         fs.sync_dir(parent_of(&staging))?;
         let counter = Counter::default();
         let (root, entries) = (root.to_owned(), Vec::new());
-        Ok(Self { fs, root, own, staging, entries, counter, looked_at: None, is_settled: false })
+        Ok(Self { fs, root, run_folder: own, staging, entries, counter, listed_folder: None, is_settled: false })
     }
 
     /// Looks around in a folder while the last request of the publication is waited for.
-    pub fn looking_around(mut self, folder: &Path) -> Self {
-        self.looked_at = Some(folder.to_owned());
+    pub fn with_listing(mut self, folder: &Path) -> Self {
+        self.listed_folder = Some(folder.to_owned());
         self
     }
 
@@ -125,7 +125,7 @@ impl<'a> Publication<'a> {
         self.stage(Action::Put, target, |fs, path| {
             let mut file = fs.create_file(path)?;
             file.set_mode(mode)?;
-            let mut file = BufferedFile::new(file, BUFFER);
+            let mut file = BufferedFile::new(file, BUFFER_BYTES);
             write(&mut file)?;
             file.close()?;
             Ok(())
@@ -208,17 +208,17 @@ impl<'a> Publication<'a> {
         self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
         self.sync_staged()?;
         // From here on the list determines what happens to the staging folder, and a stop would leave a part.
-        let _whole = Cancel::default().enter();
+        let _whole = Cancel::default().begin_wait_scope();
         self.is_settled = true;
-        let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
+        let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list);
         let counter = &mut self.counter;
-        let moved = write_list(self.fs, self.own, &list)
-            .and_then(|()| mark_begun(self.fs, self.own, &list))
-            .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
+        let moved = write_list(self.fs, self.run_folder, &list)
+            .and_then(|()| mark_begun(self.fs, self.run_folder, &list))
+            .and_then(|()| mover.forward(&mut || counter.add(Counter::INSTALLED)))
             .and_then(|()| self.finish(&mover));
         match moved {
             Ok(()) => {
-                if self.fs.sync_dir(self.own.path()).is_ok() {
+                if self.fs.sync_dir(self.run_folder.path()).is_ok() {
                     // Leftovers in the own folder are removed by the next recovery.
                     let _ = self.fs.remove_dir_all(&self.staging);
                 }
@@ -230,12 +230,12 @@ impl<'a> Publication<'a> {
 
     /// Ends a publish whose files are all in place. In a store, the questions that follow are asked meanwhile.
     fn finish(&self, mover: &Renamer<'_>) -> Outcome<()> {
-        let finish = || match &self.looked_at {
+        let finish = || match &self.listed_folder {
             Some(folder) => fetch_listing_during(folder, || mover.finish()),
             None => mover.finish(),
         };
-        match is_remote(self.own.shown()) {
-            true => do_during(|| look_before_release(self.own), finish),
+        match is_remote(self.run_folder.shown()) {
+            true => do_during(|| check_before_release(self.run_folder), finish),
             false => finish(),
         }
     }
@@ -243,13 +243,13 @@ impl<'a> Publication<'a> {
     fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
         if is_remote(&self.root) && failure.class == ExitClass::Data {
             // It can never be finished. If the list remains, the next run reports that.
-            let _ = self.fs.remove_file(&self.own.renames());
+            let _ = self.fs.remove_file(&self.run_folder.renames());
             return failure;
         }
         if is_remote(&self.root) && !mover.has_changed && failure.kind.is_some() {
             // The store refused the first removal, so everything is as before. If the list remains, the next run tries it again.
-            if remove_or_release(self.fs, &marker(self.own), Condition::Always).is_ok() {
-                let _ = self.fs.remove_file(&self.own.renames());
+            if remove_or_release(self.fs, &marker(self.run_folder), Condition::Always).is_ok() {
+                let _ = self.fs.remove_file(&self.run_folder.renames());
                 let _ = self.fs.remove_dir_all(&self.staging);
             }
             return failure;
@@ -259,10 +259,10 @@ impl<'a> Publication<'a> {
         }
         let undone = mover
             .backward()
-            .and_then(|()| self.fs.remove_file(&self.own.renames()))
-            .and_then(|()| self.fs.sync_dir(self.own.path()));
+            .and_then(|()| self.fs.remove_file(&self.run_folder.renames()))
+            .and_then(|()| self.fs.sync_dir(self.run_folder.path()));
         match undone {
-            Err(_) if is_there(&self.own.renames()) => failure.with_hint(
+            Err(_) if is_there(&self.run_folder.renames()) => failure.with_hint(
                 "the publish was interrupted half-way; the next run of gristmill on this data set finishes it",
             ),
             _ => {
@@ -347,7 +347,7 @@ impl Counter<'_> {
     const STAGED: u64 = 1;
     /// Waiting for the disk takes nearly all the time.
     const SYNCED: u64 = 8;
-    const PUT_IN_PLACE: u64 = 1;
+    const INSTALLED: u64 = 1;
 
     fn expect(&self, files: u64) {
         if let Some(progress) = self.progress {
@@ -378,7 +378,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     if !own.exists() {
         return Ok(None);
     }
-    let _whole = Cancel::default().enter();
+    let _whole = Cancel::default().begin_wait_scope();
     let Some(list) = RenameList::read(own)? else {
         remove_leftovers(fs, own)?;
         return Ok(None);
@@ -426,7 +426,7 @@ pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Op
 }
 
 fn staging_of(own: &RunFolder) -> PathBuf {
-    own.work().join("publish")
+    own.work_folder().join("publish")
 }
 
 /// Returns the path of the object that names the publish that has begun to change a store: the list is on one machine only.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Name of this step in errors.
-const WHAT: &str = "writing";
+const ACTIVITY: &str = "writing";
 /// Why an upload cannot be completed.
-const UPLOAD_IS_GONE: &str =
+const UPLOAD_ENDED: &str =
     "its parts are gone: another process, or a lifecycle rule of the bucket, has ended the upload";
 /// Maximum size of a record, in bytes: ten thousand parts with long tags.
 const MAX_RECORD_BYTES: u64 = 8 << 20;
@@ -30,30 +30,30 @@ pub(crate) struct UploadRecord {
 pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
     let url = parse_target(target)?;
     let way_out = "remove what the run has put at the output, or name another one, and run the same command again";
-    let lost = |why: &str, hint: String| Failure::data(WHAT, why).on(Subject::path(target)).with_hint(hint);
+    let lost = |why: &str, hint: String| Failure::data(ACTIVITY, why).on(Subject::path(target)).with_hint(hint);
     let Some(found) = read_record(record)? else {
         return Err(lost("the record of its upload is damaged", way_out.to_owned()));
     };
     forget(&url.to_path());
     let completed = store_of(&url).and_then(|store| store.complete_staged(&url, &found.object));
-    match completed.map_err(|error| Failure::io(WHAT, target, &error))? {
+    match completed.map_err(|error| Failure::io(ACTIVITY, target, &error))? {
         true => Ok(()),
         false => {
             let rule = "a lifecycle rule of the bucket that ends unfinished uploads (AbortIncompleteMultipartUpload) has to leave them longer than a run and its repetitions take";
-            Err(lost(UPLOAD_IS_GONE, format!("{way_out}; {rule}")))
+            Err(lost(UPLOAD_ENDED, format!("{way_out}; {rule}")))
         }
     }
 }
 
 /// Returns the parts of an address.
 pub(crate) fn parse_target(target: &Path) -> Outcome<RemoteUrl<'_>> {
-    RemoteUrl::parse(target).ok_or_else(|| Failure::internal(WHAT, "a file of this machine has no upload"))
+    RemoteUrl::parse(target).ok_or_else(|| Failure::internal(ACTIVITY, "a file of this machine has no upload"))
 }
 
 /// Writes a record.
 pub(crate) fn write_record(fs: &dyn Fs, target: &Path, record: &Path, object: StagedObject) -> Outcome<()> {
     let content = UploadRecord { address: target.to_string_lossy().into_owned(), object };
-    let bytes = serde_json::to_vec(&content).map_err(|error| Failure::environment(WHAT, error.to_string()))?;
+    let bytes = serde_json::to_vec(&content).map_err(|error| Failure::environment(ACTIVITY, error.to_string()))?;
     write_file(fs, record, &bytes, PRIVATE_FILE)
 }
 

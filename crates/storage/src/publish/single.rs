@@ -21,7 +21,7 @@ pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<
     if let Some(url) = RemoteUrl::parse(path) {
         return put(path, &url, Content::Bytes(bytes));
     }
-    let beside = beside(path, "new");
+    let beside = hidden_sibling(path, "new");
     let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
     if let Err(mut failure) = result {
         // The failure that is being returned is more useful than one of the cleanup.
@@ -92,7 +92,7 @@ fn write_new(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
 }
 
 /// Returns a hidden, unique name in the same folder.
-fn beside(path: &Path, word: &str) -> PathBuf {
+fn hidden_sibling(path: &Path, word: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.{word}", unique()));
@@ -145,7 +145,7 @@ pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcom
     if rename_here(fs, written, path)? {
         return fs.sync_dir(parent_of(path));
     }
-    let beside = beside(path, "new");
+    let beside = hidden_sibling(path, "new");
     let result = fs.copy_file(written, &beside).and_then(|()| fs.rename(&beside, path));
     if result.is_err() {
         let _ = fs.remove_file(&beside);

@@ -54,7 +54,7 @@ impl World {
     }
     fn publish(&self, fs: &dyn Fs) -> Outcome<()> {
         self.own.create(fs)?;
-        let ready = self.own.work().join("ready");
+        let ready = self.own.work_folder().join("ready");
         write_file(fs, &ready, b"new database", 0o600)?;
         let mut set = Publication::begin(fs, self.dir.path(), &self.own)?;
         set.stage_bytes(&self.at("shards/a.tar.idx"), b"new a", 0o644)?;
@@ -413,7 +413,7 @@ fn a_work_folder_that_somebody_emptied_is_said_once_and_leaves_the_set_unprepare
     let moved = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("a.tar.idx")).unwrap();
     let world = World::new(true, false);
     world.publish(&world.fs(Fault::Kill { at: u64::try_from(moved).unwrap() })).unwrap_err();
-    RealFs.remove_dir_all(&world.own.work()).unwrap();
+    RealFs.remove_dir_all(&world.own.work_folder()).unwrap();
     let failure = world.recover(&RealFs).unwrap_err();
     assert_eq!(failure.class, ExitClass::Data);
     assert!(!world.at(COMMIT).exists());
@@ -601,7 +601,7 @@ fn only_one_process_locks_an_output_in_a_store() {
     let other = tempfile::tempdir().unwrap();
     let elsewhere = RunFolder::in_state_folder(Path::new("mem://locked/set"), other.path());
     let failure = crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, false).unwrap_err();
-    assert!(crate::lock::is_held(&failure), "{failure}");
+    assert!(crate::lock::is_lock_failure(&failure), "{failure}");
     drop(crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, true).unwrap());
     assert!(!lock.is_still_ours() && !crate::files::exists(&object));
 }

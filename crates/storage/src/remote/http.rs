@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// Name of this step in errors.
-const WHAT: &str = "asking the hub";
+const ACTIVITY: &str = "asking the hub";
 /// Base pauses without a byte after which a connection is given up: ten seconds.
 const SILENT_PAUSES: u32 = 10;
 /// Maximum number of redirects of one request.
@@ -104,7 +104,7 @@ impl Refusal {
 
 impl HttpClient {
     pub(super) fn new(settings: &HubSettings) -> Outcome<Self> {
-        let refuse = |why: &str| Failure::usage(WHAT, why).on(Subject::field("HF_ENDPOINT"));
+        let refuse = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::field("HF_ENDPOINT"));
         let endpoint = Url::parse(&settings.endpoint).map_err(|_| refuse("it is no address"))?;
         if !is_web(&endpoint) || !endpoint.username().is_empty() || endpoint.password().is_some() {
             return Err(refuse("it has to be https://HOST or http://HOST, without a name or password"));
@@ -118,7 +118,9 @@ impl HttpClient {
             // Applies to the answer's head, and to each read of its body.
             .timeout(settings.base_pause * SILENT_PAUSES)
             .build()
-            .map_err(|_| Failure::environment(WHAT, "HTTP cannot be used: the settings of the proxy are not valid"))?;
+            .map_err(|_| {
+                Failure::environment(ACTIVITY, "HTTP cannot be used: the settings of the proxy are not valid")
+            })?;
         Ok(Self { client, endpoint, token: settings.token.clone(), base_pause: settings.base_pause })
     }
 
@@ -127,7 +129,7 @@ impl HttpClient {
         let mut url = self.endpoint.clone();
         match url.path_segments_mut() {
             Ok(mut path) => path.pop_if_empty().extend(segments),
-            Err(()) => return Err(Failure::usage(WHAT, "it has no paths").on(Subject::field("HF_ENDPOINT"))),
+            Err(()) => return Err(Failure::usage(ACTIVITY, "it has no paths").on(Subject::field("HF_ENDPOINT"))),
         };
         Ok(url)
     }
@@ -162,15 +164,15 @@ impl HttpClient {
                 Ok(Some(next)) => url = next,
                 Ok(None) if is_temporary(status) => {
                     return Ok(Err(RetryReason {
-                        pause: asked_pause(response.headers()),
-                        ..RetryReason::new(busy(&response))
+                        pause: requested_pause(response.headers()),
+                        ..RetryReason::new(describe_busy(&response))
                     }));
                 }
                 Ok(None) => return Ok(Ok(response)),
-                Err(why) => return Err(Failure::environment(WHAT, why).on(Subject::path(host(&request.url)))),
+                Err(why) => return Err(Failure::environment(ACTIVITY, why).on(Subject::path(host(&request.url)))),
             }
         }
-        Err(Failure::environment(WHAT, "its redirects do not end").on(Subject::path(host(&request.url))))
+        Err(Failure::environment(ACTIVITY, "its redirects do not end").on(Subject::path(host(&request.url))))
     }
 
     /// Gets a small answer, with further tries if they may help. Returns its headers and its body.
@@ -186,7 +188,7 @@ impl HttpClient {
                 },
                 Err(reason) => reason,
             };
-            policy.wait(WHAT, &reason, check).map_err(|failure| failure.on(Subject::path(host(&request.url))))?;
+            policy.wait(ACTIVITY, &reason, check).map_err(|failure| failure.on(Subject::path(host(&request.url))))?;
         }
     }
 }
@@ -206,7 +208,7 @@ fn read_answer(response: Response) -> Outcome<Result<Answer, RetryReason>> {
     }
     if body.len() as u64 > MAX_ANSWER_BYTES {
         let why = format!("its answer has more than {} MiB", MAX_ANSWER_BYTES >> 20);
-        return Err(Failure::environment(WHAT, why).on(Subject::path(from)));
+        return Err(Failure::environment(ACTIVITY, why).on(Subject::path(from)));
     }
     Ok(Ok(Answer { headers, body }))
 }
@@ -262,7 +264,7 @@ fn is_temporary(status: StatusCode) -> bool {
     [408, 429, 500, 502, 503, 504].contains(&status.as_u16())
 }
 
-fn busy(response: &Response) -> String {
+fn describe_busy(response: &Response) -> String {
     let why = Refusal { message: String::new(), ..Refusal::of_response(response) }.why();
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS => why + " (too many requests)",
@@ -271,7 +273,7 @@ fn busy(response: &Response) -> String {
 }
 
 /// Returns the time that a busy server asks to wait: `Retry-After` in seconds, or `t` of `RateLimit`.
-pub(super) fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
     let after = headers.get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
     let limit = || {
@@ -309,7 +311,7 @@ pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Certi
 pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReason> {
     let host = host(url);
     if certificate_error(error).is_some() {
-        return Err(Failure::environment(WHAT, "its certificate is not trusted")
+        return Err(Failure::environment(ACTIVITY, "its certificate is not trusted")
             .on(Subject::path(host))
             .with_hint("SSL_CERT_FILE or REQUESTS_CA_BUNDLE names a file with the certificates to trust"));
     }
@@ -342,7 +344,7 @@ mod tests {
     #[test]
     fn a_busy_server_says_how_long_to_wait() {
         let pause = |name: &'static str, value: &'static str| {
-            asked_pause(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
+            requested_pause(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
         };
         assert_eq!(pause("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(pause("ratelimit", "\"api\";r=0;t=12"), Some(Duration::from_secs(12)));

@@ -7,7 +7,7 @@ use reqwest::Url;
 use std::net::IpAddr;
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the address of the proxy";
+const ACTIVITY: &str = "reading the address of the proxy";
 /// Variables for addresses with and without TLS, and for both.
 const HTTPS: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 const HTTP: [&str; 2] = ["HTTP_PROXY", "http_proxy"];
@@ -26,7 +26,7 @@ pub(super) struct NamedProxy {
 pub(super) fn check(environment: &Environment) -> Outcome<()> {
     for name in HTTPS.into_iter().chain(HTTP).chain(ALL) {
         if environment.text(name).is_some_and(|value| parse(&value).is_none()) {
-            return Err(Failure::environment(WHAT, "it is not valid")
+            return Err(Failure::environment(ACTIVITY, "it is not valid")
                 .on(Subject::field(name))
                 .with_hint("its form is http://HOST:PORT; unset it to send requests without a proxy"));
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Tries of a request without a new byte before it fails.
 const MAX_TRIES: u32 = 5;
 /// Maximum time that a server may ask to wait.
-const MAX_TOLD_PAUSE: Duration = Duration::from_secs(300);
+const MAX_REQUESTED_PAUSE: Duration = Duration::from_secs(300);
 /// How often a pause looks for a cancellation.
 const CANCEL_CHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -58,7 +58,7 @@ impl RetryPolicy {
             let usual = "run the same command again later: what was downloaded is kept, and the rest is resumed";
             return Err(Failure::environment(what, why).with_hint(reason.hint.as_deref().unwrap_or(usual)));
         }
-        if let Some(pause) = reason.pause.filter(|pause| *pause > MAX_TOLD_PAUSE) {
+        if let Some(pause) = reason.pause.filter(|pause| *pause > MAX_REQUESTED_PAUSE) {
             let why = format!("{}, and asks for a pause of {} seconds", reason.why, pause.as_secs());
             return Err(Failure::environment(what, why).with_hint("run the same command again after that time"));
         }

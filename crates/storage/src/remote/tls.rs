@@ -12,7 +12,7 @@ const BUNDLES: [&str; 3] = ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUND
 /// Maximum size of such a file, in bytes.
 const MAX_BUNDLE_BYTES: u64 = 16 << 20;
 /// Name of this step in errors.
-const WHAT: &str = "reading the certificates";
+const ACTIVITY: &str = "reading the certificates";
 
 /// Returns a configuration that trusts the certificates of the system, those of Mozilla, and those that the environment names.
 pub(super) fn client_config() -> Outcome<ClientConfig> {
@@ -26,13 +26,13 @@ pub(super) fn client_config() -> Outcome<ClientConfig> {
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|_| Failure::internal(WHAT, "the versions of TLS do not fit"))?;
+    let builder = builder.map_err(|_| Failure::internal(ACTIVITY, "the versions of TLS do not fit"))?;
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn add_bundle(roots: &mut RootCertStore, variable: &str, path: &Path) -> Outcome<()> {
     let refuse = |why: &str| {
-        Failure::environment(WHAT, why)
+        Failure::environment(ACTIVITY, why)
             .on(Subject::path(path))
             .with_hint(format!("{variable} has to name a file of certificates in PEM"))
     };

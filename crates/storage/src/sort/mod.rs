@@ -188,12 +188,12 @@ impl<const N: usize> Merge<N> {
             readers.push(reader);
         }
         let mut merge = Self { losers: vec![0; readers.len().max(1)], readers, started: false };
-        merge.play_all();
+        merge.replay_all();
         Ok(merge)
     }
 
     /// Plays every match once, from the leaves up.
-    fn play_all(&mut self) {
+    fn replay_all(&mut self) {
         let count = self.readers.len();
         let mut winners = vec![0; 2 * count];
         for node in (1..2 * count).rev() {

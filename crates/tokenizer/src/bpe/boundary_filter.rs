@@ -3,7 +3,7 @@
 //! In scripts without blanks words are whole sentences, which do not recur; their parts do. Only places before a character of three or four
 //! bytes are examined.
 
-use super::hash::fold;
+use super::hash::folded_product;
 
 /// A filter of the bytes on either side of a place, up to three on each, where a token crosses it: a place may be reported as crossed
 /// although it is not, never the reverse.
@@ -59,7 +59,7 @@ impl BoundaryFilter {
 
     /// Returns the bytes around a place that determine whether it is crossed, in the lower 48 bits.
     #[inline]
-    pub(super) fn around(text: &[u8], at: usize) -> u64 {
+    pub(super) fn surrounding_bytes(text: &[u8], at: usize) -> u64 {
         let ContextBytes { left, right } = ContextBytes::new(text, at);
         left << 24 | right
     }
@@ -67,7 +67,7 @@ impl BoundaryFilter {
     /// Returns the index of the filter's word for these bytes, and the bits in it.
     #[inline]
     fn place(&self, key: u64) -> (usize, u64) {
-        let hash = fold(key ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
+        let hash = folded_product(key ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
         ((hash >> 12) as usize & (self.words.len() - 1), 1 << (hash & 63) | 1 << ((hash >> 6) & 63))
     }
 }

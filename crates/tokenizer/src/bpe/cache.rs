@@ -15,7 +15,7 @@ const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
 const MAX_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
 
 /// Bytes by which the tables may grow together, unless set otherwise.
-const ROOM: usize = 40 << 20;
+const MAX_CACHE_BYTES: usize = 40 << 20;
 
 /// Number of words for which the tables have slots, powers of two.
 #[derive(Clone, Copy, Debug)]
@@ -33,24 +33,30 @@ pub(super) struct Cache {
     longer: LongWords,
     first: Sizes,
     /// Bytes by which the tables may still grow.
-    room: usize,
+    free_bytes: usize,
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { short: Table::default(), long: Table::default(), longer: LongWords::default(), first: FIRST, room: ROOM }
+        Self {
+            short: Table::default(),
+            long: Table::default(),
+            longer: LongWords::default(),
+            first: FIRST,
+            free_bytes: MAX_CACHE_BYTES,
+        }
     }
 }
 
 impl Cache {
     /// Returns a cache whose tables grow by at most `bytes` bytes together.
-    pub(super) fn within(bytes: usize) -> Self {
-        Self { room: bytes.min(ROOM), ..Self::default() }
+    pub(super) fn with_bytes(bytes: usize) -> Self {
+        Self { free_bytes: bytes.min(MAX_CACHE_BYTES), ..Self::default() }
     }
 
     /// Returns a cache whose tables never grow.
     pub(super) fn of(sizes: Sizes) -> Self {
-        Self { first: sizes, ..Self::within(0) }
+        Self { first: sizes, ..Self::with_bytes(0) }
     }
 
     /// Allocates the tables, unless they are allocated.
@@ -82,7 +88,7 @@ impl Cache {
                     write(&ids, more, count, out);
                     return true;
                 }
-                WordEntry::Elsewhere => {}
+                WordEntry::InTable => {}
                 WordEntry::Nothing => return false,
             }
         }
@@ -100,7 +106,7 @@ impl Cache {
         if ids.is_empty() || ids.len() > MAX_IDS {
             return;
         }
-        let Self { short, long, room, .. } = self;
+        let Self { short, long, free_bytes: room, .. } = self;
         if length <= SHORT {
             let is_kept = short.keep(ShortKey::new(text, at, length), ids);
             grow(short, MAX_WORDS.short, room);
@@ -152,14 +158,14 @@ mod tests {
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
         // Unlimited room, less room than the tables need, and none.
-        let known = [ROOM, 6 << 20, 0].map(|room| count_known(Cache::within(room)));
+        let known = [MAX_CACHE_BYTES, 6 << 20, 0].map(|room| count_known(Cache::with_bytes(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
     }
 
     /// Returns how many words are known when they occur a second time.
     fn count_known(mut cache: Cache) -> usize {
         cache.open();
-        let room = cache.room;
+        let room = cache.free_bytes;
         let bytes = |cache: &Cache| cache.short.bytes() + cache.long.bytes();
         let before = bytes(&cache);
         let words: Vec<String> = (0..400_000u32)
@@ -184,7 +190,7 @@ mod tests {
                 assert!(find(&mut cache, word.as_bytes()).is_some_and(|ids| ids == ids_of(word)));
             }
         }
-        assert_eq!(bytes(&cache), before + room - cache.room, "what a table takes is gone from the room");
+        assert_eq!(bytes(&cache), before + room - cache.free_bytes, "what a table takes is gone from the room");
         known
     }
 }

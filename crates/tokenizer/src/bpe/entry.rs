@@ -4,7 +4,7 @@ use super::keys::{Key, LongKey, ShortKey};
 use bytemuck::Pod;
 
 /// Maximum number of ids that are stored with a short word, and with any word.
-pub(super) const FEW: usize = 4;
+pub(super) const MAX_SHORT_IDS: usize = 4;
 pub(super) const MAX_IDS: usize = 8;
 
 /// The result of looking a word up.
@@ -13,7 +13,7 @@ pub(super) enum WordEntry {
     /// The number of ids, and the ids followed by zeros or other values.
     Ids(usize, [u32; MAX_IDS]),
     /// The ids are in another table.
-    Elsewhere,
+    InTable,
     Nothing,
 }
 
@@ -25,7 +25,7 @@ pub(super) trait Entry: Pod {
     fn new(key: Self::Key, ids: &[u32]) -> Self;
 
     /// Maximum number of ids that fit.
-    const FIT: usize;
+    const MAX_STORED_IDS: usize;
 
     /// Returns the key of the pre-token in this slot of the cache; `None` for an empty slot.
     fn key(&self) -> Option<Self::Key>;
@@ -50,28 +50,28 @@ const BYTES: u64 = (1 << LENGTH_SHIFT) - 1;
 
 /// Returns the number of ids of this word, and the ids followed by zeros; `None` if the entry is of another word, or its ids are elsewhere.
 #[inline]
-pub(super) fn ids_of([a, b, ids @ ..]: &ShortEntry, key: ShortKey) -> Option<(usize, [u32; FEW])> {
+pub(super) fn ids_of([a, b, ids @ ..]: &ShortEntry, key: ShortKey) -> Option<(usize, [u32; MAX_SHORT_IDS])> {
     let [c, d] = key.numbers();
     ((a ^ c) | (b ^ d) << LENGTH_BITS == 0).then(|| ((b >> COUNT_SHIFT) as usize, bytemuck::cast(*ids)))
 }
 
-fn elsewhere([low, high]: [u64; 2]) -> [u64; 2] {
+fn table_entry([low, high]: [u64; 2]) -> [u64; 2] {
     [low, high & BYTES | high >> LENGTH_SHIFT << COUNT_SHIFT]
 }
 
 impl Entry for ShortEntry {
     type Key = ShortKey;
 
-    const FIT: usize = FEW;
+    const MAX_STORED_IDS: usize = MAX_SHORT_IDS;
 
     fn new(key: ShortKey, ids: &[u32]) -> Self {
         let [low, mut high] = key.numbers();
-        let mut few = [0; FEW];
-        if (1..=FEW).contains(&ids.len()) {
+        let mut few = [0; MAX_SHORT_IDS];
+        if (1..=MAX_SHORT_IDS).contains(&ids.len()) {
             high |= (ids.len() as u64) << COUNT_SHIFT;
             few.iter_mut().zip(ids).for_each(|(to, from)| *to = *from);
         } else {
-            [_, high] = elsewhere([low, high]);
+            [_, high] = table_entry([low, high]);
         }
         let [first, second]: [u64; 2] = bytemuck::cast(few);
         [low, high, first, second]
@@ -95,10 +95,10 @@ impl Entry for ShortEntry {
         let [low, high, ..] = *self;
         if let Some((count, few)) = ids_of(self, key) {
             let mut ids = [0; MAX_IDS];
-            ids[..FEW].copy_from_slice(&few);
+            ids[..MAX_SHORT_IDS].copy_from_slice(&few);
             WordEntry::Ids(count, ids)
-        } else if [low, high] == elsewhere(key.numbers()) {
-            WordEntry::Elsewhere
+        } else if [low, high] == table_entry(key.numbers()) {
+            WordEntry::InTable
         } else {
             WordEntry::Nothing
         }
@@ -114,7 +114,7 @@ const ID: u32 = (1 << ID_BITS) - 1;
 impl Entry for LongEntry {
     type Key = LongKey;
 
-    const FIT: usize = MAX_IDS;
+    const MAX_STORED_IDS: usize = MAX_IDS;
 
     fn new(key: LongKey, ids: &[u32]) -> Self {
         let mut kept = [0; MAX_IDS];
@@ -145,7 +145,7 @@ impl Entry for LongEntry {
         if word != key.numbers() {
             WordEntry::Nothing
         } else if count == 0 {
-            WordEntry::Elsewhere
+            WordEntry::InTable
         } else {
             WordEntry::Ids(count, ids)
         }
@@ -174,10 +174,10 @@ mod tests {
                 }
                 let [short, other] = [3, 4].map(|at| ShortKey::new(text, at, length));
                 let entry = ShortEntry::new(short, ids);
-                let known = if count <= FEW { WordEntry::Ids(count, kept) } else { WordEntry::Elsewhere };
+                let known = if count <= MAX_SHORT_IDS { WordEntry::Ids(count, kept) } else { WordEntry::InTable };
                 assert_eq!((entry.lookup(short), entry.key()), (known, Some(short)));
                 assert!(!entry.is_empty());
-                assert_eq!(ids_of(&entry, short).is_some(), count <= FEW);
+                assert_eq!(ids_of(&entry, short).is_some(), count <= MAX_SHORT_IDS);
                 assert!(ids_of(&entry, other).is_none() && ids_of(&entry, ShortKey::NONE).is_none());
                 assert_eq!(entry.lookup(other), WordEntry::Nothing);
                 // Words of other lengths.

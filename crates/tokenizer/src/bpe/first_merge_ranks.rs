@@ -6,7 +6,7 @@
 //! It is so where every merge that joins the character, or a part of it, to something else comes later than the last of those that make the
 //! character. Up to that merge its bytes are only joined to each other, and no other merge depends on whether that has happened yet.
 
-use super::pairs::{Pairs, APART};
+use super::pairs::{Pairs, NOT_JOINED};
 use super::symbols::{CharacterIds, NONE};
 use std::collections::HashMap;
 
@@ -106,7 +106,8 @@ fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option
             return None;
         }
         let ranks = symbols.windows(2).map(|two| pairs.rank(two[0], two[1]));
-        let (at, rank) = ranks.enumerate().min_by_key(|(at, rank)| (*rank, *at)).filter(|(_, rank)| *rank != APART)?;
+        let (at, rank) =
+            ranks.enumerate().min_by_key(|(at, rank)| (*rank, *at)).filter(|(_, rank)| *rank != NOT_JOINED)?;
         last = last.max(rank);
         symbols[at] = pairs.product(rank);
         symbols.remove(at + 1);

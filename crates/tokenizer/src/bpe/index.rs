@@ -1,7 +1,7 @@
 //! An index of numbers by hash.
 
 /// Longest distance of a number from its place, so that a file made to collide costs no time.
-const FURTHEST: usize = 512;
+const MAX_PROBES: usize = 512;
 
 const EMPTY: u32 = u32::MAX;
 
@@ -23,7 +23,7 @@ impl Index {
     pub(super) fn put(&mut self, hash: u64, number: u32) -> bool {
         let last = self.slots.len() - 1;
         let start = (hash >> self.shift) as usize;
-        for step in 0..FURTHEST {
+        for step in 0..MAX_PROBES {
             if let Some(slot) = self.slots.get_mut((start + step) & last).filter(|slot| **slot == EMPTY) {
                 *slot = number;
                 return true;

@@ -8,9 +8,9 @@ use super::symbols::Start;
 use super::wide::WideMerger;
 
 /// Number of words that are joined at a time: of few symbols, of some, and of many.
-const FEW: usize = 8;
-const SOME: usize = 8;
-const MANY: usize = 4;
+const WORDS_OF_FEW_SYMBOLS: usize = 8;
+const WORDS_OF_SOME_SYMBOLS: usize = 8;
+const WORDS_OF_MANY_SYMBOLS: usize = 4;
 
 /// The value is not known yet.
 const LATER: usize = usize::MAX;
@@ -37,7 +37,7 @@ impl CacheMiss {
     }
 
     /// Marks its ids as unknown again.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear_ids(&mut self) {
         (self.from, self.to, self.start) = (LATER, LATER, (LATER, LATER));
     }
 
@@ -50,9 +50,9 @@ impl CacheMiss {
 /// Buffers for joining words.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
-    few: Box<[ShortWord<16>; FEW]>,
-    some: Box<[ShortWord<64>; SOME]>,
-    many: Box<[WideMerger; MANY]>,
+    few: Box<[ShortWord<16>; WORDS_OF_FEW_SYMBOLS]>,
+    short_words: Box<[ShortWord<64>; WORDS_OF_SOME_SYMBOLS]>,
+    many: Box<[WideMerger; WORDS_OF_MANY_SYMBOLS]>,
     merger: Merger,
     pieces: WordBuffers,
     ids: Vec<u32>,
@@ -61,7 +61,7 @@ pub(super) struct Joiner {
 impl Joiner {
     /// Joins words whose bytes are in `text` and returns their ids, or `None` where a symbol is missing.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [CacheMiss]) -> Option<&[u32]> {
-        let Self { few, some, many, merger, pieces, ids } = self;
+        let Self { few, short_words: some, many, merger, pieces, ids } = self;
         ids.clear();
         pieces.clear();
         if let Some(early) = &model.early {
@@ -79,7 +79,7 @@ impl Joiner {
         if !is_done {
             for word in cold.iter_mut().filter(|word| word.from == LATER) {
                 word.from = ids.len();
-                alone(model, text.get(word.at..word.end).unwrap_or_default(), merger, ids)?;
+                join_word(model, text.get(word.at..word.end).unwrap_or_default(), merger, ids)?;
                 word.to = ids.len();
             }
         }
@@ -93,8 +93,8 @@ struct MergeStep {
     at: usize,
     rank: u32,
     joined: JoinNeighbours,
-    asked: [PairLookup; 2],
-    placed: [PairSlot; 2],
+    lookups: [PairLookup; 2],
+    slots: [PairSlot; 2],
 }
 
 /// The words whose ids are not known yet, in order.
@@ -118,7 +118,7 @@ impl PairQueue<'_> {
                 continue;
             }
             let bytes = self.text.get(word.at..word.end).unwrap_or_default();
-            if let Some(id) = self.model.whole(bytes) {
+            if let Some(id) = self.model.whole_word_id(bytes) {
                 word.from = ids.len();
                 ids.push(id);
                 word.to = ids.len();
@@ -151,7 +151,7 @@ impl PairQueue<'_> {
 /// Starts a word with these symbols, each with the rank of the pair it forms with the one before it, if there is room.
 #[inline]
 fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Start {
-    if symbols.len() > L::WIDEST {
+    if symbols.len() > L::MAX_SYMBOLS {
         return Start::TooLong;
     }
     for (place, (symbol, rank)) in symbols.iter().zip(ranks).enumerate() {
@@ -205,13 +205,14 @@ fn side_by_side<L: Steps, const N: usize>(
         for (lane, turn) in lanes.iter_mut().zip(&mut turns).take(count) {
             let product = pairs.product(turn.rank);
             turn.joined = lane.join(turn.at, product);
-            turn.asked = [pairs.ask(turn.joined.left, product), pairs.ask(product, turn.joined.right)];
+            turn.lookups =
+                [pairs.start_lookup(turn.joined.left, product), pairs.start_lookup(product, turn.joined.right)];
         }
         for turn in turns.iter_mut().take(count) {
-            turn.placed = turn.asked.map(|asked| pairs.place(asked));
+            turn.slots = turn.lookups.map(|asked| pairs.place(asked));
         }
         for (lane, turn) in lanes.iter_mut().zip(&turns).take(count) {
-            let [with_left, with_right] = turn.placed.map(|placed| pairs.answer(placed));
+            let [with_left, with_right] = turn.slots.map(|placed| pairs.answer(placed));
             lane.set_ranks(turn.at, &turn.joined, with_left, with_right);
         }
     }
@@ -220,8 +221,8 @@ fn side_by_side<L: Steps, const N: usize>(
 
 /// Joins a single word; `None` where a symbol is missing.
 #[inline(never)]
-fn alone(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) -> Option<()> {
-    if let Some(id) = model.whole(word) {
+fn join_word(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) -> Option<()> {
+    if let Some(id) = model.whole_word_id(word) {
         out.push(id);
         return Some(());
     }

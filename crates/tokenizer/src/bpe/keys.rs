@@ -1,6 +1,6 @@
 //! Words in the form in which they are compared: their bytes and their lengths in a few numbers.
 
-use super::hash::fold;
+use super::hash::folded_product;
 
 /// The longest word of each kind, in bytes.
 pub(super) const SHORT: usize = 15;
@@ -72,7 +72,7 @@ impl ShortKey {
 impl Key for ShortKey {
     #[inline]
     fn hash(self) -> u64 {
-        fold(self.0[0] ^ 0x9E37_79B9_7F4A_7C15, self.0[1] ^ 0xD6E8_FEB8_6659_FD93) >> 20
+        folded_product(self.0[0] ^ 0x9E37_79B9_7F4A_7C15, self.0[1] ^ 0xD6E8_FEB8_6659_FD93) >> 20
     }
 }
 
@@ -106,8 +106,8 @@ impl Key for LongKey {
     #[inline]
     fn hash(self) -> u64 {
         let [a, b, c, d] = self.0;
-        let half = fold(a ^ 0x9E37_79B9_7F4A_7C15, b ^ 0xD6E8_FEB8_6659_FD93);
-        fold(half ^ c, d ^ 0x2545_F491_4F6C_DD1D) >> 20
+        let half = folded_product(a ^ 0x9E37_79B9_7F4A_7C15, b ^ 0xD6E8_FEB8_6659_FD93);
+        folded_product(half ^ c, d ^ 0x2545_F491_4F6C_DD1D) >> 20
     }
 }
 

@@ -7,7 +7,7 @@ use super::hash::of_bytes;
 const MAX_WORD_BYTES: usize = 512;
 
 /// Number of slots, a power of two; each word has one.
-const PLACES: usize = 1 << 12;
+const SLOTS: usize = 1 << 12;
 
 /// Bytes of words, or of their ids, above which the cache is cleared.
 const FULL: usize = 1 << 20;
@@ -36,7 +36,7 @@ impl LongWords {
             return None;
         }
         let hash = of_bytes(word);
-        let StoredWord { hash: same, bytes, ids } = self.places.get(hash as usize % PLACES)?;
+        let StoredWord { hash: same, bytes, ids } = self.places.get(hash as usize % SLOTS)?;
         let is_same = *same == hash && part(&self.bytes, *bytes) == Some(word);
         part(&self.ids, *ids).filter(|_| is_same)
     }
@@ -49,12 +49,12 @@ impl LongWords {
         }
         let Self { places, bytes, ids: all } = self;
         if bytes.len().max(size_of_val(all.as_slice())) > FULL || places.is_empty() {
-            *places = vec![StoredWord::default(); PLACES];
+            *places = vec![StoredWord::default(); SLOTS];
             bytes.clear();
             all.clear();
         }
         let hash = of_bytes(word);
-        let Some(place) = places.get_mut(hash as usize % PLACES) else { return };
+        let Some(place) = places.get_mut(hash as usize % SLOTS) else { return };
         if place.hash != hash {
             *place = StoredWord { hash, ..StoredWord::default() };
         } else if part(bytes, place.bytes) != Some(word) {

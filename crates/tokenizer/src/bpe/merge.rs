@@ -1,7 +1,7 @@
 //! Joins one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
 
 use super::order::{JoinOrder, BLOCK};
-use super::pairs::{Pairs, APART};
+use super::pairs::{Pairs, NOT_JOINED};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -9,13 +9,13 @@ use std::collections::BinaryHeap;
 /// branch depends on the values found, so that none is mispredicted.
 pub(super) trait Steps {
     /// Maximum number of symbols of a word.
-    const WIDEST: usize;
+    const MAX_SYMBOLS: usize;
 
     /// Sets the symbol at a place, which is the one after the last: 0 at first. `rank` is that of the pair it forms with the symbol before
     /// it. Symbols that have no room are put into an unused place.
     fn put(&mut self, place: usize, symbol: u32, rank: u32);
 
-    /// Starts the word, once `count` symbols were put, at most [`WIDEST`](Self::WIDEST).
+    /// Starts the word, once `count` symbols were put, at most [`MAX_SYMBOLS`](Self::MAX_SYMBOLS).
     fn start(&mut self, count: usize);
 
     /// Returns the rank and the place of the pair that is to be joined next.
@@ -38,7 +38,7 @@ pub(super) struct JoinNeighbours {
     pub(super) left: u32,
     pub(super) right: u32,
     /// The place of the left neighbour.
-    pub(super) before: usize,
+    pub(super) previous: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
@@ -68,18 +68,18 @@ impl<const PLACES: usize> Default for ShortWord<PLACES> {
 }
 
 impl<const PLACES: usize> Steps for ShortWord<PLACES> {
-    const WIDEST: usize = PLACES - 1;
+    const MAX_SYMBOLS: usize = PLACES - 1;
 
     #[inline]
     fn put(&mut self, place: usize, symbol: u32, rank: u32) {
-        let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % PLACES);
+        let (place, before) = (place.min(Self::MAX_SYMBOLS), place.wrapping_sub(1) % PLACES);
         self.symbols[place] = symbol;
         self.order[before] = JoinOrder::new(rank, before, false);
     }
 
     #[inline]
     fn start(&mut self, count: usize) {
-        let count = count.min(Self::WIDEST);
+        let count = count.min(Self::MAX_SYMBOLS);
         self.blocks = count.div_ceil(BLOCK);
         self.live = !(u64::MAX << count);
         self.order[count.saturating_sub(1)..].fill(JoinOrder::LAST);
@@ -109,7 +109,7 @@ impl<const PLACES: usize> Steps for ShortWord<PLACES> {
         JoinNeighbours {
             left: symbols[before],
             right: symbols[following.trailing_zeros() as usize % PLACES],
-            before,
+            previous: before,
             is_first: ahead == 0,
             is_last: following == 0,
         }
@@ -117,7 +117,7 @@ impl<const PLACES: usize> Steps for ShortWord<PLACES> {
 
     #[inline]
     fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
-        let (at, before) = (at % PLACES, joined.before % PLACES);
+        let (at, before) = (at % PLACES, joined.previous % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
     }
@@ -140,7 +140,7 @@ pub(super) struct Merger {
     /// The rank of the pair of each symbol and the one after it.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
-    before: Vec<u32>,
+    previous: Vec<u32>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
@@ -148,15 +148,15 @@ impl Merger {
     /// Joins all of `many`, whose `ranks` are set, and appends the remaining symbols to `out`.
     #[inline(never)]
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
-        let Self { many, ranks, next, before, heap, .. } = self;
+        let Self { many, ranks, next, previous: before, heap, .. } = self;
         let count = many.len();
         heap.clear();
-        ranks.resize(count, APART);
+        ranks.resize(count, NOT_JOINED);
         heap.extend(
             ranks
                 .iter()
                 .enumerate()
-                .filter(|(_, rank)| **rank != APART)
+                .filter(|(_, rank)| **rank != NOT_JOINED)
                 .map(|(at, rank)| Reverse(u64::from(*rank) << 32 | at as u64)),
         );
         next.clear();
@@ -174,21 +174,21 @@ impl Merger {
             let joined = pairs.product(rank);
             let following = next[right] as usize;
             many[at] = joined;
-            ranks[right] = APART;
+            ranks[right] = NOT_JOINED;
             next[right] = NONE;
             next[at] = following as u32;
-            ranks[at] = APART;
+            ranks[at] = NOT_JOINED;
             if following < count {
                 before[following] = at as u32;
                 ranks[at] = pairs.rank(joined, many[following]);
-                if ranks[at] != APART {
+                if ranks[at] != NOT_JOINED {
                     heap.push(Reverse(u64::from(ranks[at]) << 32 | at as u64));
                 }
             }
             let left = before[at] as usize;
             if left < count {
                 ranks[left] = pairs.rank(many[left], joined);
-                if ranks[left] != APART {
+                if ranks[left] != NOT_JOINED {
                     heap.push(Reverse(u64::from(ranks[left]) << 32 | left as u64));
                 }
             }

@@ -26,7 +26,7 @@ impl MergeStats {
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
         let (cuts, early, seeds) =
-            (BoundaryFilter::new(file.merges.bytes()), PrefixMerges::until(REACHING), FirstMergeRanks::default());
+            (BoundaryFilter::new(file.merges.bytes()), PrefixMerges::reaching(REACHING), FirstMergeRanks::default());
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);

@@ -14,7 +14,7 @@ struct Token {
     left: u32,
     right: u32,
     /// The rank of its last join plus one; 0 for a byte.
-    made: u32,
+    last_join: u32,
 }
 
 /// Tokens that result from joining their bytes.
@@ -39,12 +39,13 @@ impl MergedTokens {
         }
         let mut made = Self(vec![None; count]);
         for id in bytes {
-            *made.0.get_mut(id as usize)? = Some(Token { left: NONE, right: NONE, made: 0 });
+            *made.0.get_mut(id as usize)? = Some(Token { left: NONE, right: NONE, last_join: 0 });
         }
         for (rank, Merge { left, right, product }) in merges.iter().enumerate() {
-            let is_reached = pairs.rank(*left, *right) == rank as u32 && made.meet(pairs, *left, *right);
+            let is_reached = pairs.rank(*left, *right) == rank as u32 && made.can_be_neighbours(pairs, *left, *right);
             if !made.has(*product) && is_reached {
-                *made.0.get_mut(*product as usize)? = Some(Token { left: *left, right: *right, made: rank as u32 + 1 });
+                *made.0.get_mut(*product as usize)? =
+                    Some(Token { left: *left, right: *right, last_join: rank as u32 + 1 });
             }
         }
         Some(made)
@@ -60,12 +61,12 @@ impl MergedTokens {
     }
 
     /// Whether two tokens become neighbours in a text that consists of their bytes.
-    fn meet(&self, pairs: &Pairs, mut left: u32, mut right: u32) -> bool {
+    fn can_be_neighbours(&self, pairs: &Pairs, mut left: u32, mut right: u32) -> bool {
         loop {
             let (Some(first), Some(second)) = (self.get(left), self.get(right)) else { return false };
             // Of equal ranks the left one was joined before the right one.
-            let is_right = second.made >= first.made;
-            let made = first.made.max(second.made);
+            let is_right = second.last_join >= first.last_join;
+            let made = first.last_join.max(second.last_join);
             if made == 0 {
                 return true;
             }

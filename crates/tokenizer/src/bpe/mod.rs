@@ -76,8 +76,8 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Returns buffers whose cache of words grows by at most `bytes` bytes.
-    pub(super) fn within(bytes: usize) -> Self {
-        Self { words: WordEncoder::within(bytes), ..Self::default() }
+    pub(super) fn with_cache_bytes(bytes: usize) -> Self {
+        Self { words: WordEncoder::with_cache_bytes(bytes), ..Self::default() }
     }
 
     /// Starts a new batch of texts.
@@ -120,7 +120,7 @@ impl Bpe {
     /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the reference's result is not known.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
         scratch.begin();
-        let is_done = self.put(text, scratch) && scratch.words.finish(&self.model);
+        let is_done = self.append_text(text, scratch) && scratch.words.finish(&self.model);
         if is_done {
             out.extend_from_slice(scratch.words.ids());
         }
@@ -129,7 +129,7 @@ impl Bpe {
 
     /// Adds the next text of a batch, after [`begin`](Scratch::begin); returns `false` where the reference's result is not known: then
     /// [`put_ids`](Scratch::put_ids) must follow.
-    pub(super) fn put(&self, text: &str, scratch: &mut Scratch) -> bool {
+    pub(super) fn append_text(&self, text: &str, scratch: &mut Scratch) -> bool {
         let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
             Part::Token(id) => {
                 scratch.words.push(id);
@@ -199,12 +199,12 @@ impl Bpe {
                     text
                 };
                 let is_done = if has_digits {
-                    let mut parts = digits_apart(text);
+                    let mut parts = split_digits(text);
                     parts.all(|part| self.split(style, part, words))
                 } else {
                     self.split(style, text, words)
                 };
-                give_back(piece);
+                shrink_buffer(piece);
                 is_done
             }
             Splitting::Whole => marks::words(&self.model, text, false, words),
@@ -216,7 +216,7 @@ impl Bpe {
                 }
                 marks::put(text, piece);
                 let is_done = marks::words(&self.model, piece, is_split, words);
-                give_back(piece);
+                shrink_buffer(piece);
                 is_done
             }
         }
@@ -243,7 +243,7 @@ fn is_composed(text: &str) -> bool {
 }
 
 /// Splits a text into single numeric characters and the parts between them.
-fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
+fn split_digits(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
@@ -259,7 +259,7 @@ fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Frees the buffer of a long text.
-fn give_back(piece: &mut String) {
+fn shrink_buffer(piece: &mut String) {
     if piece.capacity() > 1 << 20 {
         *piece = String::new();
     }

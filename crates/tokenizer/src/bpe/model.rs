@@ -95,7 +95,7 @@ impl Model {
 
     /// Returns the id of a word that is taken whole.
     #[inline]
-    pub(super) fn whole(&self, word: &[u8]) -> Option<u32> {
+    pub(super) fn whole_word_id(&self, word: &[u8]) -> Option<u32> {
         self.whole.as_ref()?.id(word)
     }
 

@@ -1,6 +1,6 @@
 //! Finds the pair that is joined first.
 
-use super::pairs::{APART, RANK_BITS};
+use super::pairs::{NOT_JOINED, RANK_BITS};
 use wide::f32x4;
 
 /// Places that are compared together.
@@ -20,12 +20,12 @@ pub(super) struct JoinOrder(f32);
 
 impl JoinOrder {
     /// The order of a pair that is never joined; its place does not matter.
-    pub(super) const LAST: Self = Self(f32::from_bits(APART << PLACE_BITS));
+    pub(super) const LAST: Self = Self(f32::from_bits(NOT_JOINED << PLACE_BITS));
 
     /// Returns the order of the pair of this rank at this place, or of one that is never joined. It has no branch.
     #[inline]
     pub(super) fn new(rank: u32, place: usize, is_never: bool) -> Self {
-        let never = u32::from(is_never).wrapping_neg() & APART;
+        let never = u32::from(is_never).wrapping_neg() & NOT_JOINED;
         Self(f32::from_bits((rank | never) << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1)))
     }
 
@@ -33,7 +33,7 @@ impl JoinOrder {
     #[inline]
     pub(super) fn get(self) -> Option<(u32, usize)> {
         let bits = self.0.to_bits();
-        (bits < APART << PLACE_BITS).then_some((bits >> PLACE_BITS, (bits % (1 << PLACE_BITS)) as usize))
+        (bits < NOT_JOINED << PLACE_BITS).then_some((bits >> PLACE_BITS, (bits % (1 << PLACE_BITS)) as usize))
     }
 
     #[inline]
@@ -48,13 +48,13 @@ impl JoinOrder {
     /// Returns the first of a block.
     #[inline]
     pub(super) fn first_of(block: &[Self; BLOCK]) -> Self {
-        let [a, b, c, d] = Self::fours(block).map(f32x4::from);
+        let [a, b, c, d] = Self::as_fours(block).map(f32x4::from);
         let [a, b, c, d] = a.fast_min(b).fast_min(c.fast_min(d)).to_array().map(Self);
         a.first(b).first(c.first(d))
     }
 
     #[inline]
-    fn fours(block: &[Self; BLOCK]) -> [[f32; 4]; 4] {
+    fn as_fours(block: &[Self; BLOCK]) -> [[f32; 4]; 4] {
         std::array::from_fn(|four| std::array::from_fn(|at| block[4 * four + at].0))
     }
 }
@@ -67,24 +67,24 @@ mod tests {
     fn the_first_is_that_of_the_lowest_rank_and_then_place() {
         let mut state = 7_u32;
         for round in 0..2_000 {
-            let mut least = (APART, usize::MAX);
+            let mut least = (NOT_JOINED, usize::MAX);
             let block = std::array::from_fn(|place| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let rank = match round % 4 {
-                    0 => APART,
+                    0 => NOT_JOINED,
                     1 => state >> 30,
-                    2 => APART - 1 - (state >> 31),
-                    _ => state >> 12 & APART,
+                    2 => NOT_JOINED - 1 - (state >> 31),
+                    _ => state >> 12 & NOT_JOINED,
                 };
-                if rank != APART {
+                if rank != NOT_JOINED {
                     least = least.min((rank, place));
                 }
                 JoinOrder::new(rank, place, false)
             });
-            assert_eq!(JoinOrder::first_of(&block).get(), (least.0 != APART).then_some(least));
+            assert_eq!(JoinOrder::first_of(&block).get(), (least.0 != NOT_JOINED).then_some(least));
         }
         assert_eq!(JoinOrder::new(5, 3, true).get(), None);
-        assert_eq!(JoinOrder::new(APART, 4, false).get(), None);
+        assert_eq!(JoinOrder::new(NOT_JOINED, 4, false).get(), None);
         assert_eq!(JoinOrder::new(5, 255, false).get(), Some((5, 255)));
     }
 }

@@ -1,11 +1,11 @@
 //! The merges: which two tokens become which one, and in what order.
 
-use super::hash::fold;
+use super::hash::folded_product;
 use prefetch_index::prefetch_index;
 use std::hint::select_unpredictable;
 
 /// The rank of two tokens that are never joined.
-pub(super) const APART: u32 = (1 << RANK_BITS) - 1;
+pub(super) const NOT_JOINED: u32 = (1 << RANK_BITS) - 1;
 
 /// Bits of a rank and of an id: an entry consists of a rank and two ids.
 pub(super) const RANK_BITS: u32 = 22;
@@ -28,7 +28,7 @@ const EMPTY: u64 = u64::MAX;
 /// hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    pilots: Vec<u16>,
+    displacements: Vec<u16>,
     /// A pair, with its rank in the lower bits.
     entries: Vec<u64>,
     products: PairProducts,
@@ -68,7 +68,7 @@ impl Pairs {
     /// Builds the table from merges in the order of ranks; of two equal pairs the later counts. Fails where there are too many merges, or
     /// ids are too large.
     pub(super) fn new(merges: &[Merge]) -> Result<Self, String> {
-        if merges.len() >= APART as usize {
+        if merges.len() >= NOT_JOINED as usize {
             return Err("it has too many merges".into());
         }
         if merges.iter().any(|merge| merge.left.max(merge.right).max(merge.product) >= IDS) {
@@ -76,7 +76,7 @@ impl Pairs {
         }
         let buckets = merges.len() / BUCKET + 1;
         let mut pairs = Self {
-            pilots: vec![0; buckets],
+            displacements: vec![0; buckets],
             entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
             products: PairProducts::new(merges),
         };
@@ -110,21 +110,21 @@ impl Pairs {
         // The fullest buckets are placed while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         for part in parts.into_iter().take_while(|part| !part.is_empty()) {
-            pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
+            pairs.find_displacement(part, &mut room).ok_or("its merges do not spread")?;
         }
         Ok(pairs)
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
+    fn find_displacement(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
         let count = self.entries.len();
         let pilot = (0..u16::MAX).find(|pilot| {
             room.chosen.clear();
-            part.iter().all(|(hash, _)| room.choose(place(*hash, *pilot, count)))
+            part.iter().all(|(hash, _)| room.reserve(place(*hash, *pilot, count)))
         })?;
-        let bucket = reduce(part.first()?.0, self.pilots.len());
-        *self.pilots.get_mut(bucket)? = pilot;
-        for (place, (_, entry)) in room.take().zip(part) {
+        let bucket = reduce(part.first()?.0, self.displacements.len());
+        *self.displacements.get_mut(bucket)? = pilot;
+        for (place, (_, entry)) in room.occupy_chosen().zip(part) {
             *self.entries.get_mut(place)? = *entry;
         }
         Some(())
@@ -133,33 +133,33 @@ impl Pairs {
     /// Starts the lookup of a pair: [`place`](Self::place) and then [`answer`](Self::answer) follow. Each step prefetches what the next one
     /// reads, so that a caller with other work between them does not wait.
     #[inline]
-    pub(super) fn ask(&self, left: u32, right: u32) -> PairLookup {
+    pub(super) fn start_lookup(&self, left: u32, right: u32) -> PairLookup {
         let pair = packed(left, right);
         let hash = hash(pair);
-        prefetch_index(self.pilots.as_slice(), reduce(hash, self.pilots.len()));
+        prefetch_index(self.displacements.as_slice(), reduce(hash, self.displacements.len()));
         PairLookup { pair, hash }
     }
 
     /// Returns the place where the pair is, if it is in the table.
     #[inline]
     pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
-        let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
+        let pilot = self.displacements.get(reduce(hash, self.displacements.len())).copied().unwrap_or_default();
         let place = place(hash, pilot, self.entries.len());
         prefetch_index(self.entries.as_slice(), place);
         PairSlot { place, pair }
     }
 
-    /// Returns the rank of the pair, [`APART`] where the two are never joined.
+    /// Returns the rank of the pair, [`NOT_JOINED`] where the two are never joined.
     #[inline]
     pub(super) fn answer(&self, PairSlot { place, pair }: PairSlot) -> u32 {
         let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
-        select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & APART, APART)
+        select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & NOT_JOINED, NOT_JOINED)
     }
 
     /// Does all three steps of a lookup.
     #[inline]
     pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
-        self.answer(self.place(self.ask(left, right)))
+        self.answer(self.place(self.start_lookup(left, right)))
     }
 
     /// Prefetches what [`product`](Self::product) reads.
@@ -205,7 +205,7 @@ impl OccupancyBits {
 
     /// Chooses a place, if it is free; returns whether it was.
     #[inline]
-    fn choose(&mut self, place: usize) -> bool {
+    fn reserve(&mut self, place: usize) -> bool {
         let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
         let is_new = is_free && !self.chosen.contains(&place);
         if is_new {
@@ -215,7 +215,7 @@ impl OccupancyBits {
     }
 
     /// Marks the chosen places as taken and returns them.
-    fn take(&mut self) -> impl Iterator<Item = usize> + '_ {
+    fn occupy_chosen(&mut self) -> impl Iterator<Item = usize> + '_ {
         for place in &self.chosen {
             if let Some(word) = self.taken.get_mut(place / 64) {
                 *word |= 1 << (place % 64);
@@ -244,7 +244,7 @@ fn packed(left: u32, right: u32) -> u64 {
 
 #[inline]
 fn hash(pair: u64) -> u64 {
-    fold(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
+    folded_product(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
 }
 
 /// Returns a number below `count`, from the high bits of a hash.
@@ -278,10 +278,10 @@ mod tests {
                 assert_eq!((found, pairs.product(found)), (rank as u32, merge.product));
             }
             assert_eq!(pairs.rank(0, 0), if is_listed { 50_000 } else { 0 });
-            assert_eq!((pairs.rank(978, 0), pairs.rank(0, 52)), (APART, APART));
-            assert!((1_000..100_000).all(|left| pairs.rank(left, 3) == APART));
+            assert_eq!((pairs.rank(978, 0), pairs.rank(0, 52)), (NOT_JOINED, NOT_JOINED));
+            assert!((1_000..100_000).all(|left| pairs.rank(left, 3) == NOT_JOINED));
         }
-        assert_eq!(Pairs::new(&[]).unwrap().rank(IDS - 1, IDS - 1), APART);
+        assert_eq!(Pairs::new(&[]).unwrap().rank(IDS - 1, IDS - 1), NOT_JOINED);
         assert_eq!(Pairs::new(&[merge(IDS - 1, IDS - 1, 0)]).unwrap().rank(IDS - 1, IDS - 1), 0);
         assert!(Pairs::new(&[merge(IDS, 0, 1)]).is_err());
     }

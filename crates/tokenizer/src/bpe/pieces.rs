@@ -6,11 +6,11 @@
 
 use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
-use super::entry::{ids_of, FEW, MAX_IDS};
-use super::hash::fold;
+use super::entry::{ids_of, MAX_IDS, MAX_SHORT_IDS};
+use super::hash::folded_product;
 use super::keys::{Key, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
-use super::pairs::{PairLookup, PairSlot, Pairs, APART};
+use super::pairs::{PairLookup, PairSlot, Pairs, NOT_JOINED};
 use super::symbols::NONE;
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ pub(super) const REACHING: usize = 250;
 const FILTER: usize = 1 << 15;
 
 /// Number of places for which it is cached whether they can be cut, a power of two.
-const PLACES: usize = 1 << 13;
+const CUT_CACHE_SLOTS: usize = 1 << 13;
 
 /// Lengths of words, in bytes: shorter ones are joined as fast without this; longer ones would take memory.
 const WORDS: RangeInclusive<usize> = 16..=1 << 10;
@@ -46,7 +46,7 @@ pub(super) struct PrefixMerges {
 impl PrefixMerges {
     /// Returns an empty set that takes merges until `reaching` tokens cross the beginning of a long character; each is passed to
     /// [`add`](Self::add) in the order of ranks.
-    pub(super) fn until(reaching: usize) -> Self {
+    pub(super) fn reaching(reaching: usize) -> Self {
         Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
     }
 
@@ -152,7 +152,7 @@ impl WordBuffers {
     fn put_known(&mut self, piece: &PieceLookup) -> bool {
         let Self { known, symbols, count, .. } = self;
         let found = known.short.view().first(piece.hash).and_then(|entry| ids_of(entry, piece.key));
-        let place = symbols.get_mut(*count..*count + FEW);
+        let place = symbols.get_mut(*count..*count + MAX_SHORT_IDS);
         let Some(((more, ids), place)) = found.zip(place) else { return false };
         place.copy_from_slice(&ids);
         *count += more;
@@ -163,13 +163,13 @@ impl WordBuffers {
     pub(super) fn rank(&mut self, pairs: &Pairs) {
         let Self { symbols, ranks, count, .. } = self;
         ranks.clear();
-        ranks.push(APART);
+        ranks.push(NOT_JOINED);
         let (mut asked, mut placed) = ([PairLookup::default(); AT_ONCE], [PairSlot::default(); AT_ONCE]);
         let mut rest = symbols.get(..*count).unwrap_or_default();
         while rest.len() > 1 {
             let count = AT_ONCE.min(rest.len() - 1);
             for (asked, two) in asked.iter_mut().zip(rest.windows(2)) {
-                *asked = pairs.ask(two[0], two[1]);
+                *asked = pairs.start_lookup(two[0], two[1]);
             }
             for (placed, asked) in placed.iter_mut().zip(asked).take(count) {
                 *placed = pairs.place(asked);
@@ -204,10 +204,10 @@ impl WordBuffers {
     #[inline]
     fn is_crossed(&mut self, early: &PrefixMerges, word: &[u8], at: usize) -> bool {
         if self.crossed.is_empty() {
-            self.crossed.resize(PLACES, u64::MAX);
+            self.crossed.resize(CUT_CACHE_SLOTS, u64::MAX);
         }
-        let key = BoundaryFilter::around(word, at);
-        let place = (fold(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % PLACES;
+        let key = BoundaryFilter::surrounding_bytes(word, at);
+        let place = (folded_product(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % CUT_CACHE_SLOTS;
         let Some(known) = self.crossed.get_mut(place) else { return true };
         if *known >> 1 != key {
             *known = key << 1 | u64::from(early.cuts.is_crossed(word, at));

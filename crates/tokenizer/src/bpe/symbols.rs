@@ -2,7 +2,7 @@
 
 use super::classes::decode;
 use super::merge::Steps;
-use super::pairs::{Pairs, APART};
+use super::pairs::{Pairs, NOT_JOINED};
 
 /// There is no such symbol.
 pub(super) const NONE: u32 = u32::MAX;
@@ -72,7 +72,7 @@ impl Symbols {
     pub(super) fn start<L: Steps>(&self, word: &[u8], pairs: &Pairs, lane: &mut L) -> Start {
         // Characters have at most four bytes.
         let is_ascii = word.is_ascii();
-        if word.len() > L::WIDEST * if is_ascii { 1 } else { 4 } {
+        if word.len() > L::MAX_SYMBOLS * if is_ascii { 1 } else { 4 } {
             return Start::TooLong;
         }
         let (mut count, mut all) = (0, 0);
@@ -87,12 +87,12 @@ impl Symbols {
             Self::Chars(chars) => {
                 let mut left = NONE;
                 chars.of(word, |id| {
-                    put(id, if left == NONE { APART } else { pairs.rank(left, id) });
+                    put(id, if left == NONE { NOT_JOINED } else { pairs.rank(left, id) });
                     left = id;
                 });
             }
         }
-        if count > L::WIDEST {
+        if count > L::MAX_SYMBOLS {
             return Start::TooLong;
         }
         lane.start(count);
@@ -131,7 +131,7 @@ impl Bytes {
     /// Returns the symbols with these ids of the bytes and of characters.
     pub(super) fn new(ids: [u32; 256], seeds: CharacterIds, pairs: &Pairs) -> Self {
         let rank = |two: usize| match (ids[two >> 8], ids[two & 255]) {
-            (NONE, _) | (_, NONE) => APART,
+            (NONE, _) | (_, NONE) => NOT_JOINED,
             (left, right) => pairs.rank(left, right),
         };
         Self { ids, ranks: (0..1 << 16).map(rank).collect(), seeds }
@@ -155,9 +155,9 @@ impl Bytes {
             };
             let rank = match (single, this) {
                 (Some(left), Some(this)) => {
-                    self.ranks.get(usize::from(left) << 8 | usize::from(this)).copied().unwrap_or(APART)
+                    self.ranks.get(usize::from(left) << 8 | usize::from(this)).copied().unwrap_or(NOT_JOINED)
                 }
-                _ if left == NONE || id == NONE => APART,
+                _ if left == NONE || id == NONE => NOT_JOINED,
                 _ => pairs.rank(left, id),
             };
             put(id, rank);
@@ -178,7 +178,7 @@ impl Bytes {
         let mut left = 0;
         for byte in word {
             let byte = usize::from(*byte);
-            put(self.ids[byte], self.ranks.get(left << 8 | byte).copied().unwrap_or(APART));
+            put(self.ids[byte], self.ranks.get(left << 8 | byte).copied().unwrap_or(NOT_JOINED));
             left = byte;
         }
     }

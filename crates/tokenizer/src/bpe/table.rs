@@ -6,7 +6,7 @@ use gristmill_storage::pages::Pages;
 use prefetch_index::prefetch_index;
 
 /// A table is too small when more than one word was evicted for this many pairs of slots.
-const CROWDED: usize = 16;
+const PAIRS_PER_EVICTION: usize = 16;
 
 /// Words of one kind.
 #[derive(Debug)]
@@ -16,12 +16,12 @@ pub(super) struct Table<E> {
     /// Number of slots, less one.
     mask: usize,
     /// Words that were evicted since the table has its size.
-    lost: usize,
+    evicted: usize,
 }
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        Self { entries: Pages::default(), mask: 0, lost: 0 }
+        Self { entries: Pages::default(), mask: 0, evicted: 0 }
     }
 }
 
@@ -49,7 +49,7 @@ impl<'t, E: Entry> View<'t, E> {
 impl<E: Entry> Table<E> {
     /// Allocates slots for this many words, a power of two.
     pub(super) fn fill(&mut self, words: usize) {
-        *self = Self { entries: Pages::new(words), mask: words - 1, lost: 0 };
+        *self = Self { entries: Pages::new(words), mask: words - 1, evicted: 0 };
     }
 
     /// Returns the allocated bytes.
@@ -75,7 +75,7 @@ impl<E: Entry> Table<E> {
     /// Whether enough words were evicted that more slots would help.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
-        self.lost > self.mask / (2 * CROWDED)
+        self.evicted > self.mask / (2 * PAIRS_PER_EVICTION)
     }
 
     /// Enlarges the table by this factor, a power of two, and keeps its entries.
@@ -91,7 +91,7 @@ impl<E: Entry> Table<E> {
                 }
             }
         }
-        larger.lost = 0;
+        larger.evicted = 0;
         *self = larger;
     }
 
@@ -102,14 +102,14 @@ impl<E: Entry> Table<E> {
 
     /// Returns the two slots of words of this hash, and which of them is the first.
     #[inline]
-    fn both(&mut self, hash: u64) -> Option<(&mut [E; 2], usize)> {
+    fn slots_of(&mut self, hash: u64) -> Option<(&mut [E; 2], usize)> {
         let place = self.place(hash);
         Some((self.entries.all_mut().get_mut(place & !1..)?.first_chunk_mut()?, place & 1))
     }
 
     /// Returns what is known of a word, and moves it to the first slot.
     pub(super) fn find(&mut self, key: E::Key) -> WordEntry {
-        let Some((entries, first)) = self.both(key.hash()) else { return WordEntry::Nothing };
+        let Some((entries, first)) = self.slots_of(key.hash()) else { return WordEntry::Nothing };
         match entries[first].lookup(key) {
             WordEntry::Nothing => {}
             known => return known,
@@ -124,13 +124,13 @@ impl<E: Entry> Table<E> {
     /// Stores the ids of a word; if they do not fit, stores that they are elsewhere and returns `false`.
     pub(super) fn keep(&mut self, key: E::Key, ids: &[u32]) -> bool {
         self.put(key, E::new(key, ids));
-        ids.len() <= E::FIT
+        ids.len() <= E::MAX_STORED_IDS
     }
 
     /// Puts a word into its first slot. The previous entry moves to the second slot, and the one that was there is evicted.
     #[inline]
     fn put(&mut self, key: E::Key, entry: E) {
-        let Some((entries, first)) = self.both(key.hash()) else { return };
+        let Some((entries, first)) = self.slots_of(key.hash()) else { return };
         let second = 1 - first;
         let is_same = |other: &E| other.lookup(key) != WordEntry::Nothing;
         if is_same(&entries[first]) {
@@ -142,6 +142,6 @@ impl<E: Entry> Table<E> {
             entries[second] = entries[first];
         }
         entries[first] = entry;
-        self.lost += usize::from(is_lost);
+        self.evicted += usize::from(is_lost);
     }
 }

@@ -307,7 +307,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
         let (mut own, file) = (own.unwrap(), File::read(&json, &in_turn).unwrap());
         assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
         for reaching in [1, 2, 5, 12, 30] {
-            let mut early = PrefixMerges::until(reaching);
+            let mut early = PrefixMerges::reaching(reaching);
             merge_stats::tokens(&file.model, |rank, token| early.add(rank, token));
             own.model.early = Some(early);
             let mut scratch = Scratch::default();

@@ -4,7 +4,7 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::pairs::{Merge, IDS};
 use crate::file::ModelFile;
-use crate::join::{both, Join2};
+use crate::join::{join_both, Join2};
 use crate::lists::{Merges, Vocab};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -42,7 +42,7 @@ impl<'a> Lists<'a> {
             }
             Ok(())
         };
-        let Some((one, (result_alongside, other))) = both(together, put, || (alongside(), put())) else {
+        let Some((one, (result_alongside, other))) = join_both(together, put, || (alongside(), put())) else {
             return (Err("they were not read".into()), None);
         };
         // Parts are begun in order, so that the first mistake in the file is the first of one of the two threads.
@@ -109,7 +109,7 @@ impl<'a> Vocabulary<'a> {
     fn put(&self, all: &Merges<'_>, from: usize, out: &mut [Merge]) -> Result<(), String> {
         let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
         let mut next = 0;
-        for (some, out) in all.some(from..from + out.len(), AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
+        for (some, out) in all.pairs_in(from..from + out.len(), AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
             let texts = || some.clone().flat_map(|(left, right)| [left, right]);
             for (number, text) in numbers.iter_mut().zip(texts()) {
                 *number = self.index.first(of_bytes(text.as_bytes()));

@@ -4,33 +4,33 @@ use super::merge::{JoinNeighbours, Steps};
 use super::order::{JoinOrder, BLOCK, PLACE_BITS};
 
 /// Places of symbols; the last is the unused one.
-const PLACES: usize = 1 << PLACE_BITS;
+const SYMBOL_SLOTS: usize = 1 << PLACE_BITS;
 /// The place that no symbol has.
-const NOWHERE: u8 = (PLACES - 1) as u8;
+const NO_SLOT: u8 = (SYMBOL_SLOTS - 1) as u8;
 
 /// A word while it is joined. The first pair of each block of places is stored, so that a step takes as long for many symbols as for few.
 #[derive(Debug)]
 pub(super) struct WideMerger {
-    symbols: [u32; PLACES],
+    symbols: [u32; SYMBOL_SLOTS],
     /// By place of the left symbol of a pair.
-    order: [JoinOrder; PLACES],
+    order: [JoinOrder; SYMBOL_SLOTS],
     /// The first of each block of `order`.
-    first: [JoinOrder; PLACES / BLOCK],
-    next: [u8; PLACES],
-    before: [u8; PLACES],
-    /// The place of the first symbol; [`NOWHERE`] for a word without any.
+    first: [JoinOrder; SYMBOL_SLOTS / BLOCK],
+    next: [u8; SYMBOL_SLOTS],
+    previous: [u8; SYMBOL_SLOTS],
+    /// The place of the first symbol; [`NO_SLOT`] for a word without any.
     begin: u8,
 }
 
 impl Default for WideMerger {
     fn default() -> Self {
         Self {
-            symbols: [0; PLACES],
-            order: [JoinOrder::LAST; PLACES],
-            first: [JoinOrder::LAST; PLACES / BLOCK],
-            next: [NOWHERE; PLACES],
-            before: [NOWHERE; PLACES],
-            begin: NOWHERE,
+            symbols: [0; SYMBOL_SLOTS],
+            order: [JoinOrder::LAST; SYMBOL_SLOTS],
+            first: [JoinOrder::LAST; SYMBOL_SLOTS / BLOCK],
+            next: [NO_SLOT; SYMBOL_SLOTS],
+            previous: [NO_SLOT; SYMBOL_SLOTS],
+            begin: NO_SLOT,
         }
     }
 }
@@ -47,24 +47,24 @@ impl WideMerger {
 }
 
 impl Steps for WideMerger {
-    const WIDEST: usize = PLACES - 1;
+    const MAX_SYMBOLS: usize = SYMBOL_SLOTS - 1;
 
     #[inline]
     fn put(&mut self, place: usize, symbol: u32, rank: u32) {
-        let place = place.min(Self::WIDEST) as u8;
+        let place = place.min(Self::MAX_SYMBOLS) as u8;
         let before = place.wrapping_sub(1);
         self.symbols[usize::from(place)] = symbol;
         self.order[usize::from(before)] = JoinOrder::new(rank, usize::from(before), false);
-        self.before[usize::from(place)] = before;
+        self.previous[usize::from(place)] = before;
         self.next[usize::from(before)] = place;
     }
 
     fn start(&mut self, count: usize) {
-        let count = count.min(Self::WIDEST);
+        let count = count.min(Self::MAX_SYMBOLS);
         let last = count.saturating_sub(1);
-        self.begin = if count == 0 { NOWHERE } else { 0 };
+        self.begin = if count == 0 { NO_SLOT } else { 0 };
         self.order[last..].fill(JoinOrder::LAST);
-        self.next[last] = NOWHERE;
+        self.next[last] = NO_SLOT;
         for (first, part) in self.first.iter_mut().zip(self.order.as_chunks().0) {
             *first = JoinOrder::first_of(part);
         }
@@ -79,24 +79,24 @@ impl Steps for WideMerger {
     fn join(&mut self, at: usize, product: u32) -> JoinNeighbours {
         let at = at as u8;
         let gone = self.next[usize::from(at)];
-        let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
+        let (right, left) = (self.next[usize::from(gone)], self.previous[usize::from(at)]);
         self.symbols[usize::from(at)] = product;
         self.next[usize::from(at)] = right;
-        self.before[usize::from(right)] = at;
+        self.previous[usize::from(right)] = at;
         self.order[usize::from(gone)] = JoinOrder::LAST;
         self.update_block(gone);
         JoinNeighbours {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
-            before: usize::from(left),
-            is_first: left == NOWHERE,
-            is_last: right == NOWHERE,
+            previous: usize::from(left),
+            is_first: left == NO_SLOT,
+            is_last: right == NO_SLOT,
         }
     }
 
     #[inline]
     fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
-        let (at, before) = (at % PLACES, joined.before % PLACES);
+        let (at, before) = (at % SYMBOL_SLOTS, joined.previous % SYMBOL_SLOTS);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
         self.update_block(at as u8);
@@ -105,7 +105,7 @@ impl Steps for WideMerger {
 
     fn finish(&self, out: &mut Vec<u32>) {
         let mut at = self.begin;
-        while at != NOWHERE {
+        while at != NO_SLOT {
             out.push(self.symbols[usize::from(at)]);
             at = self.next[usize::from(at)];
         }

@@ -5,7 +5,7 @@
 //! of one text for those of the next, to be joined several at a time.
 
 use super::cache::Cache;
-use super::entry::{ids_of, ShortEntry, FEW, MAX_IDS};
+use super::entry::{ids_of, ShortEntry, MAX_IDS, MAX_SHORT_IDS};
 use super::join::{CacheMiss, Joiner};
 use super::keys::{Key, LongKey, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
@@ -19,16 +19,16 @@ const AT_ONCE: usize = 256;
 /// Maximum number of words of a block, and bytes that must follow its beginning: that many words end in it, and keys are made of sixteen
 /// bytes.
 const OF_BLOCK: usize = 64;
-const WINDOW: usize = OF_BLOCK + 16;
+const WINDOW_BYTES: usize = OF_BLOCK + 16;
 
 /// Number of waiting words at which they are joined.
-const WAITING: usize = 256;
+const MAX_PENDING_WORDS: usize = 256;
 
 /// Number of ids above which the buffers of a long text are freed.
 const MAX_KEPT_IDS: usize = 1 << 20;
 
 /// Most words are shorter than this, in bytes.
-const USUAL: usize = MAX_KEY_BYTES + 1;
+const SHORT_WORD_BYTES: usize = MAX_KEY_BYTES + 1;
 
 /// Buffers of one thread, for one model.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Default for WordEncoder {
             found: Box::new([WordLookup::default(); AT_ONCE]),
             ids: Vec::new(),
             count: 0,
-            cold: Vec::with_capacity(WAITING + AT_ONCE),
+            cold: Vec::with_capacity(MAX_PENDING_WORDS + AT_ONCE),
             spelled: Vec::new(),
             ends: Vec::new(),
             open: Vec::new(),
@@ -82,8 +82,8 @@ struct Cursor {
 
 impl WordEncoder {
     /// Returns an encoder whose cache grows by at most `bytes` bytes.
-    pub(super) fn within(bytes: usize) -> Self {
-        Self { cache: Cache::within(bytes), ..Self::default() }
+    pub(super) fn with_cache_bytes(bytes: usize) -> Self {
+        Self { cache: Cache::with_bytes(bytes), ..Self::default() }
     }
 
     /// Starts a new batch of texts.
@@ -118,7 +118,6 @@ impl WordEncoder {
         self.end_text();
     }
 
-    /// Ends a text.
     pub(super) fn end_text(&mut self) {
         self.ends.push(self.count);
         self.open.push(self.cold.len());
@@ -133,7 +132,7 @@ impl WordEncoder {
 
     /// Joins the words that still wait; returns `false` where a symbol is missing, and the result of no text is valid.
     pub(super) fn finish(&mut self, model: &Model) -> bool {
-        self.settle(model)
+        self.join_waiting(model)
     }
 
     /// Returns the ids of all texts, once they are finished.
@@ -154,7 +153,7 @@ impl WordEncoder {
         while place.at < text.len() {
             let Some(words) = self.find(model, text, scan, &mut place) else { return false };
             self.put(text, words, place.at);
-            if self.cold.len() >= WAITING && !self.settle(model) {
+            if self.cold.len() >= MAX_PENDING_WORDS && !self.join_waiting(model) {
                 return false;
             }
         }
@@ -168,7 +167,7 @@ impl WordEncoder {
         let (short, mut words) = (cache.short.view(), 0);
         let Cursor { mut at, mut until } = *place;
         while words <= AT_ONCE - OF_BLOCK && at < text.len() {
-            let window: Option<&[u8; WINDOW]> = text.get(at..).and_then(|rest| rest.first_chunk());
+            let window: Option<&[u8; WINDOW_BYTES]> = text.get(at..).and_then(|rest| rest.first_chunk());
             if let Some(window) = window.filter(|_| at >= until) {
                 let (mut starts, mut from) = (scan.starts(text, at), 0);
                 while starts != 0 {
@@ -247,7 +246,7 @@ impl WordEncoder {
 
     /// Joins the words that wait and inserts their ids; returns `false` where that cannot be done.
     #[inline(never)]
-    fn settle(&mut self, model: &Model) -> bool {
+    fn join_waiting(&mut self, model: &Model) -> bool {
         let Self { cache, joiner, cold, spelled, ids, count, ends, open, .. } = self;
         if cold.is_empty() {
             open.clear();
@@ -255,11 +254,11 @@ impl WordEncoder {
         }
         let Some(joined) = joiner.join(model, spelled, cold) else {
             // The text with the missing symbol may be removed, and the other words keep waiting.
-            cold.iter_mut().for_each(CacheMiss::forget);
+            cold.iter_mut().for_each(CacheMiss::clear_ids);
             return false;
         };
         // The key of the last word is faster to compute where bytes follow it.
-        spelled.resize(spelled.len() + USUAL, 0);
+        spelled.resize(spelled.len() + SHORT_WORD_BYTES, 0);
         for word in cold.iter() {
             cache.keep(spelled, word.at..word.end, word.ids(joined));
         }
@@ -295,9 +294,9 @@ impl WordEncoder {
 #[inline]
 fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
     let before = spelled.len();
-    match text.get(at..at + USUAL) {
+    match text.get(at..at + SHORT_WORD_BYTES) {
         // Copies a fixed number of bytes, which is faster, and removes those after the word.
-        Some(usual) if end - at <= USUAL => {
+        Some(usual) if end - at <= SHORT_WORD_BYTES => {
             spelled.extend_from_slice(usual);
             spelled.truncate(before + end - at);
         }
@@ -319,7 +318,7 @@ fn put_known(
     let (mut place, mut known) = (*count, 0);
     for WordLookup { key, hash, .. } in words {
         let Some((more, ids)) = short.first(*hash).and_then(|entry| ids_of(entry, *key)) else { break };
-        if let Some(place) = out.get_mut(place..place + FEW) {
+        if let Some(place) = out.get_mut(place..place + MAX_SHORT_IDS) {
             place.copy_from_slice(&ids);
         }
         place += more;

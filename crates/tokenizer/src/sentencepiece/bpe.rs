@@ -24,7 +24,7 @@ pub(super) struct Bpe {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     symbols: Vec<Symbol>,
-    agenda: BinaryHeap<Pair>,
+    merge_queue: BinaryHeap<Pair>,
     kept: HashMap<Box<[u8]>, Cut>,
 }
 
@@ -36,8 +36,8 @@ type Cut = Box<[(u32, u32)]>;
 struct Symbol {
     start: u32,
     length: u32,
-    before: u32,
-    after: u32,
+    previous: u32,
+    next: u32,
     is_frozen: bool,
 }
 
@@ -120,7 +120,7 @@ impl Bpe {
     }
 
     fn merge(&self, text: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
-        let Scratch { symbols, agenda, .. } = scratch;
+        let Scratch { symbols, merge_queue: agenda, .. } = scratch;
         symbols.clear();
         agenda.clear();
         let mut start = 0;
@@ -131,7 +131,13 @@ impl Bpe {
             let before = if at == 0 { NONE } else { at - 1 };
             let after = if start + length < text.len() { at + 1 } else { NONE };
             let is_frozen = user.is_some();
-            symbols.push(Symbol { start: start as u32, length: length as u32, before, after, is_frozen });
+            symbols.push(Symbol {
+                start: start as u32,
+                length: length as u32,
+                previous: before,
+                next: after,
+                is_frozen,
+            });
             start += length;
         }
         // The length of the left part of each unused piece, which is split into its parts again.
@@ -162,13 +168,13 @@ impl Bpe {
                 continue;
             }
             symbols[pair.left as usize].length = pair.length;
-            symbols[pair.left as usize].after = right.after;
-            if right.after != NONE {
-                symbols[right.after as usize].before = pair.left;
+            symbols[pair.left as usize].next = right.next;
+            if right.next != NONE {
+                symbols[right.next as usize].previous = pair.left;
             }
             symbols[pair.right as usize].length = 0;
-            consider(left.before, pair.left, symbols, agenda);
-            consider(pair.left, right.after, symbols, agenda);
+            consider(left.previous, pair.left, symbols, agenda);
+            consider(pair.left, right.next, symbols, agenda);
         }
         let mut open = Vec::new();
         for symbol in symbols.iter().filter(|symbol| symbol.length > 0) {

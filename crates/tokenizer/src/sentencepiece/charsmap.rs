@@ -10,9 +10,9 @@ pub(super) const SPACE: &[u8] = "▁".as_bytes();
 #[derive(Debug)]
 pub(super) struct Normalizer {
     rules: Rules,
-    puts_space_before: bool,
-    puts_space_after: bool,
-    squeezes: bool,
+    adds_leading_space: bool,
+    adds_trailing_space: bool,
+    collapses_spaces: bool,
     escapes: bool,
     /// Whether a text that begins with this byte may begin with something that is replaced or kept as a whole.
     is_special: Box<[bool; 256]>,
@@ -40,9 +40,9 @@ impl Normalizer {
         }
         Ok(Self {
             rules,
-            puts_space_before: puts_space && !at_end,
-            puts_space_after: puts_space && at_end,
-            squeezes: spec.is_none_or(|spec| spec.remove_extra_whitespaces()),
+            adds_leading_space: puts_space && !at_end,
+            adds_trailing_space: puts_space && at_end,
+            collapses_spaces: spec.is_none_or(|spec| spec.remove_extra_whitespaces()),
             escapes: spec.is_none_or(|spec| spec.escape_whitespaces()),
             is_special,
         })
@@ -54,8 +54,8 @@ impl Normalizer {
     }
 
     /// Whether a space is put before texts, which decoding removes.
-    pub(super) fn puts_space_before(&self) -> bool {
-        self.puts_space_before
+    pub(super) fn adds_leading_space(&self) -> bool {
+        self.adds_leading_space
     }
 
     /// Writes the normalized text to `out`; for each of its bytes, and for its end, `origins` gets the place in `text`.
@@ -71,7 +71,7 @@ impl Normalizer {
             origins.clear();
         }
         let mut at = 0;
-        while self.squeezes && at < text.len() {
+        while self.collapses_spaces && at < text.len() {
             let (replaced, length) = self.prefix(&text[at..], pieces);
             if replaced != b" " {
                 break;
@@ -81,10 +81,10 @@ impl Normalizer {
         if at >= text.len() {
             return;
         }
-        if self.puts_space_before {
+        if self.adds_leading_space {
             self.put(b" ", at, out, &mut origins);
         }
-        let mut after_space = self.squeezes;
+        let mut after_space = self.collapses_spaces;
         while at < text.len() {
             let (mut replaced, length) = self.prefix(&text[at..], pieces);
             while after_space && replaced.first() == Some(&b' ') {
@@ -95,18 +95,18 @@ impl Normalizer {
                 after_space = *last == b' ';
             }
             at += length;
-            after_space &= self.squeezes;
+            after_space &= self.collapses_spaces;
         }
         let mut end = at;
         let space = if self.escapes { SPACE } else { b" " };
-        while self.squeezes && out.ends_with(space) {
+        while self.collapses_spaces && out.ends_with(space) {
             out.truncate(out.len() - space.len());
             if let Some(origins) = &mut origins {
                 end = origins.get(out.len()).copied().unwrap_or(end);
                 origins.truncate(out.len());
             }
         }
-        if self.puts_space_after {
+        if self.adds_trailing_space {
             self.put(b" ", end, out, &mut origins);
         }
         if let Some(origins) = origins {

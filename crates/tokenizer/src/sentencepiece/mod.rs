@@ -166,8 +166,8 @@ impl Model {
         match &self.kind {
             Kind::Unigram(unigram) => unigram.cut(normalized, &self.pieces, best, cut),
             Kind::Bpe(model) => model.cut(normalized, &self.pieces, bpe, cut),
-            Kind::Word => self.take(normalized, cut, word_length),
-            Kind::Char => self.take(normalized, cut, |text| {
+            Kind::Word => self.append_pieces(normalized, cut, word_length),
+            Kind::Char => self.append_pieces(normalized, cut, |text| {
                 let user = self.pieces.user_defined.as_ref().and_then(|trie| trie.longest(text));
                 user.map_or_else(|| char_length(text), |(length, _)| length)
             }),
@@ -175,7 +175,7 @@ impl Model {
         Ok(())
     }
 
-    fn take(&self, text: &[u8], cut: &mut Vec<(u32, u32)>, length: impl Fn(&[u8]) -> usize) {
+    fn append_pieces(&self, text: &[u8], cut: &mut Vec<(u32, u32)>, length: impl Fn(&[u8]) -> usize) {
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(length(rest));
@@ -199,7 +199,7 @@ impl Model {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| self.bytes_of(*id)).collect();
         let text = String::from_utf8_lossy(&bytes);
         match text.strip_prefix(' ') {
-            Some(rest) if self.normalizer.puts_space_before() => rest.to_owned(),
+            Some(rest) if self.normalizer.adds_leading_space() => rest.to_owned(),
             _ => text.into_owned(),
         }
     }

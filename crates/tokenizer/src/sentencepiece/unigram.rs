@@ -65,12 +65,12 @@ impl Unigram {
                     _ => piece.score,
                 };
                 furthest = furthest.max(end + 1);
-                offer(&mut best[end + 1], score + so_far, start, id);
+                replace_if_better(&mut best[end + 1], score + so_far, start, id);
                 has_single |= length == single;
             }
             if !has_single {
                 furthest = furthest.max(start + single);
-                offer(&mut best[start + single], self.unknown_score + so_far, start, pieces.unknown);
+                replace_if_better(&mut best[start + single], self.unknown_score + so_far, start, pieces.unknown);
             }
             start += single;
         }
@@ -85,7 +85,7 @@ impl Unigram {
     }
 }
 
-fn offer(best: &mut BestCut, score: f32, start: usize, id: u32) {
+fn replace_if_better(best: &mut BestCut, score: f32, start: usize, id: u32) {
     if best.start.is_none() || score > best.score {
         *best = BestCut { score, start: Some(start as u32), id };
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 impl Form {
     /// Returns whether the user has answered an option.
     pub fn is_given(&self, option: &str) -> bool {
-        self.given.contains(option)
+        self.answered_options.contains(option)
     }
 
     /// Stops proposals: an option without an answer is meant to have its default.
@@ -29,7 +29,7 @@ impl Form {
 
     /// Sets an answer of the user.
     pub fn answer(&mut self, option: &'static str, answer: &Answer) {
-        self.given.insert(option);
+        self.answered_options.insert(option);
         self.set(option, answer);
     }
 
@@ -42,7 +42,7 @@ impl Form {
             self.mistakes.insert(field, format!("{}: {why}", self.table.label(field)));
             return;
         }
-        self.apply_again(&before);
+        self.reapply(&before);
         self.update_inputs(Some(field));
     }
 
@@ -62,7 +62,7 @@ impl Form {
     }
 
     /// Sets the typed answers of options that have a meaning again.
-    fn apply_again(&mut self, before: &BTreeSet<&'static str>) {
+    fn reapply(&mut self, before: &BTreeSet<&'static str>) {
         for row in self.table.rows().to_vec() {
             let text = self.value(Field::Option(row.info.name));
             let is_back = !before.contains(row.info.name) && self.plan.applies(row.info.name);

@@ -80,7 +80,7 @@ fn the_list_of_steps_is_after_the_last_field_and_before_the_first() {
     assert!(shown(screen.as_mut()).contains("mode"), "the cursor goes to a step");
     act(screen.as_mut(), &[Action::PreviousField, Action::Up, Action::Close]);
     assert_eq!(screen.context(), Context::Dedup, "back in the step");
-    assert!(screen.why_disabled(Action::StartAfresh).is_some());
+    assert!(screen.disabled_reason(Action::StartAfresh).is_some());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn answers_that_are_left_come_back_until_they_are_forgotten() {
     let mut screen = folder.open();
     assert!(shown(screen.as_mut()).contains("the answers of just now were restored"));
     assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
-    assert_eq!((screen.why_disabled(Action::StartAfresh), screen.context()), (None, Context::Dedup));
+    assert_eq!((screen.disabled_reason(Action::StartAfresh), screen.context()), (None, Context::Dedup));
     act(screen.as_mut(), &[Action::StartAfresh]);
     assert!(screen.bar_right().is_none() && folder.drafts() == 0, "the flags of the first step");
     act(screen.as_mut(), &[Action::Next]);
@@ -198,14 +198,14 @@ fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
         "{review}"
     );
     assert!(!review.contains("--restart"), "{review}");
-    assert_eq!(screen.why_disabled(Action::BeginAnew), None);
+    assert_eq!(screen.disabled_reason(Action::BeginAnew), None);
     let Some(Effect::Push(mut question)) = act(screen.as_mut(), &[Action::Run]).pop() else { panic!("no question") };
     let mut chosen = question.handle(Input::Action(Action::Accept));
     let Some(Effect::Replace(mut other)) = chosen.pop() else { panic!("nothing to go on with") };
     testing::settle(other.as_mut());
     assert!(other.context() == Context::DedupReview && other.bar_right().unwrap().contains("--minlen 77"));
     screen.resumed();
-    assert_eq!(screen.why_disabled(Action::BeginAnew), None, "the question has gone, and its answer counts");
+    assert_eq!(screen.disabled_reason(Action::BeginAnew), None, "the question has gone, and its answer counts");
     let Some(Effect::Push(mut run)) = act(screen.as_mut(), &[Action::BeginAnew]).pop() else { panic!("nothing runs") };
     testing::settle(run.as_mut());
     assert!(out.join("a.jsonl").exists() && !own.journal().exists());
@@ -218,7 +218,7 @@ fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
     act(screen.as_mut(), &[Action::GoStep3]);
     let before = shown(screen.as_mut());
     assert!(before.contains("< remove >"), "{before}");
-    assert!(screen.why_disabled(Action::Toggle).is_some_and(|why| why.contains("left and right")));
+    assert!(screen.disabled_reason(Action::Toggle).is_some_and(|why| why.contains("left and right")));
     act(screen.as_mut(), &[Action::Toggle, Action::Toggle, Action::Toggle]);
     assert_eq!(shown(screen.as_mut()), before);
     act(screen.as_mut(), &[Action::Right]);

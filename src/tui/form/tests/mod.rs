@@ -68,9 +68,9 @@ fn a_required_choice_is_empty_until_it_is_made() {
     let format = Field::Option("format");
     assert_eq!(form.choice(format), ("", "one of modalities, forager".to_owned()));
     form.focus_on(format);
-    form.act(Action::Left);
+    form.handle_action(Action::Left);
     assert_eq!(form.choice(format).0, "forager");
-    form.act(Action::Right);
+    form.handle_action(Action::Right);
     assert_eq!(form.choice(format).0, "modalities");
     form.set_fields(form.option_fields());
     let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
@@ -83,7 +83,7 @@ fn fields_follow_the_table() {
     let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
     assert_eq!(names[..4], ["dir", "output", "name", "max tokens per file"]);
     assert_eq!(names.last().unwrap(), "force overwrite");
-    assert_eq!(form.blocker(0).unwrap(), "dir is needed");
+    assert_eq!(form.blocking_reason(0).unwrap(), "dir is needed");
     let known = Folder::new();
     let screen = known.open();
     assert!(!screen.form().fields().contains(&Field::Option("input")), "a known input is not asked for");
@@ -97,7 +97,7 @@ fn typed_answers_reach_the_plan_and_mistakes_are_kept_out_of_it() {
     assert_eq!(form.value(Field::Option("max-tokens")), "1,000", "the text stays as it was typed");
     form.type_into("max-tokens", "many");
     assert_eq!(form.plan().get("max-tokens"), Answer::Text("1000".into()));
-    assert_eq!(form.blocker(0).unwrap(), "max tokens: 'many' is not a number");
+    assert_eq!(form.blocking_reason(0).unwrap(), "max tokens: 'many' is not a number");
     form.type_into("max-tokens", "");
     assert_eq!((form.plan().get("max-tokens"), form.mistakes.len()), (Answer::Unset, 0));
 }
@@ -129,7 +129,7 @@ fn switches_and_choices_change_the_plan_by_keys_and_by_the_mouse() {
     act(&mut screen, &[Action::Toggle, Action::Up, Action::Right]);
     assert_eq!(screen.form().plan().get("force-overwrite"), Answer::Unset);
     assert_eq!(screen.form().plan().get("shuffle"), Answer::Text("none".into()));
-    assert!(screen.why_disabled(Action::Toggle).is_some() && screen.why_disabled(Action::Left).is_none());
+    assert!(screen.disabled_reason(Action::Toggle).is_some() && screen.disabled_reason(Action::Left).is_none());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn steps_are_reached_by_keys_and_by_the_list() {
     assert_eq!(screen.context(), Context::GuidedReview);
     act(&mut screen, &[Action::GoStep1]);
     assert_eq!((screen.context(), screen.label(Action::GoStep1)), (Context::GuidedText, "Settings"));
-    assert!(screen.why_disabled(Action::GoStep3).is_some());
+    assert!(screen.disabled_reason(Action::GoStep3).is_some());
     screen.handle(Input::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE)));
     assert!(screen.bar_right().unwrap().ends_with("--tokenizer x"));
 }

@@ -22,7 +22,6 @@ pub struct Estimates {
 /// Everything that is known.
 #[derive(Default)]
 pub struct DedupFacts {
-    /// The files.
     pub files: Option<Arc<Outcome<Listing>>>,
     /// Estimates for minimum lengths.
     pub estimates: Estimates,

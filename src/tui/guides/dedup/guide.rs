@@ -33,10 +33,10 @@ pub struct DedupGuide {
     pub(super) is_own: bool,
     /// What is known about the data.
     pub(super) known: DedupFacts,
-    /// The folder whose files were last asked for.
+    /// The folder whose files were last requested.
     listed: String,
     /// The plan of the last request for a review.
-    asked: Option<DedupPlan>,
+    requested_plan: Option<DedupPlan>,
 }
 
 /// Returns the plan of the form.
@@ -49,7 +49,14 @@ impl DedupGuide {
     pub fn start(env: &UiEnv) -> Self {
         let workers = Workers::start(env);
         let lengths = ListState::new(SHOWN_LENGTHS.len() + 1);
-        Self { workers, lengths, is_own: false, known: DedupFacts::default(), listed: String::new(), asked: None }
+        Self {
+            workers,
+            lengths,
+            is_own: false,
+            known: DedupFacts::default(),
+            listed: String::new(),
+            requested_plan: None,
+        }
     }
 
     /// Returns the preview of these answers.
@@ -90,7 +97,7 @@ impl Guide for DedupGuide {
         self.is_own = row.is_none();
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose_output(form);
         let plan = plan_of(form);
         if self.listed != plan.source() {
@@ -112,13 +119,13 @@ impl Guide for DedupGuide {
             });
             self.workers.lengths(&plan, &wanted);
         }
-        if form.is_review() && form.plan().check(false).is_empty() && self.asked.as_ref() != Some(&plan) {
-            self.asked = Some(plan.clone());
+        if form.is_review() && form.plan().check(false).is_empty() && self.requested_plan.as_ref() != Some(&plan) {
+            self.requested_plan = Some(plan.clone());
             self.workers.review(plan);
         }
     }
 
-    fn take(&mut self, _: &mut Form) -> bool {
+    fn apply_results(&mut self, _: &mut Form) -> bool {
         let mut is_changed = false;
         if let Some(files) = self.workers.take_files() {
             self.known.files = Some(files);
@@ -164,7 +171,7 @@ impl Guide for DedupGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked, self.known.review) = (None, None);
+        (self.requested_plan, self.known.review) = (None, None);
         self.known.estimates.is_stopped = false;
     }
 
@@ -180,14 +187,14 @@ impl Guide for DedupGuide {
     fn contexts(&self, _: &Form) -> KeyContexts {
         KeyContexts {
             step: Context::Dedup,
-            rail: Context::DedupRail,
+            step_list: Context::DedupRail,
             review: Context::DedupReview,
             ..KeyContexts::default()
         }
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 17, label: 18 }
+        Columns { step_list: 17, label: 18 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -198,7 +205,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         match form.steps().get(step)?.id {
             "source" if plan_of(form).source().is_empty() => Some("a folder is needed".into()),
             "source" => self.known.files_blocker(),
@@ -234,7 +241,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
         match action {
             Action::Repeats => {
                 let plan = plan_of(form);
@@ -256,7 +263,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, _: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, _: &Form) -> Option<String> {
         match action {
             Action::CancelJob if !self.workers.is_estimating() => Some("nothing is being estimated".into()),
             Action::Repeats => self.known.files_blocker(),

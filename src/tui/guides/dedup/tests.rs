@@ -241,7 +241,7 @@ fn going_back_loses_nothing() {
     test.form.focus_on(Field::Option("mode"));
     test.act(Action::Right);
     let before = plan(&test);
-    (0..test.form.step).rev().for_each(|step| test.form.go(step));
+    (0..test.form.step).rev().for_each(|step| test.form.select_step(step));
     assert_eq!((test.form.step, plan(&test)), (0, before));
     assert!((0..2).all(|step| test.form.is_answered(step)));
     test.form.draft = Some(Duration::from_secs(7_300));
@@ -284,8 +284,8 @@ fn first_estimates_of_a_larger_text_are_followed_by_exact_ones() {
     let mut pictures: Vec<String> = Vec::new();
     test.go_to("length");
     testing::wait("exact figures", || {
-        test.guide.ask(&mut test.form);
-        if test.guide.take(&mut test.form) {
+        test.guide.request_data(&mut test.form);
+        if test.guide.apply_results(&mut test.form) {
             if let Some(Ok(found)) = test.guide.known.estimate(500) {
                 estimates.push(found.lengths[0]);
                 pictures.push(test.shown((80, 22, false)));

@@ -1,4 +1,4 @@
-//! What the guided dedup has done in the background. Minimum lengths that are asked for together are worked out together, from one
+//! What the guided dedup has done in the background. Minimum lengths that are requested together are estimated together, from one
 //! reading; of the other questions the newest wins.
 
 use super::estimates::relevant;
@@ -15,7 +15,7 @@ type EstimateQuestion = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
 type EstimateAnswer = (DedupPlan, Vec<(u64, SharedEstimate)>, EstimateEffort);
 type ReviewAnswer = (DedupPlan, EstimateEffort, SharedEstimate);
 
-/// How closely the text is looked at: first figures are there soon, better ones follow.
+/// How much of the text is examined: a small sample gives the first figures, a larger one better ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EstimateEffort {
     First,
@@ -36,14 +36,13 @@ impl EstimateEffort {
     }
 }
 
-/// The workers.
 pub struct Workers {
     files: LatestWorker<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
     lengths: Stream<EstimateQuestion, EstimateAnswer>,
     review: LatestWorker<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
-    /// Lengths that were asked for together and are not answered, how closely, and what stops them.
+    /// Lengths that were requested together and are not answered, how much text is examined, and what cancels them.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
-    /// The answers that they were asked for.
+    /// The answers for which they were requested.
     of: Option<DedupPlan>,
     leaving: Cancel,
     reviewing: Cancel,
@@ -88,17 +87,17 @@ impl Workers {
 
     /// Finds the files.
     pub fn files(&mut self, folder: PathBuf) {
-        self.files.ask((folder, self.leaving.clone()));
+        self.files.submit((folder, self.leaving.clone()));
     }
 
-    /// Works out what lengths come to, in this order; what was being worked out for other answers or other lengths ends.
+    /// Estimates what each length removes, in this order; estimates for other answers or lengths are cancelled.
     pub fn lengths(&mut self, plan: &DedupPlan, wanted: &[u64]) {
         let plan = relevant(plan);
         if self.of.as_ref() != Some(&plan) {
             self.stop();
             self.of = Some(plan.clone());
         }
-        // Of some that were asked for together it is enough that one is still wanted.
+        // Of some that were requested together it is enough that one is still wanted.
         self.open.retain(|(lengths, _, cancel)| {
             let stays = lengths.iter().any(|length| wanted.contains(length));
             if !stays {
@@ -112,21 +111,21 @@ impl Workers {
             return;
         }
         self.open.push((fresh, EstimateEffort::First, Cancel::default()));
-        self.ask_lengths();
+        self.request_lengths();
     }
 
-    fn ask_lengths(&mut self) {
+    fn request_lengths(&mut self) {
         let Some(plan) = &self.of else { return };
         let ask = |(lengths, look, cancel): &(Vec<u64>, EstimateEffort, Cancel)| {
             (plan.clone(), lengths.clone(), *look, cancel.clone())
         };
         let questions: Vec<EstimateQuestion> = self.open.iter().map(ask).collect();
-        self.lengths.want(questions);
+        self.lengths.set_questions(questions);
     }
 
     /// Ends the working out of lengths.
     pub fn stop(&mut self) {
-        self.lengths.want([]);
+        self.lengths.set_questions([]);
         std::mem::take(&mut self.open).iter().for_each(|(.., cancel)| cancel.cancel());
         self.of = None;
     }
@@ -135,7 +134,7 @@ impl Workers {
     pub fn review(&mut self, plan: DedupPlan) {
         self.reviewing.cancel();
         self.reviewing = Cancel::default();
-        self.review.ask((plan, EstimateEffort::First, self.reviewing.clone()));
+        self.review.submit((plan, EstimateEffort::First, self.reviewing.clone()));
     }
 
     /// The files, once.
@@ -162,7 +161,7 @@ impl Workers {
             let is_followed = found.iter().any(|(_, one)| look.is_followed(one));
             if is_followed {
                 self.open.insert(place, (lengths, EstimateEffort::Whole, Cancel::default()));
-                self.ask_lengths();
+                self.request_lengths();
             }
             taken.extend(found.into_iter().map(|(length, found)| (length, found, is_followed)));
         }
@@ -176,12 +175,12 @@ impl Workers {
             return None;
         }
         if look.is_followed(&found) {
-            self.review.ask((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
+            self.review.submit((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
         }
         Some((plan, found))
     }
 
-    /// Whether lengths are being worked out.
+    /// Whether lengths are being computed.
     pub fn is_estimating(&self) -> bool {
         !self.open.is_empty()
     }

@@ -122,7 +122,7 @@ impl MediaForm {
     }
 
     /// Why the answers cannot be used yet.
-    pub fn blocker(&self) -> Option<String> {
+    pub fn blocking_reason(&self) -> Option<String> {
         let nothing = self.strategy == Strategy::Glob && self.globs().is_empty();
         nothing.then(|| "by glob needs a pattern, such as *.jpg,*.png".to_owned())
     }
@@ -166,7 +166,7 @@ mod tests {
         assert!(form.step(true, Strategy::None) && form.step(true, Strategy::None) && form.step(true, Strategy::None));
         assert_eq!(form.strategy, Strategy::Glob);
         assert!(!form.step(true, Strategy::None), "there is nothing below");
-        assert!(form.plan().is_none() && form.blocker().is_some(), "a pattern is needed");
+        assert!(form.plan().is_none() && form.blocking_reason().is_some(), "a pattern is needed");
         form.patterns.set(" *.jpg, a/*.png ,");
         form.decode = true;
         let plan = form.plan().unwrap();

@@ -86,7 +86,7 @@ impl MixGuide {
     /// Starts the search for data sets below a folder. `first` is chosen when it is found.
     pub fn start(folder: PathBuf, first: Option<PathBuf>, env: &UiEnv) -> Self {
         let mut search = LatestWorker::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
-        search.ask(folder.clone());
+        search.submit(folder.clone());
         Self {
             folder,
             first,
@@ -222,17 +222,17 @@ impl Guide for MixGuide {
         vec![self.folder.clone()]
     }
 
-    fn ask(&mut self, form: &mut Form) {
-        self.preview.ask(form);
+    fn request_data(&mut self, form: &mut Form) {
+        self.preview.request_data(form);
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let found = self.search.take();
         let is_found = found.is_some();
         if let Some(found) = found {
             self.set_found(found, form);
         }
-        self.preview.take(form) || is_found
+        self.preview.apply_results(form) || is_found
     }
 
     fn is_busy(&self) -> bool {
@@ -267,7 +267,7 @@ impl Guide for MixGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 13, label: 18 }
+        Columns { step_list: 13, label: 18 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -280,7 +280,7 @@ impl Guide for MixGuide {
         fields
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let is_settings = form.steps().get(step).is_some_and(|step| step.id == "settings");
         let is_empty = form.plan_of::<MixPlan>().is_none_or(|plan| plan.members.is_empty());
         (is_settings && is_empty).then(|| "choose the data sets of the mixture with Space".to_owned())
@@ -335,7 +335,7 @@ impl Guide for MixGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if !form.is_focused(MEMBERS) {
             return None;
         }
@@ -357,7 +357,7 @@ impl Guide for MixGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         let is_on_members = form.is_focused(MEMBERS) && !self.rows.is_empty();
         match action {
             Action::Toggle | Action::Left | Action::Right if !is_on_members => Some("no data set is selected".into()),

@@ -6,7 +6,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{trouble_lines, waiting};
+use crate::tui::widgets::page::{reason_lines, waiting};
 use crate::tui::widgets::{split_bar, text};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::text::{count, display_safe, grouped};
@@ -52,7 +52,7 @@ pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut F
 }
 
 fn draw_kinds(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(KINDS));
+    form.mouse_areas.add(area, MouseTarget::Field(KINDS));
     let selected = guide.kinds.selected;
     draw_list(frame.buffer_mut(), area, &mut guide.kinds, form.is_focused(KINDS), ui, |at, columns| {
         let (label, note) = KIND_NOTES.get(at).copied().unwrap_or_default();
@@ -77,7 +77,7 @@ fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: 
     let columns = usize::from(body.width);
     let lines = match &guide.found {
         None => vec![waiting("searching for data sets", ui)],
-        Some(Err(why)) => trouble_lines(why, columns, ui),
+        Some(Err(why)) => reason_lines(why, columns, ui),
         Some(Ok(())) if guide.rows.is_empty() => {
             let why = "no prepared data set was found below this folder, up to three levels down";
             text::wrap(why, columns).into_iter().map(Line::from).collect()
@@ -87,7 +87,7 @@ fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: 
     if !lines.is_empty() {
         return draw_lines(frame.buffer_mut(), body, lines);
     }
-    form.places.put(body, MouseTarget::Field(MEMBERS));
+    form.mouse_areas.add(body, MouseTarget::Field(MEMBERS));
     let aux = form.plan_of::<MixPlan>().map(aux_names).unwrap_or_default();
     let is_focused = form.is_focused(MEMBERS);
     let mut members = guide.members.clone();

@@ -21,7 +21,7 @@ pub(super) struct TokenFolder {
     /// Tokens of each file, in the order of names.
     pub(super) tokens: Vec<u64>,
     /// Why it cannot be used, raw.
-    pub(super) trouble: Option<String>,
+    pub(super) failure: Option<String>,
 }
 
 impl TokenFolder {
@@ -56,7 +56,7 @@ fn is_token_folder(path: &Path) -> bool {
 fn read(folder: &Path, path: PathBuf) -> TokenFolder {
     let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
     match listing::files(&path, &ProblemLog::default()) {
-        Ok(files) => TokenFolder { name, path, tokens: files.iter().map(|file| file.tokens).collect(), trouble: None },
-        Err(failure) => TokenFolder { name, path, tokens: Vec::new(), trouble: Some(failure.to_string()) },
+        Ok(files) => TokenFolder { name, path, tokens: files.iter().map(|file| file.tokens).collect(), failure: None },
+        Err(failure) => TokenFolder { name, path, tokens: Vec::new(), failure: Some(failure.to_string()) },
     }
 }

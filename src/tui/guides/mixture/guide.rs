@@ -35,7 +35,6 @@ const USUAL_LENGTH: &str = "2048";
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The folder.
     pub(super) folder: TokenFolder,
     /// Its path in the plan.
     path: String,
@@ -83,7 +82,7 @@ impl MixtureGuide {
             given.first().and_then(|first| first.parent()).map_or_else(|| absolute(Path::new(".")), Path::to_owned);
         let search = |(folder, given): (PathBuf, Vec<PathBuf>)| find(&folder, &given);
         let mut finder = LatestWorker::start("mixture-folders", env.wake.clone(), search);
-        finder.ask((folder.clone(), given));
+        finder.submit((folder.clone(), given));
         let base = folder.clone();
         let adder = LatestWorker::start("mixture-folder", env.wake.clone(), move |path: PathBuf| open(&base, path));
         Self {
@@ -124,7 +123,7 @@ impl MixtureGuide {
         self.rows = found.into_iter().map(row).collect();
         self.take_over(form);
         if self.chosen().next().is_none() && !has_lengths(form) {
-            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.trouble.is_none());
+            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.failure.is_none());
             self.apply(form);
         }
         form.focus_on(FOLDERS);
@@ -139,7 +138,7 @@ impl MixtureGuide {
             folders_of(plan).zip(weights.chain(std::iter::repeat(String::new()))).collect();
         for row in &mut self.rows {
             let member = given.iter().find(|(path, _)| absolute(path) == row.folder.path);
-            row.is_chosen = member.is_some() && row.folder.trouble.is_none();
+            row.is_chosen = member.is_some() && row.folder.failure.is_none();
             row.weight = member.map(|(_, weight)| weight.clone()).unwrap_or_default();
             if let Some((path, _)) = member {
                 row.path = path.to_string_lossy().into_owned();
@@ -160,7 +159,7 @@ impl MixtureGuide {
         self.folders.set_len(self.rows.len());
         self.folders.select(index);
         form.inputs.remove(&ADD);
-        self.change(form, |row| row.is_chosen = row.folder.trouble.is_none());
+        self.change(form, |row| row.is_chosen = row.folder.failure.is_none());
     }
 
     /// Writes the chosen rows into the plan.
@@ -259,12 +258,12 @@ impl Guide for MixtureGuide {
         vec![self.folder.clone()]
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose(form);
-        self.preview.ask(form);
+        self.preview.request_data(form);
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let found = self.finder.take();
         let added = self.adder.take();
         let is_changed = found.is_some() || added.is_some();
@@ -278,7 +277,7 @@ impl Guide for MixtureGuide {
             }
             None => {}
         }
-        self.preview.take(form) || is_changed
+        self.preview.apply_results(form) || is_changed
     }
 
     fn is_busy(&self) -> bool {
@@ -317,7 +316,7 @@ impl Guide for MixtureGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 13, label: 19 }
+        Columns { step_list: 13, label: 19 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -329,7 +328,7 @@ impl Guide for MixtureGuide {
         fields
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let is_settings = form.steps().get(step).is_some_and(|step| step.id == "settings");
         let is_empty = form.plan_of::<MixtureIndexPlan>().is_none_or(|plan| plan.members.is_empty());
         (is_settings && is_empty).then(|| "choose the token folders of the mixture with Space".to_owned())
@@ -359,7 +358,7 @@ impl Guide for MixtureGuide {
         /// Columns of a row up to the end of its box.
         const BOX_COLUMNS: usize = 6;
         if list == "folders" && (is_double || column < BOX_COLUMNS) {
-            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
         }
     }
 
@@ -376,7 +375,7 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if form.is_focused(ADD) {
             return (action == Action::Next && self.add_typed(form)).then(Vec::new);
         }
@@ -385,7 +384,7 @@ impl Guide for MixtureGuide {
         }
         match action {
             Action::Toggle => {
-                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
             }
             Action::Left | Action::Right => self.step_weight(form, action == Action::Right),
             Action::DropRow => {
@@ -406,7 +405,7 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         let is_on_folders = form.is_focused(FOLDERS) && !self.rows.is_empty();
         match action {
             Action::DropRow if form.wants_text() => None,

@@ -19,7 +19,7 @@ fn compare(name: &str, test: &mut Test) {
 }
 
 fn folder(name: &str, tokens: &[u64]) -> TokenFolder {
-    TokenFolder { path: format!("/data/{name}").into(), name: name.into(), tokens: tokens.to_vec(), trouble: None }
+    TokenFolder { path: format!("/data/{name}").into(), name: name.into(), tokens: tokens.to_vec(), failure: None }
 }
 
 fn plan_of(folders: &[&str]) -> MixtureIndexPlan {
@@ -41,7 +41,7 @@ fn open(plan: MixtureIndexPlan, folders: Vec<TokenFolder>) -> Test {
 fn example() -> Test {
     let windows = |count: u64| count * 10 + 3;
     let mut torn = folder("torn", &[]);
-    torn.trouble = Some("there is no .ds file directly in it".into());
+    torn.failure = Some("there is no .ds file directly in it".into());
     let folders = vec![
         folder("books", &[windows(5), windows(3)]),
         folder("code", &[windows(2)]),
@@ -201,7 +201,7 @@ fn a_folder_elsewhere_is_added_by_its_path() {
     assert_eq!(test.form.fields()[..2], [FOLDERS, ADD]);
     test.form.focus_on(ADD);
     assert!(test.form.wants_text());
-    let next = test.guide.act(Action::Next, &mut test.form, &UiEnv::new(RunOptions::default(), "/x".into()));
+    let next = test.guide.handle_action(Action::Next, &mut test.form, &UiEnv::new(RunOptions::default(), "/x".into()));
     assert!(next.is_none(), "without a path, Enter completes the step");
     test.form.mistakes.insert(ADD, "/nowhere is not a folder of .ds files".into());
     compare("not_added", &mut test);

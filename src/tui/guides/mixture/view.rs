@@ -5,7 +5,7 @@ use crate::tui::form::{draw_below, draw_fields, Field, Form, Guide as _, MouseTa
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{trouble_lines, waiting, wrapped};
+use crate::tui::widgets::page::{reason_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
 use gristmill_core::text::{count, grouped};
@@ -47,7 +47,7 @@ fn draw_folders(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, ar
     let columns = usize::from(area.width);
     let lines = match &guide.found {
         None => vec![waiting("searching for token folders", ui)],
-        Some(Err(why)) => trouble_lines(why, columns, ui),
+        Some(Err(why)) => reason_lines(why, columns, ui),
         Some(Ok(())) if guide.rows.is_empty() => {
             let why = "no folder of .ds files was found here. The guided pack makes them: key t on a .jsonl file.";
             wrapped(why, columns, ui.theme.text)
@@ -59,7 +59,7 @@ fn draw_folders(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, ar
     }
     draw_lines(frame.buffer_mut(), area, [table_header(columns, ui)]);
     let body = below(area, 1);
-    form.places.put(body, MouseTarget::Field(FOLDERS));
+    form.mouse_areas.add(body, MouseTarget::Field(FOLDERS));
     let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
     let shares = match report_of(guide, form) {
         Some(report) => report.outlook.members.clone(),
@@ -94,7 +94,7 @@ fn folder_line(row: &Row, length: Option<u64>, share: Option<(&Share, u64)>, col
     let sign = if row.is_chosen { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let room = columns.saturating_sub(FIGURE_COLUMNS + 5).max(6);
     let name = text::pad_end(&text::fit_middle(&row.folder.name, room, ui.glyphs), room);
-    if let Some(why) = &row.folder.trouble {
+    if let Some(why) = &row.folder.failure {
         let why = text::fit_end(&format!("{} {why}", ui.glyphs.cross), FIGURE_COLUMNS, ui.glyphs);
         return Line::from(vec![Span::raw(format!("{sign} {name} ")), Span::styled(why, ui.theme.error)]);
     }

@@ -52,7 +52,7 @@ struct LastRequests {
 /// The guide.
 pub struct PackGuide {
     workers: Workers,
-    asked: LastRequests,
+    last_requests: LastRequests,
     /// The keys of documents; the last row is for a program.
     pub(super) keys: ListState,
     /// The tokenizers that were found.
@@ -76,7 +76,7 @@ impl PackGuide {
         workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
         Self {
             workers,
-            asked: LastRequests::default(),
+            last_requests: LastRequests::default(),
             keys: ListState::new(0),
             found: ListState::new(0),
             is_program: false,
@@ -84,7 +84,7 @@ impl PackGuide {
         }
     }
 
-    fn ask_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
+    fn request_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
         let is_reached = !matches!(form.step_id(), "source" | "text");
         if plan.tokenizer.is_empty() || !is_reached {
             return;
@@ -95,8 +95,8 @@ impl PackGuide {
         // Only the end token, and the program that made the text, change what is shown.
         let relevant = PackPlan { end: plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
         let asked = (plan.tokenizer.clone(), document.clone(), relevant);
-        if self.asked.tokenizer.as_ref() != Some(&asked) {
-            self.asked.tokenizer = Some(asked);
+        if self.last_requests.tokenizer.as_ref() != Some(&asked) {
+            self.last_requests.tokenizer = Some(asked);
             self.workers.tokenizer(TokenizerQuestion { name: plan.tokenizer.clone(), document, plan: plan.clone() });
         }
     }
@@ -174,32 +174,33 @@ impl Guide for PackGuide {
         self.update_lists(form);
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         self.propose(form);
         let plan = plan_of(form);
         let chosen = [&plan.glob, &plan.paths_file, &plan.split, &plan.subset].map(Clone::clone);
         let files = (plan.inputs.clone(), chosen, formats::names(&plan));
-        if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
-            self.asked.files = Some(files);
+        if !plan.inputs.is_empty() && self.last_requests.files.as_ref() != Some(&files) {
+            self.last_requests.files = Some(files);
             self.workers.files(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {
             // The rules of this format count for the documents that are shown.
             let rules = formats::document_rules(&plan);
             let extract = (plan.text.clone(), rules, Arc::as_ptr(&documents) as usize);
-            if self.asked.extract.as_ref() != Some(&extract) {
-                self.asked.extract = Some(extract.clone());
+            if self.last_requests.extract.as_ref() != Some(&extract) {
+                self.last_requests.extract = Some(extract.clone());
                 self.workers.extract(extract.0, documents, rules);
             }
         }
-        self.ask_tokenizer(form, &plan);
-        if form.is_review() && form.plan().check(false).is_empty() && self.asked.preview.as_ref() != Some(&plan) {
-            self.asked.preview = Some(plan.clone());
+        self.request_tokenizer(form, &plan);
+        if form.is_review() && form.plan().check(false).is_empty() && self.last_requests.preview.as_ref() != Some(&plan)
+        {
+            self.last_requests.preview = Some(plan.clone());
             self.workers.preview(plan);
         }
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let mut is_changed = false;
         if let Some((files, choices)) = self.workers.take_files() {
             self.known.choices = choices;
@@ -263,7 +264,7 @@ impl Guide for PackGuide {
     }
 
     fn resume(&mut self, _: &mut Form) {
-        (self.asked.preview, self.known.preview) = (None, None);
+        (self.last_requests.preview, self.known.preview) = (None, None);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {
@@ -275,13 +276,13 @@ impl Guide for PackGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 16, label: 22 }
+        Columns { step_list: 16, label: 22 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
         let fields = form.option_fields();
         match form.step_id() {
-            // The files have the focus, so that letters are typed only in a field; an input that is not known is asked for first.
+            // The files have the focus, so that letters are typed only in a field; a missing input has the focus first.
             "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
                 fields.into_iter().chain([FILES]).collect()
             }
@@ -307,7 +308,7 @@ impl Guide for PackGuide {
         }
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let plan = plan_of(form);
         match form.steps().get(step)?.id {
             "source" if plan.inputs.is_empty() => Some("a path is needed".into()),
@@ -359,7 +360,7 @@ impl Guide for PackGuide {
     }
 
     /// On a tokenizer that was found, completing the step selects it first. The pattern of files is above the files.
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         match action {
             Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),
             Action::Up if form.is_focused(FILES) && form.offset == 0 => form.focus_on(GLOB),

@@ -45,7 +45,7 @@ pub struct PackFacts {
     pub extracted: Option<Arc<DocumentTexts>>,
     /// Tokenizers that were found: paths and names.
     pub tokenizers: Vec<String>,
-    /// The tokenizer that was asked for, by name.
+    /// The tokenizer that was requested, by name.
     pub tokenizer: Option<(String, Arc<Outcome<TokenizerPreview>>)>,
     /// The preview of the run, and its plan.
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,

@@ -281,7 +281,7 @@ fn letters_are_only_typed_in_a_field_that_was_entered() {
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(FILES), false));
     let press = |test: &mut Test, action| {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
-        assert!(test.guide.act(action, &mut test.form, &env).is_some());
+        assert!(test.guide.handle_action(action, &mut test.form, &env).is_some());
     };
     press(&mut test, Action::Up);
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(Field::Option("glob")), true));
@@ -314,7 +314,7 @@ fn going_back_loses_nothing() {
     test.go_to("formats");
     set_formats(&mut test, &["forager"]);
     let before = plan(&test);
-    (0..test.form.step).rev().for_each(|step| test.form.go(step));
+    (0..test.form.step).rev().for_each(|step| test.form.select_step(step));
     assert_eq!((test.form.step, plan(&test)), (0, before));
     assert!((0..3).all(|step| test.form.is_answered(step)));
     test.form.draft = Some(Duration::from_secs(7_300));

@@ -16,11 +16,9 @@ use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A tokenizer to be looked at, with a document to encode.
+/// A tokenizer to examine, with a document to encode.
 pub struct TokenizerQuestion {
-    /// Its name.
     pub name: String,
-    /// A document.
     pub document: Option<Arc<str>>,
     /// The other answers.
     pub plan: PackPlan,
@@ -30,7 +28,6 @@ pub struct TokenizerQuestion {
 type FilesAnswer = (Arc<Outcome<InputFiles>>, SplitChoices);
 type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
-/// The workers.
 pub struct Workers {
     files: LatestWorker<(PackPlan, Cancel), FilesAnswer>,
     documents: LatestWorker<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
@@ -87,34 +84,34 @@ impl Workers {
 
     /// Finds the files.
     pub fn files(&mut self, plan: PackPlan) {
-        self.files.ask((plan, self.leaving.clone()));
+        self.files.submit((plan, self.leaving.clone()));
     }
 
     /// Reads documents of files.
     pub fn documents(&mut self, files: Vec<TextFile>) {
-        self.documents.ask((files, self.leaving.clone()));
+        self.documents.submit((files, self.leaving.clone()));
     }
 
     /// Takes the text out of documents.
     pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, rules: DocumentRules) {
-        self.extract.ask((field, documents, rules));
+        self.extract.submit((field, documents, rules));
     }
 
     /// Loads a tokenizer and encodes a document.
     pub fn tokenizer(&mut self, question: TokenizerQuestion) {
-        self.tokenizer.ask(question);
+        self.tokenizer.submit(question);
     }
 
     /// Looks for tokenizers.
     pub fn find_tokenizers(&mut self, inputs: Vec<PathBuf>) {
-        self.found.ask(inputs);
+        self.found.submit(inputs);
     }
 
     /// Finds out what a run would do; what was being found out for other answers ends.
     pub fn preview(&mut self, plan: PackPlan) {
         self.previewing.cancel();
         self.previewing = Cancel::default();
-        self.preview.ask((plan, self.previewing.clone()));
+        self.preview.submit((plan, self.previewing.clone()));
     }
 
     /// The files, once.

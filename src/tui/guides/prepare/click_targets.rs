@@ -16,7 +16,6 @@ pub enum ClickTarget {
     Field(usize),
     /// One of the options of a field, by its number.
     Choice(usize, usize),
-    /// A switch.
     Switch(usize),
     /// A page that scrolls.
     Page,
@@ -60,8 +59,8 @@ impl ClickTargets {
     }
 
     /// Says where a spot is drawn.
-    pub fn put(&self, area: Rect, spot: ClickTarget) {
-        self.0.borrow_mut().put(area, spot);
+    pub fn add(&self, area: Rect, spot: ClickTarget) {
+        self.0.borrow_mut().add(area, spot);
     }
 
     /// Returns the effect of an event.
@@ -82,10 +81,10 @@ pub struct DrawContext<'a> {
     /// The colours of pictures in cells.
     pub depth: Depth,
     /// Areas of the fields, for the mouse.
-    pub spots: &'a ClickTargets,
+    pub click_targets: &'a ClickTargets,
 }
 
-/// Does what the mouse did to a step.
+/// Handles a mouse event in a step.
 pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
     let (spot, list_gesture) = match gesture {
         Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),
@@ -97,7 +96,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
                 // Moving has no notice.
-                let _ = state.act(action, answers);
+                let _ = state.handle_action(action, answers);
             }
         }
         (ClickTarget::Page, _) | (_, ListGesture::Wheel(_)) => {}
@@ -105,7 +104,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Switch(stop), _) => {
             state.set_focus(stop);
             // A switch has no notice.
-            let _ = state.act(Action::Toggle, answers);
+            let _ = state.handle_action(Action::Toggle, answers);
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
             state.set_focus(stop);

@@ -30,7 +30,6 @@ pub struct SuggestedSplits {
     pub plan: SplitPlan,
     /// The ratio that would do, whatever the answer is.
     pub ratio: String,
-    /// Why.
     pub why: String,
     /// The shards of each split by this answer, where the plan has another one or its splits hold none.
     pub columns: Vec<(String, Vec<String>)>,
@@ -109,7 +108,7 @@ impl PlanFindings {
         }
     }
 
-    /// Whether this was worked out when every shard was listed.
+    /// Whether this was computed when every shard was listed.
     pub fn knows_all_shards(&self, facts: &DatasetFacts) -> bool {
         facts.opened && self.left_out.len() == facts.shards.len()
     }

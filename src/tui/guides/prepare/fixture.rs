@@ -197,22 +197,19 @@ impl PrepareForm {
     pub fn see_alone(&mut self, facts: DatasetFacts) {
         self.screen.with_guide_of(|guide: &mut PrepareGuide, form| {
             guide.steps.is_scanning = !facts.scan_complete;
-            guide.see(Arc::new(facts));
+            guide.set_facts(Arc::new(facts));
             guide.update(form);
         });
     }
 
-    /// Returns the guide.
     pub fn guide(&self) -> &PrepareGuide {
         self.screen.guide()
     }
 
-    /// Changes the guide.
     pub fn change_guide(&mut self, change: impl FnOnce(&mut PrepareGuide, &mut Form)) {
         self.screen.with_guide_of(change);
     }
 
-    /// Returns the form.
     pub fn form(&self) -> &Form {
         self.screen.form()
     }
@@ -224,7 +221,7 @@ impl PrepareForm {
 
     /// Goes to a step.
     pub fn go(&mut self, step: Step) {
-        self.change_guide(|_, form| form.go(step.index()));
+        self.change_guide(|_, form| form.select_step(step.index()));
         settle(self);
     }
 
@@ -250,7 +247,7 @@ impl PrepareForm {
 
     /// Returns why an action is not possible.
     pub fn why_disabled(&self, action: Action) -> Option<String> {
-        self.screen.why_disabled(action)
+        self.screen.disabled_reason(action)
     }
 
     /// Returns the equivalent command.
@@ -261,28 +258,28 @@ impl PrepareForm {
     /// Returns whether the answers of a step are wrong, as the list of steps shows it.
     pub fn is_broken(&self, step: Step) -> bool {
         use crate::tui::form::Guide;
-        self.guide().blocker(self.form(), step.index()).is_some()
+        self.guide().blocking_reason(self.form(), step.index()).is_some()
     }
 }
 
-/// Returns the form of facts, with everything worked out as the workers would.
+/// Returns the form of facts, with everything computed as the workers would.
 pub fn prepare(facts: DatasetFacts) -> PrepareForm {
     PrepareForm::open(PreparePlan::new("/data/coco"), false, facts)
 }
 
-/// Does what the workers would do, until nothing changes.
+/// Does the work of the workers until nothing changes.
 pub fn settle(form: &mut PrepareForm) {
     form.change_guide(|guide, form| {
         for _ in 0..4 {
             let facts = Arc::clone(&guide.steps.answers.facts);
             let samples = samples(&facts);
-            guide.steps.learn(Arc::new(PlanFindings::of(&guide.steps.answers.plan, &facts, &samples)));
+            guide.steps.set_findings(Arc::new(PlanFindings::of(&guide.steps.answers.plan, &facts, &samples)));
             guide.steps.field_map.results = Arc::new(results(&guide.steps, &samples));
         }
         let step = Step::at(form.step);
         if let Some(plan) = guide.steps.answers.plan.media.clone().filter(|_| step == Step::Media) {
             let seen = tally(&plan, &guide.steps.answers.facts);
-            guide.steps.media.seen = Some((plan, Arc::new(seen)));
+            guide.steps.media.tally = Some((plan, Arc::new(seen)));
         }
         if step == Step::Review {
             guide.preview = Some(Arc::new(preview(&guide.steps.answers.plan, &guide.steps.answers.facts)));
@@ -363,7 +360,6 @@ pub fn notices(effects: &[Effect]) -> Vec<&str> {
     effects.iter().filter_map(text).collect()
 }
 
-/// Types a text.
 pub fn type_text(form: &mut PrepareForm, text: &str) {
     for c in text.chars() {
         form.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));

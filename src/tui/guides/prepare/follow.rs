@@ -21,11 +21,12 @@ impl PrepareGuide {
     fn open(&mut self, facts: Arc<DatasetFacts>) {
         self.is_open = true;
         let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
-        self.steps.see(facts);
+        self.steps.set_facts(facts);
         if let Some(earlier) = earlier {
             self.steps.remember_earlier(earlier);
         }
-        if let Some(given) = self.given.take().filter(|given| *given != PreparePlan::new(given.path.clone())) {
+        if let Some(given) = self.pending_answers.take().filter(|given| *given != PreparePlan::new(given.path.clone()))
+        {
             self.steps.adopt(&given);
         }
         if let Some(unchosen) = self.unchosen.take().and_then(|line| serde_json::from_str(&line).ok()) {
@@ -33,7 +34,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes what the scan has found. Returns whether anything is new.
+    /// Applies the findings of the scan. Returns whether any are new.
     pub(super) fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else {
             self.steps.is_scanning = false;
@@ -50,7 +51,7 @@ impl PrepareGuide {
             self.failure = Some(failure);
             return true;
         }
-        let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
+        let is_news = !self.latest_facts.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
         if !facts.opened || !is_news {
             return false;
         }
@@ -58,16 +59,16 @@ impl PrepareGuide {
         if facts.shards.len() < self.steps.answers.facts.shards.len() && self.steps.is_scanning {
             return false;
         }
-        self.see(facts);
+        self.set_facts(facts);
         true
     }
 
     /// Takes new facts.
-    pub(super) fn see(&mut self, facts: Arc<DatasetFacts>) {
-        self.seen = Some(Arc::clone(&facts));
+    pub(super) fn set_facts(&mut self, facts: Arc<DatasetFacts>) {
+        self.latest_facts = Some(Arc::clone(&facts));
         let facts = recorded::with_recorded_counts(facts);
         if self.is_open {
-            self.steps.see(facts);
+            self.steps.set_facts(facts);
         } else {
             self.open(facts);
         }
@@ -83,7 +84,7 @@ impl PrepareGuide {
             match (self.env.jobs.result(id), self.env.jobs.view(id)) {
                 (Some(result), Some(view)) if !result.is_ok() => {
                     if let Some(facts) = self.env.jobs.facts(id).filter(|facts| facts.opened) {
-                        self.see(facts);
+                        self.set_facts(facts);
                     }
                     self.learn_from_run(&view.status.counts, form);
                 }
@@ -99,7 +100,7 @@ impl PrepareGuide {
     /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
     pub(super) fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)], form: &mut Form) {
         if self.steps.learn_from_run(counts) {
-            form.go(Step::Source.index());
+            form.select_step(Step::Source.index());
             self.steps.source.focus_on(source::FocusStop::Duplicates, &self.steps.answers);
         }
         self.update(form);

@@ -49,7 +49,7 @@ pub struct PrepareGuide {
     /// Whether that screen is open.
     pub(super) is_run_shown: bool,
     /// Answers that are taken over as soon as the data are open.
-    pub(super) given: Option<PreparePlan>,
+    pub(super) pending_answers: Option<PreparePlan>,
     /// Typed answers of a draft that are not in the plan, for the same moment.
     pub(super) unchosen: Option<String>,
     /// The interrupted run of the data set.
@@ -62,12 +62,12 @@ pub struct PrepareGuide {
     pub(super) time: Option<String>,
     pub(super) notices: Vec<Toast>,
     /// The newest facts as they came.
-    pub(super) seen: Option<Arc<DatasetFacts>>,
+    pub(super) latest_facts: Option<Arc<DatasetFacts>>,
     pub(super) failure: Option<Failure>,
     /// Whether the shards are known.
     pub(super) is_open: bool,
     pub(super) depth: Depth,
-    spots: ClickTargets,
+    click_targets: ClickTargets,
     pub(super) derived_at: Option<Instant>,
     pub(super) derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     pub(super) evaluated_for: Option<(SampleMapping, Arc<DatasetFacts>)>,
@@ -102,18 +102,18 @@ impl PrepareGuide {
             scan: None,
             started: Rc::default(),
             is_run_shown: false,
-            given: None,
+            pending_answers: None,
             unchosen: None,
             interrupted: None,
             preview: None,
             is_dry_run: false,
             time: None,
             notices: Vec::new(),
-            seen: None,
+            latest_facts: None,
             failure: None,
             is_open: false,
             depth,
-            spots: ClickTargets::default(),
+            click_targets: ClickTargets::default(),
             derived_at: None,
             derived_for: None,
             evaluated_for: None,
@@ -136,7 +136,7 @@ impl PrepareGuide {
             form.set_plan(erase::<Prepare>(plan.clone()));
         }
         for step in Step::ALL {
-            match self.steps.why_skipped(step) {
+            match self.steps.skip_reason(step) {
                 Some(why) => form.skipped.insert(step.index(), why),
                 None => form.skipped.remove(&step.index()),
             };
@@ -153,7 +153,7 @@ impl PrepareGuide {
         let before = self.steps.answers.plan.clone();
         let (state, answers) = self.steps.state_mut(Step::at(form.step))?;
         let result = act(state, answers);
-        if self.steps.settle(&before) {
+        if self.steps.update_plan(&before) {
             (self.preview, self.is_dry_run) = (None, false);
         }
         self.update(form);
@@ -161,7 +161,7 @@ impl PrepareGuide {
     }
 
     fn act_in_step(&mut self, action: Action, form: &mut Form) -> Vec<Effect> {
-        let notice = self.change(form, |state, answers| state.act(action, answers)).flatten();
+        let notice = self.change(form, |state, answers| state.handle_action(action, answers)).flatten();
         notice.map(Effect::Toast).into_iter().collect()
     }
 
@@ -180,7 +180,7 @@ impl PrepareGuide {
         if self.steps.answers.is_update() {
             return vec![Effect::Push(splits_screen::open(self.path.clone(), self.env.clone()))];
         }
-        form.go(Step::Splits.index());
+        form.select_step(Step::Splits.index());
         self.steps.splits.by_hand(&self.steps.answers);
         self.change(form, |_, _| ());
         Vec::new()
@@ -189,7 +189,7 @@ impl PrepareGuide {
     /// Accepts the answers of the step before it is left, or moves the focus to a pattern that prevents that.
     fn accept_step(&mut self, form: &mut Form) {
         let (step, answers) = (Step::at(form.step), &self.steps.answers);
-        let is_blocked = self.steps.state(step).is_some_and(|state| state.blocker(answers).is_some());
+        let is_blocked = self.steps.state(step).is_some_and(|state| state.blocking_reason(answers).is_some());
         if is_blocked && step == Step::Source && self.steps.source.has_fault() {
             self.steps.source.focus_on(source::FocusStop::Pattern, answers);
             self.update(form);
@@ -234,7 +234,7 @@ impl Guide for PrepareGuide {
     fn begin(&mut self, form: &mut Form) {
         let Some(plan) = form.plan_of::<PreparePlan>().cloned() else { return };
         if !self.is_open {
-            self.given = Some(plan);
+            self.pending_answers = Some(plan);
             return;
         }
         self.steps.clear();
@@ -242,27 +242,27 @@ impl Guide for PrepareGuide {
         self.update(form);
     }
 
-    fn ask(&mut self, form: &mut Form) {
+    fn request_data(&mut self, form: &mut Form) {
         let step = Step::at(form.step);
         let settings = form.plan_of::<PreparePlan>().filter(|plan| self.is_open && **plan != self.steps.answers.plan);
         if let Some(plan) = settings.cloned() {
             // What the steps answer is written over it.
             let before = std::mem::replace(&mut self.steps.answers.plan, plan);
-            if self.steps.settle(&before) {
+            if self.steps.update_plan(&before) {
                 (self.preview, self.is_dry_run) = (None, false);
             }
             self.update(form);
         }
         if let (Some(Field::FocusStop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(step)) {
-            // Setting it anew would end a completion.
+            // Setting it again would end a completion.
             if state.focus() != stop {
                 state.set_focus(stop);
             }
         }
-        self.ask_workers(step);
+        self.request_step_data(step);
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let is_changed = self.take_answers() | self.follow_scan();
         if is_changed && self.is_open {
             self.update(form);
@@ -328,7 +328,12 @@ impl Guide for PrepareGuide {
         let state = self.steps.state(Step::at(form.step)).filter(|_| !is_setting(form));
         let of_step = if form.is_review() { Context::PrepareReview } else { Context::Prepare };
         let step = state.map_or(of_step, |state| state.context(&self.steps.answers));
-        KeyContexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
+        KeyContexts {
+            step,
+            text: Context::PrepareText,
+            step_list: Context::PrepareRail,
+            review: Context::PrepareReview,
+        }
     }
 
     fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -365,7 +370,7 @@ impl Guide for PrepareGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 18, label: 26 }
+        Columns { step_list: 18, label: 26 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -378,18 +383,18 @@ impl Guide for PrepareGuide {
         false
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let (is_shown, step) = (form.step == step, Step::at(step));
-        if self.steps.why_skipped(step).is_some() {
+        if self.steps.skip_reason(step).is_some() {
             return None;
         }
-        let of_answers = self.steps.state(step)?.blocker(&self.steps.answers);
+        let of_answers = self.steps.state(step)?.blocking_reason(&self.steps.answers);
         // The check of the data comes after the typed answer: it does not keep an answer that was corrected from being accepted.
         of_answers.or_else(|| self.steps.refusal(step).filter(|_| !is_shown))
     }
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
-        self.spots.clear();
+        self.click_targets.clear();
         let settings = settings_of(form);
         // A blank row is above the settings.
         let rows = settings.len() + usize::from(!settings.is_empty());
@@ -403,7 +408,7 @@ impl Guide for PrepareGuide {
             focused: form.rail.is_none() && !is_setting(form),
             is_scanning: self.steps.is_scanning,
             depth: self.depth,
-            spots: &self.spots,
+            click_targets: &self.click_targets,
         };
         let steps = &mut self.steps;
         let answers = &steps.answers;
@@ -417,7 +422,7 @@ impl Guide for PrepareGuide {
         }
         // Only drawing determines which pictures are wanted in which size.
         if !self.workers.is_encoding() {
-            let wanted = self.steps.field_map.pixels.take_wanted();
+            let wanted = self.steps.field_map.pixels.take_requests();
             if !wanted.is_empty() {
                 self.workers.encode(wanted);
             }
@@ -426,7 +431,7 @@ impl Guide for PrepareGuide {
     }
 
     fn mouse(&mut self, form: &mut Form, mouse: MouseEvent) -> bool {
-        let gesture = if form.is_review() { None } else { self.spots.gesture(mouse) };
+        let gesture = if form.is_review() { None } else { self.click_targets.gesture(mouse) };
         let Some(gesture) = gesture else { return false };
         if !matches!(gesture, crate::tui::widgets::Gesture::Wheel { .. }) {
             form.rail = None;
@@ -458,7 +463,7 @@ impl Guide for PrepareGuide {
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if form.rail.is_some() {
             return None;
         }
@@ -482,7 +487,7 @@ impl Guide for PrepareGuide {
         None
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         match action {
             Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => {

@@ -34,7 +34,7 @@ pub fn find(dataset: &Path) -> Option<InterruptedPrepare> {
     let recorded = read_plan(&own.plan()).map(Box::new);
     let prepared = PreparedFacts { plan: recorded, ..PreparedFacts::default() };
     let hash = hash(&plan, Some(&prepared));
-    let done = Journal::peek(&own.journal(), &hash).unwrap_or(0) as u64;
+    let done = Journal::count_finished(&own.journal(), &hash).unwrap_or(0) as u64;
     Some(InterruptedPrepare { plan, done, hash })
 }
 

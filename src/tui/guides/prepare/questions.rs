@@ -11,18 +11,18 @@ const DERIVE_EVERY: Duration = Duration::from_millis(300);
 
 impl PrepareGuide {
     /// Asks the workers whatever is not answered for the present state.
-    pub(super) fn ask_workers(&mut self, step: Step) {
+    pub(super) fn request_step_data(&mut self, step: Step) {
         if !self.is_open {
             return;
         }
         let now = (self.steps.answers.plan.clone(), Arc::clone(&self.steps.answers.facts));
-        self.ask_derive(&now);
-        self.ask_evaluate(step, &now);
-        self.ask_preview(step, &now);
-        self.ask_media(step, &now);
+        self.request_splits(&now);
+        self.request_field_values(step, &now);
+        self.request_preview(step, &now);
+        self.request_media(step, &now);
     }
 
-    fn ask_derive(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+    fn request_splits(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let (same_plan, same_facts) = match &self.derived_for {
             Some((plan, facts)) => (*plan == now.0, Arc::ptr_eq(facts, &now.1)),
             None => (false, false),
@@ -36,7 +36,7 @@ impl PrepareGuide {
         self.workers.derive(now.0.clone(), Arc::clone(&now.1));
     }
 
-    fn ask_evaluate(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
+    fn request_field_values(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let SampleMapping::FieldMap { sample_type, fields } = &now.0.loading else { return };
         if now.1.sketches.is_empty() || step < Step::SampleType {
             return;
@@ -53,7 +53,7 @@ impl PrepareGuide {
     }
 
     /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
-    fn ask_media(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
+    fn request_media(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let Some(media) = now.0.media.as_ref().filter(|_| step == Step::Media) else { return };
         let (same_filter, same_facts) = match &self.media_for {
             Some((plan, facts)) => (plan.filter == media.filter, Arc::ptr_eq(facts, &now.1)),
@@ -70,7 +70,7 @@ impl PrepareGuide {
         self.workers.request_media(media.clone(), Arc::clone(&now.1));
     }
 
-    fn ask_preview(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
+    fn request_preview(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
         if step != Step::Review {
             return;
         }
@@ -83,7 +83,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes whatever the workers brought. Returns whether anything changed.
+    /// Applies the results of the workers. Returns whether anything changed.
     pub(super) fn take_answers(&mut self) -> bool {
         let mut changed = false;
         if let Some(outcome) = self.workers.take_opened() {
@@ -94,7 +94,7 @@ impl PrepareGuide {
             }
         }
         if let Some(derived) = self.workers.take_derived() {
-            self.steps.learn(derived);
+            self.steps.set_findings(derived);
             changed = true;
         }
         if let Some(results) = self.workers.take_results() {
@@ -106,11 +106,11 @@ impl PrepareGuide {
             changed = true;
         }
         if let Some(seen) = self.workers.take_tally() {
-            self.steps.media.seen = Some(seen);
+            self.steps.media.tally = Some(seen);
             changed = true;
         }
         if let Some(encoded) = self.workers.take_encoded() {
-            self.steps.field_map.pixels.put(encoded);
+            self.steps.field_map.pixels.insert(encoded);
             changed = true;
         }
         changed

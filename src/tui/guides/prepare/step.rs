@@ -97,8 +97,8 @@ pub trait StepState {
     fn set_focus(&mut self, stop: usize);
     /// Returns the context of keys.
     fn context(&self, answers: &Answers) -> Context;
-    /// Does what a key means here. Returns a notice for the user.
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
+    /// Handles a key in this step. Returns a notice for the user.
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
     /// Types into the field in focus.
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let _ = (key, answers);
@@ -116,7 +116,7 @@ pub trait StepState {
     /// Takes its answers from a plan: a draft, or the plan of the last run.
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers);
     /// Why the next step cannot be gone to yet, in one sentence.
-    fn blocker(&self, answers: &Answers) -> Option<String>;
+    fn blocking_reason(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
     fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
         let _ = (spot, list_gesture, answers);

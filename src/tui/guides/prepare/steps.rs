@@ -88,13 +88,13 @@ impl PrepareSteps {
     }
 
     /// Takes new facts.
-    pub fn see(&mut self, facts: Arc<DatasetFacts>) {
+    pub fn set_facts(&mut self, facts: Arc<DatasetFacts>) {
         self.answers.facts = facts;
         self.refresh();
     }
 
-    /// Takes what was worked out.
-    pub fn learn(&mut self, derived: Arc<PlanFindings>) {
+    /// Sets the findings of the worker.
+    pub fn set_findings(&mut self, derived: Arc<PlanFindings>) {
         self.answers.derived = derived;
         self.refresh();
     }
@@ -165,7 +165,7 @@ impl PrepareSteps {
     }
 
     /// Returns why a step has no question for these answers.
-    pub fn why_skipped(&self, step: Step) -> Option<&'static str> {
+    pub fn skip_reason(&self, step: Step) -> Option<&'static str> {
         let is_skipped = step == Step::FieldMap && !self.sample_type.wants_field_map();
         is_skipped.then_some("the sample type chosen needs no field map")
     }
@@ -179,7 +179,7 @@ impl PrepareSteps {
     }
 
     /// Updates the plan after an action of the user. Returns whether it was changed.
-    pub fn settle(&mut self, before: &PreparePlan) -> bool {
+    pub fn update_plan(&mut self, before: &PreparePlan) -> bool {
         self.refresh();
         let is_changed = self.answers.plan != *before;
         self.is_dirty |= is_changed;
@@ -198,9 +198,9 @@ impl PrepareSteps {
     /// Takes the counts of problems that a failed run found. Returns whether duplicate keys are among them, which are a question of the
     /// first step.
     pub fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)]) -> bool {
-        self.source.saw_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
+        self.source.has_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
         self.refresh();
-        self.source.saw_duplicates
+        self.source.has_duplicates
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts them; they sleep until they are asked.
+    /// Starts them; they sleep until the first request.
     pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
@@ -58,13 +58,13 @@ impl Workers {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
-            pixels: LatestWorker::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
+            pixels: LatestWorker::start("pixels", wake(), move |wanted| Pixels::encode(wanted, graphics, cell)),
         }
     }
 
     /// Opens a data set.
     pub fn open(&mut self, path: PathBuf) {
-        self.open.ask(path);
+        self.open.submit(path);
     }
     /// Returns the result of opening.
     pub fn take_opened(&mut self) -> Option<Outcome<OpenedDataset>> {
@@ -72,7 +72,7 @@ impl Workers {
     }
     /// Checks a plan against the data.
     pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.derive.ask((plan, facts));
+        self.derive.submit((plan, facts));
     }
     /// Returns the result of checking.
     pub fn take_derived(&mut self) -> Option<Arc<PlanFindings>> {
@@ -80,29 +80,29 @@ impl Workers {
     }
     /// Runs real samples through a field map.
     pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
-        self.evaluate.ask(SampleRequest { class, fields, facts });
+        self.evaluate.submit(SampleRequest { class, fields, facts });
     }
     /// Returns the result of evaluating samples.
     pub fn take_results(&mut self) -> Option<Arc<SampleResults>> {
         self.evaluate.take()
     }
-    /// Works out what a run would do.
+    /// Computes what a run would do.
     pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.preview.ask((plan, facts));
+        self.preview.submit((plan, facts));
     }
     /// Returns the preview of the run.
     pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
         self.preview.take()
     }
-    /// Whether that is being worked out.
+    /// Whether that is being computed.
     pub fn is_previewing(&self) -> bool {
         self.preview.is_waiting()
     }
     /// Looks at what answers about media would record.
     pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
-        self.media.ask((plan, facts));
+        self.media.submit((plan, facts));
     }
-    /// Whether that is being looked at.
+    /// Whether it is being examined.
     pub fn is_reading(&self) -> bool {
         self.media.is_waiting()
     }
@@ -112,7 +112,7 @@ impl Workers {
     }
     /// Encodes pictures for the terminal.
     pub fn encode(&mut self, wanted: Vec<PictureRequest>) {
-        self.pixels.ask(wanted);
+        self.pixels.submit(wanted);
     }
     /// Whether pictures are being encoded: another question would take their place.
     pub fn is_encoding(&self) -> bool {

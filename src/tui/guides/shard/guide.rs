@@ -37,7 +37,7 @@ const MIN_BELOW_ROWS: u16 = 4;
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
 /// What the preview does.
-const LOOKING: &str = "looking for samples";
+const SAMPLE_ACTIVITY: &str = "looking for samples";
 /// Shards above this number are hard on file systems and stores.
 const MANY_SHARDS: u64 = 10_000;
 
@@ -49,7 +49,7 @@ pub struct ShardGuide {
     pub(super) preview: PreviewGuide,
     reader: Stoppable<PathBuf, ReadColumns>,
     /// The input whose columns were last asked for.
-    asked: PathBuf,
+    requested_input: PathBuf,
     /// The columns of the first input.
     pub(super) columns: Vec<RowColumn>,
     /// Those that an option cannot name.
@@ -61,7 +61,7 @@ pub struct ShardGuide {
     /// The number of the random sample that is shown.
     pub(super) random: usize,
     /// Their pictures and texts.
-    pub(super) looks: SamplePreviews,
+    pub(super) previews: SamplePreviews,
 }
 
 impl ShardGuide {
@@ -75,13 +75,13 @@ impl ShardGuide {
         Self {
             preview,
             reader,
-            asked: PathBuf::new(),
+            requested_input: PathBuf::new(),
             columns: Vec::new(),
             unnamed: 0,
             list: ListState::new(0),
             inputs: ListState::new(0),
             random: 0,
-            looks: SamplePreviews::start(env),
+            previews: SamplePreviews::start(env),
         }
     }
 
@@ -126,7 +126,7 @@ fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a Sh
 }
 
 /// Returns why no sample can be shown of these answers. Samples need no output.
-fn why_no_samples(form: &Form) -> Option<String> {
+fn missing_samples_reason(form: &Form) -> Option<String> {
     let refusal = || form.plan().check(false).into_iter().find(|problem| !problem.message.starts_with("--output"));
     let is_empty = plan_of(form).inputs.is_empty();
     let no_input = is_empty.then(|| "Samples are shown here once there is an input.".to_owned());
@@ -142,16 +142,16 @@ impl Guide for ShardGuide {
         form.focus_on(if inputs == 0 { ADD } else { Field::Option("output") });
     }
 
-    fn ask(&mut self, form: &mut Form) {
-        if why_no_samples(form).is_none() {
-            self.preview.ask_for(form.plan());
+    fn request_data(&mut self, form: &mut Form) {
+        if missing_samples_reason(form).is_none() {
+            self.preview.request_preview(form.plan());
         }
         self.inputs.set_len(plan_of(form).inputs.len());
         let input = plan_of(form).inputs.first().cloned().unwrap_or_default();
-        if form.step_id() == "samples" && self.asked != input {
-            self.asked.clone_from(&input);
+        if form.step_id() == "samples" && self.requested_input != input {
+            self.requested_input.clone_from(&input);
             self.set_columns(Vec::new());
-            self.reader.ask(input);
+            self.reader.submit(input);
         }
         if form.step_id() == "samples" && self.columns.is_empty() && !self.reader.is_waiting() {
             let first = self.report(form).and_then(Result::ok).and_then(|report| report.examples.first.as_ref());
@@ -162,18 +162,18 @@ impl Guide for ShardGuide {
         if let Some(Ok(report)) = report_of(&self.preview, form) {
             let shown = shown_samples(report, self.random);
             let parts: Vec<FuturePart> = shown.iter().filter_map(|(_, sample)| preview_part(sample)).cloned().collect();
-            self.looks.ask(parts);
+            self.previews.request_parts(parts);
         }
     }
 
-    fn take(&mut self, form: &mut Form) -> bool {
+    fn apply_results(&mut self, form: &mut Form) -> bool {
         let read = self.reader.take();
         let is_read = read.is_some();
-        if let Some((_, columns)) = read.filter(|(path, _)| *path == self.asked) {
+        if let Some((_, columns)) = read.filter(|(path, _)| *path == self.requested_input) {
             self.set_columns(columns.unwrap_or_default());
         }
-        let has_looks = self.looks.take();
-        let has_preview = self.preview.take(form);
+        let has_looks = self.previews.apply_results();
+        let has_preview = self.preview.apply_results(form);
         has_preview || is_read || has_looks
     }
 
@@ -182,11 +182,11 @@ impl Guide for ShardGuide {
     }
 
     fn status(&self) -> Option<String> {
-        self.preview.is_busy().then(|| LOOKING.to_owned())
+        self.preview.is_busy().then(|| SAMPLE_ACTIVITY.to_owned())
     }
 
     fn waits_for(&self) -> &'static str {
-        LOOKING
+        SAMPLE_ACTIVITY
     }
 
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
@@ -206,7 +206,7 @@ impl Guide for ShardGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 12, label: 17 }
+        Columns { step_list: 12, label: 17 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -222,9 +222,9 @@ impl Guide for ShardGuide {
         fields
     }
 
-    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let is_source = form.steps().get(step).is_some_and(|step| step.id == "source");
-        is_source.then(|| inputs::blocker(form)).flatten()
+        is_source.then(|| inputs::blocking_reason(form)).flatten()
     }
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
@@ -247,12 +247,12 @@ impl Guide for ShardGuide {
         KeyContexts {
             step: if form.is_focused(INPUTS) { Context::ShardInputs } else { Context::Shard },
             text: Context::ShardText,
-            rail: Context::ShardRail,
+            step_list: Context::ShardRail,
             ..KeyContexts::default()
         }
     }
 
-    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+    fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         if action == Action::Random {
             self.random = self.random.wrapping_add(1);
             return Some(Vec::new());
@@ -283,7 +283,7 @@ impl Guide for ShardGuide {
         }
     }
 
-    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         form.is_focused(INPUTS).then(|| inputs::why_disabled(action, &self.inputs)).flatten()
     }
 }
@@ -347,7 +347,7 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
 }
 
 fn draw_columns(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(COLUMNS));
+    form.mouse_areas.add(area, MouseTarget::Field(COLUMNS));
     let (plan, columns) = (plan_of(form), &guide.columns);
     draw_list(frame.buffer_mut(), area, &mut guide.list, form.is_focused(COLUMNS), ui, |at, room| {
         let Some(column) = columns.get(at) else { return Line::default() };
@@ -448,9 +448,9 @@ fn samples_or_why<'a>(
     columns: usize,
     ui: &Ui,
 ) -> Result<Vec<(&'static str, &'a FutureSample)>, Vec<Line<'static>>> {
-    match (why_no_samples(form), report_of(preview, form)) {
+    match (missing_samples_reason(form), report_of(preview, form)) {
         (Some(why), _) => Err(wrapped(&why, columns, ui.theme.muted)),
-        (None, None) => Err(vec![waiting(LOOKING, ui)]),
+        (None, None) => Err(vec![waiting(SAMPLE_ACTIVITY, ui)]),
         (None, Some(Err(failure))) => Err(failure_lines(failure, columns, ui)),
         (None, Some(Ok(report))) => Ok(shown_samples(report, random)),
     }
@@ -460,7 +460,7 @@ fn samples_or_why<'a>(
 fn draw_samples(guide: &mut ShardGuide, form: &Form, buffer: &mut Buffer, area: Rect, ui: &Ui) {
     let shown = samples_or_why(&guide.preview, guide.random, form, usize::from(area.width), ui);
     match shown {
-        Ok(shown) => texts_of(form, ui).draw(&shown, &mut guide.looks, buffer, area),
+        Ok(shown) => texts_of(form, ui).draw(&shown, &mut guide.previews, buffer, area),
         Err(lines) => draw_lines(buffer, area, lines),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn input_fields(form: &Form) -> Vec<Field> {
 }
 
 /// Returns why the inputs are not complete.
-pub(super) fn blocker(form: &Form) -> Option<String> {
+pub(super) fn blocking_reason(form: &Form) -> Option<String> {
     let typed = form.value(ADD);
     match plan_of(form).inputs.is_empty() {
         _ if !typed.is_empty() => Some(format!("Enter in its field adds {}", display_safe(&typed))),
@@ -117,19 +117,19 @@ pub(super) fn draw(
     area: Rect,
     ui: &Ui,
 ) {
-    form.places.put(area, MouseTarget::Field(INPUTS));
+    form.mouse_areas.add(area, MouseTarget::Field(INPUTS));
     let inputs = inputs_of(form);
     draw_list(frame.buffer_mut(), area, list, form.is_focused(INPUTS), ui, |at, room| {
         let Some(input) = inputs.get(at) else { return Line::default() };
         let columns = room.saturating_sub(ABOUT_COLUMNS + 1);
         let name = text::pad_end(&text::fit_middle(&display_safe(input), columns, ui.glyphs), columns);
-        let about = known.get(at).map(about).unwrap_or_default();
+        let about = known.get(at).map(describe_input).unwrap_or_default();
         let about = text::fit_end(&about, ABOUT_COLUMNS, ui.glyphs);
         Line::from(vec![Span::raw(name), Span::styled(format!(" {about}"), ui.theme.muted)])
     });
 }
 
-fn about(input: &InputExample) -> String {
+fn describe_input(input: &InputExample) -> String {
     let kind = match input.kind {
         InputKind::Files => "files",
         InputKind::Rows => "rows",

@@ -23,17 +23,17 @@ use std::sync::Arc;
 /// Parts of a sample that are shown.
 const SHOWN_PARTS: usize = 4;
 /// Rows of a picture or text.
-const MIN_LOOK_ROWS: usize = 2;
-const MAX_LOOK_ROWS: usize = 8;
+const MIN_PREVIEW_ROWS: usize = 2;
+const MAX_PREVIEW_ROWS: usize = 8;
 /// The most pictures and texts that are kept.
-const MAX_LOOKS: usize = 32;
+const MAX_PREVIEWS: usize = 32;
 
 type PartSample = (FuturePart, Arc<PartPreview>);
 
 /// Pictures and texts of samples, read by a worker.
 pub(super) struct SamplePreviews {
     reader: Stoppable<Vec<FuturePart>, Vec<PartSample>>,
-    asked: Vec<FuturePart>,
+    requested: Vec<FuturePart>,
     pub(super) known: Vec<PartSample>,
     pixels: Pixels,
     depth: Depth,
@@ -45,7 +45,7 @@ struct FutureBytes<'a>(&'a FuturePart);
 impl PartBytes for FutureBytes<'_> {
     fn len(&self) -> u64 {
         match &self.0.content {
-            PartContent::Made(bytes) => bytes.len() as u64,
+            PartContent::Bytes(bytes) => bytes.len() as u64,
             _ => self.0.bytes,
         }
     }
@@ -59,7 +59,7 @@ impl SamplePreviews {
     /// Starts the worker.
     pub(super) fn start(env: &UiEnv) -> Self {
         let reader = Stoppable::start("samples", env.wake.clone(), |parts: Vec<FuturePart>, cancel| {
-            let _waits = cancel.enter();
+            let _waits = cancel.begin_wait_scope();
             let look = |part: FuturePart| {
                 let preview = Arc::new(preview::part(&part.name, &FutureBytes(&part), cancel));
                 (part, preview)
@@ -69,23 +69,23 @@ impl SamplePreviews {
         let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
-        Self { reader, asked: Vec::new(), known: Vec::new(), pixels: Pixels::default(), depth }
+        Self { reader, requested: Vec::new(), known: Vec::new(), pixels: Pixels::default(), depth }
     }
 
     /// Reads what is not known of these parts.
-    pub(super) fn ask(&mut self, mut parts: Vec<FuturePart>) {
+    pub(super) fn request_parts(&mut self, mut parts: Vec<FuturePart>) {
         parts.retain(|part| !self.known.iter().any(|(known, _)| known == part));
-        if !parts.is_empty() && parts != self.asked {
-            self.asked.clone_from(&parts);
-            self.reader.ask(parts);
+        if !parts.is_empty() && parts != self.requested {
+            self.requested.clone_from(&parts);
+            self.reader.submit(parts);
         }
     }
 
     /// Takes what was read; returns whether there is any.
-    pub(super) fn take(&mut self) -> bool {
+    pub(super) fn apply_results(&mut self) -> bool {
         let Some(read) = self.reader.take() else { return false };
         self.known.extend(read);
-        self.known.drain(..self.known.len().saturating_sub(MAX_LOOKS));
+        self.known.drain(..self.known.len().saturating_sub(MAX_PREVIEWS));
         true
     }
 
@@ -156,7 +156,7 @@ impl SampleTexts<'_> {
         let texts: Vec<_> = shown.iter().map(|(title, sample)| self.one_sample(title, sample, columns)).collect();
         let rows: usize = texts.iter().map(|lines| lines.len() + 1).sum();
         let free = usize::from(area.height).saturating_sub(rows) / shown.len().max(1);
-        let look_rows = if free < MIN_LOOK_ROWS { 0 } else { free.min(MAX_LOOK_ROWS) };
+        let look_rows = if free < MIN_PREVIEW_ROWS { 0 } else { free.min(MAX_PREVIEW_ROWS) };
         let mut rest = area;
         for (lines, (_, sample)) in texts.into_iter().zip(shown) {
             let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);

@@ -113,7 +113,7 @@ fn pictures_texts_and_columns_of_annotations_are_shown() {
         name: name.to_owned(),
         bytes: bytes.len() as u64,
         from: String::new(),
-        content: PartContent::Made(bytes),
+        content: PartContent::Bytes(bytes),
     };
     let of = |key: &str, parts: Vec<FuturePart>| FutureSample { parts, ..sample(key, &[]) };
     // The end of a long row is not kept.
@@ -125,13 +125,13 @@ fn pictures_texts_and_columns_of_annotations_are_shown() {
     let first = found.examples.first.clone();
     let mut test = form(Some(Ok(found)));
     test.go_to("samples");
-    test.guide.ask(&mut test.form);
-    while !test.guide.looks.take() {
+    test.guide.request_data(&mut test.form);
+    while !test.guide.previews.apply_results() {
         std::thread::yield_now();
     }
     let shown = test.shown((100, 40, false));
     assert!(shown.contains("a cat sleeps"), "{shown}");
-    let previews = test.guide.looks.known.iter().map(|(_, preview)| &preview.body);
+    let previews = test.guide.previews.known.iter().map(|(_, preview)| &preview.body);
     assert_eq!(previews.filter(|body| matches!(body, Drawable::Picture(_))).count(), 1);
     let columns = image_columns(first.as_ref().unwrap());
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
@@ -143,7 +143,7 @@ fn columns_that_options_cannot_name_are_not_offered() {
     let mut test = form(None);
     test.go_to("samples");
     let column = |name: &str| RowColumn { name: name.to_owned(), value: "1".to_owned() };
-    test.guide.ask(&mut test.form);
+    test.guide.request_data(&mut test.form);
     test.guide.set_columns(vec![column("a:b"), column("number")]);
     test.refresh();
     test.form.focus_on(COLUMNS);
@@ -168,7 +168,7 @@ fn columns_of_rows_are_marked() {
     let column = |name: &str, value: &str| RowColumn { name: name.to_owned(), value: value.to_owned() };
     let columns = vec![column("image", "images/0001.jpg"), column("caption", "a cat"), column("set", "train")];
     // The columns of the input are asked for once.
-    test.guide.ask(&mut test.form);
+    test.guide.request_data(&mut test.form);
     test.guide.set_columns(columns);
     test.refresh();
     test.form.focus_on(COLUMNS);
@@ -249,7 +249,7 @@ fn inputs_are_a_list() {
     test.form.focus_on(INPUTS);
     test.act_in_guide(&[Action::MoveUp]);
     assert_eq!(inputs(&test), [PathBuf::from("captions"), "/data/pictures".into()]);
-    assert_eq!(test.guide.why_disabled(Action::MoveUp, &test.form).unwrap(), "it is the first input");
+    assert_eq!(test.guide.disabled_reason(Action::MoveUp, &test.form).unwrap(), "it is the first input");
     test.act_in_guide(&[Action::MoveDown, Action::DropRow]);
     assert_eq!(inputs(&test), [PathBuf::from("/data/pictures")]);
     test.act_in_guide(&[Action::DropRow]);

@@ -6,13 +6,13 @@ use crate::tui::keymap::{Action as A, Context, Context as C};
 
 /// The bindings; see the module.
 pub const GUIDED: &[&[Binding]] = &[
-    &going(C::PrepareRail),
+    &step_bindings(C::PrepareRail),
     PREPARE,
     &jumping(C::Prepare),
     &typing(C::PrepareText),
     &[key(C::PrepareText, A::Advanced, &["alt-a"])],
     &jumping(C::PrepareText),
-    &going(C::GuidedRail),
+    &step_bindings(C::GuidedRail),
     &reviewing(C::GuidedReview),
     &answering(C::Guided),
     &jumping(C::Guided),
@@ -58,7 +58,7 @@ const fn typing(context: Context) -> [Binding; 11] {
 }
 
 /// Bindings in the list of steps.
-const fn going(context: Context) -> [Binding; 9] {
+const fn step_bindings(context: Context) -> [Binding; 9] {
     [
         bar(context, A::Accept, &["enter", "l", "right"]),
         key(context, A::GoStep1, &["1", "alt-1"]),

@@ -37,14 +37,14 @@ impl BrowseScreen {
                 self.act_in_form(action);
                 Vec::new()
             }
-            Input::Action(action) => self.act(action),
+            Input::Action(action) => self.handle_action(action),
             Input::Key(key) => {
                 self.key(key);
                 Vec::new()
             }
             Input::Paste(pasted) => {
                 if let Some(prompt) = &mut self.prompt {
-                    prompt.trouble = None;
+                    prompt.mistake = None;
                     prompt.field.paste(&pasted);
                 } else if let Some(form) = &mut self.form {
                     form.paste(&pasted);
@@ -57,7 +57,7 @@ impl BrowseScreen {
 
     fn key(&mut self, key: KeyEvent) {
         if let Some(prompt) = &mut self.prompt {
-            prompt.trouble = None;
+            prompt.mistake = None;
             prompt.field.key(key);
             return;
         }
@@ -87,7 +87,7 @@ impl BrowseScreen {
             Action::Run | Action::Accept => self.apply_form(),
             action => {
                 if let Some(form) = &mut self.form {
-                    form.act(action);
+                    form.handle_action(action);
                 }
             }
         }
@@ -105,14 +105,14 @@ impl BrowseScreen {
         if filter.is_empty() {
             return self.end_filter();
         }
-        self.active_filter = Some(ActiveFilter { filter, is_over: false, trouble: None });
+        self.active_filter = Some(ActiveFilter { filter, is_over: false, failure: None });
         self.apply_filter();
     }
 
     fn open_form(&mut self) {
         let mut form = self.last_form.clone();
         form.set_splits(self.marks.splits().iter().map(|split| Arc::clone(&split.name)).collect());
-        form.trouble = None;
+        form.mistake = None;
         self.form = Some(form);
     }
 
@@ -136,7 +136,7 @@ impl BrowseScreen {
     fn accept_prompt(&mut self) -> Vec<Effect> {
         let Some(mut prompt) = self.prompt.take() else { return Vec::new() };
         let typed = prompt.field.value().to_owned();
-        let trouble = match prompt.asked {
+        let trouble = match prompt.kind {
             PromptKind::Length => match number(&typed) {
                 _ if typed.trim().is_empty() => {
                     self.set_view(TokenView { sequence_length: None, ..self.view_of_tokens.clone() });
@@ -171,7 +171,7 @@ impl BrowseScreen {
             },
         };
         if trouble.is_some() {
-            prompt.trouble = trouble;
+            prompt.mistake = trouble;
             self.prompt = Some(prompt);
         }
         Vec::new()
@@ -211,7 +211,7 @@ impl BrowseScreen {
         toast(Level::Warn, format!("there is no sample {}; the last one is {}", grouped(number), grouped(last)))
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::FindKey if self.is_tokens() => self.prompt = Some(Prompt::new(PromptKind::Tokens, "")),
             Action::FindKey => self.prompt = Some(Prompt::new(PromptKind::Key, "")),
@@ -234,7 +234,7 @@ impl BrowseScreen {
                     Err(why) => toast(Level::Warn, why),
                 };
             }
-            Action::Random => self.state.go_random(),
+            Action::Random => self.state.select_random(),
             Action::NextProblem | Action::PreviousProblem => return self.step_problem(action == Action::NextProblem),
             Action::Problems => return self.list_problems(),
             Action::FilterSamples => self.open_form(),
@@ -245,7 +245,7 @@ impl BrowseScreen {
             }
             Action::NextPane | Action::PreviousPane => self.state.step_pane(action == Action::NextPane),
             Action::Left | Action::Right if self.is_in_tree() => {
-                self.preview.act(action);
+                self.preview.handle_action(action);
             }
             Action::Left | Action::Right => self.state.step_sideways(action == Action::Right),
             Action::Zoom => self.zoom(),
@@ -256,9 +256,9 @@ impl BrowseScreen {
             Action::ExcludeSample => return self.exclude(),
             Action::Mark => self.state.toggle_mark(),
             Action::OpenPart => return self.open_part(),
-            Action::Export => return self.ask_export(),
+            Action::Export => return self.open_export_dialog(),
             Action::WriteSet => return self.write_set(),
-            Action::Mount => return self.mounter.ask(&self.path),
+            Action::Mount => return self.mounter.toggle_mount(&self.path),
             Action::ContactSheet => return self.contact_sheet(),
             Action::MoveTo => return self.move_shard(),
             Action::Splits => return self.open_editor(),
@@ -272,11 +272,11 @@ impl BrowseScreen {
             Action::CopyPath => return self.copy_path(),
             Action::Close => return self.close(),
             moving if self.state.pane == Pane::Detail && self.state.mode == Mode::Parts => {
-                self.preview.act(moving);
+                self.preview.handle_action(moving);
             }
-            moving if self.state.pane == Pane::Detail => self.page.act(moving),
+            moving if self.state.pane == Pane::Detail => self.page.handle_action(moving),
             moving => {
-                self.state.follow(moving);
+                self.state.move_selection(moving);
             }
         }
         Vec::new()
@@ -311,7 +311,7 @@ impl BrowseScreen {
 
     /// Whether the data set is a folder of loose files, which may be the output of a dedup run.
     fn is_folder(&self) -> bool {
-        self.catalog().is_some_and(|catalog| catalog.kind().holds_loose_files())
+        self.catalog().is_some_and(|catalog| catalog.kind().has_loose_files())
     }
 
     /// Shows what the dedup run that made the file removed; without such a run, what repeats in the file from the selected line on.
@@ -402,7 +402,7 @@ impl BrowseScreen {
         if self.prompt.is_some() {
             return Vec::new();
         }
-        match self.places.gesture(mouse) {
+        match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { on: ScreenArea::Preview | ScreenArea::Pane(Pane::Detail), rows }) => {
                 match self.state.mode {
                     Mode::Parts => self.preview.scroll(rows),
@@ -419,11 +419,11 @@ impl BrowseScreen {
             Some(Gesture::Click { on: ScreenArea::Preview, line, .. }) => {
                 self.state.pane = Pane::Detail;
                 if self.preview.click(line) {
-                    self.preview.act(Action::Toggle);
+                    self.preview.handle_action(Action::Toggle);
                 }
             }
             Some(Gesture::DoubleClick { on: ScreenArea::Rows(_) | ScreenArea::Pane(_), .. }) => {
-                return self.act(Action::Read)
+                return self.handle_action(Action::Read)
             }
             Some(Gesture::DoubleClick { on: ScreenArea::Preview, .. }) | None => {}
         }
@@ -431,7 +431,7 @@ impl BrowseScreen {
     }
 
     /// Returns why an action is not available now.
-    pub(super) fn why_not(&self, action: Action) -> Option<String> {
+    pub(super) fn disabled_reason(&self, action: Action) -> Option<String> {
         use Action as A;
         let of_sample = matches!(
             action,
@@ -502,7 +502,7 @@ impl BrowseScreen {
     pub(super) fn filter_words(&self) -> Option<String> {
         let active_filter = self.active_filter.as_ref()?;
         let left = grouped(self.state.listing.len(&self.state.groups));
-        let state = match &active_filter.trouble {
+        let state = match &active_filter.failure {
             Some(why) => format!("{left} listed, then: {why}"),
             None if !self.state.listing.is_filtered() => "looking".to_owned(),
             None if active_filter.is_over => format!("{left} listed"),

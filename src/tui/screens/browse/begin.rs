@@ -19,7 +19,7 @@ impl BrowseStart {
     }
 
     /// Returns the notice shown if there is no such sample.
-    fn why_not_there(&self) -> String {
+    fn missing_reason(&self) -> String {
         match self {
             Self::Key(key) => format!("no sample has the key {key}"),
             Self::Subject(subject) => format!("{subject} is not in the data set any more"),
@@ -28,10 +28,10 @@ impl BrowseStart {
     }
 
     /// Returns the notice shown if the location is in no sample and a nearby sample is shown.
-    fn why_near(&self, place: &SubjectLocation) -> Option<String> {
+    fn distance_note(&self, place: &SubjectLocation) -> Option<String> {
         let Self::Subject(subject) = self else { return None };
         match place {
-            SubjectLocation::Sample { .. } | SubjectLocation::Nowhere => None,
+            SubjectLocation::Sample { .. } | SubjectLocation::Unknown => None,
             SubjectLocation::Near(_) => Some("the place is in no sample; this is the last one before it".to_owned()),
             SubjectLocation::Group(_) if subject.key.is_some() || subject.byte_offset.is_some() => {
                 Some("the place is in no sample; this is the first one of its shard".to_owned())
@@ -77,9 +77,9 @@ impl BrowseScreen {
         let notice = match place.sample(&**catalog) {
             Some(at) => {
                 self.state.go_to(at);
-                self.start.why_near(&place)
+                self.start.distance_note(&place)
             }
-            None => Some(self.start.why_not_there()),
+            None => Some(self.start.missing_reason()),
         };
         effects.extend(notice.map(|words| Effect::Toast(Toast::new(Level::Warn, words))));
         self.start = BrowseStart::First;

@@ -45,7 +45,7 @@ pub struct ContactSheet {
     worker: Stream<SampleAt, (SampleAt, Result<Thumbnail, String>)>,
     pixels: Pixels,
     depth: Depth,
-    places: MouseAreas<usize>,
+    mouse_areas: MouseAreas<usize>,
     /// The sample to go to when the sheet is closed.
     chosen: Rc<Cell<Option<SampleAt>>>,
     /// The seed typed into the popup over the sheet.
@@ -95,24 +95,24 @@ impl ContactSheet {
             worker,
             pixels: Pixels::default(),
             depth: source.depth,
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             chosen: source.chosen,
             typed: Rc::default(),
             cancel,
         };
-        sheet.deal();
+        sheet.draw_samples();
         sheet
     }
 
     /// Draws the samples that the seed selects.
-    fn deal(&mut self) {
+    fn draw_samples(&mut self) {
         self.drawn = random::distinct(&self.groups, self.matches.as_deref(), self.seed, MAX_SAMPLES);
         self.thumbs.clear();
         self.selected = 0;
-        self.worker.want(self.drawn.clone());
+        self.worker.set_questions(self.drawn.clone());
     }
 
-    fn choose(&self) -> Vec<Effect> {
+    fn accept(&self) -> Vec<Effect> {
         self.chosen.set(self.drawn.get(self.selected).copied());
         vec![Effect::Pop]
     }
@@ -122,7 +122,7 @@ impl ContactSheet {
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    fn ask_seed(&self) -> Vec<Effect> {
+    fn prompt_for_seed(&self) -> Vec<Effect> {
         let typed = Rc::clone(&self.typed);
         let accept = move |words: &str| {
             let seed = super::prompt::number(words).ok_or("a whole number is needed")?;
@@ -133,15 +133,15 @@ impl ContactSheet {
         vec![Effect::Push(Box::new(Prompt::new("Seed", line, &self.seed.to_string(), "a whole number", accept)))]
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         let row = isize::try_from(self.columns).unwrap_or(1);
         match action {
             Action::Close => return vec![Effect::Pop],
-            Action::Accept => return self.choose(),
-            Action::SetSeed => return self.ask_seed(),
+            Action::Accept => return self.accept(),
+            Action::SetSeed => return self.prompt_for_seed(),
             Action::NewSeed => {
                 self.seed = super::state::scrambled(self.seed.wrapping_add(1)) % 1_000_000;
-                self.deal();
+                self.draw_samples();
             }
             Action::Left => self.step(-1),
             Action::Right => self.step(1),
@@ -236,13 +236,13 @@ impl Screen for ContactSheet {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Action(action) => self.handle_action(action),
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Click { on, .. }) => {
                     self.selected = on;
                     Vec::new()
                 }
-                Some(Gesture::DoubleClick { .. }) => self.choose(),
+                Some(Gesture::DoubleClick { .. }) => self.accept(),
                 Some(Gesture::Wheel { rows, .. }) => {
                     let row = isize::try_from(self.columns).unwrap_or(1);
                     self.step(row * rows.signum());
@@ -258,7 +258,7 @@ impl Screen for ContactSheet {
         let typed = self.typed.borrow_mut().take();
         if let Some(seed) = typed {
             self.seed = seed;
-            self.deal();
+            self.draw_samples();
         }
         let came = self.worker.take();
         let changed = !came.is_empty() || typed.is_some();
@@ -271,7 +271,7 @@ impl Screen for ContactSheet {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         let (columns, rows) = ((area.width / CELL.0).max(1), (area.height / CELL.1).max(1));
         self.columns = usize::from(columns);
         let (width, height) = (area.width / columns, area.height / rows);
@@ -292,7 +292,7 @@ impl Screen for ContactSheet {
                 height: height.saturating_sub(1).max(1),
             };
             let cell = cell.intersection(area);
-            self.places.put(cell, index);
+            self.mouse_areas.add(cell, index);
             self.draw_cell(frame, cell, index, ui);
         }
     }

@@ -47,7 +47,7 @@ impl BrowseScreen {
             (OpenStage::Open(catalog, _), None) => {
                 Some(catalog.kind().info().why_no_splits.unwrap_or("its splits are not open").to_owned())
             }
-            (OpenStage::Open(..), Some(session)) => session.why_not(),
+            (OpenStage::Open(..), Some(session)) => session.edit_refusal(),
             _ => Some("it is not open".to_owned()),
         }
     }
@@ -57,8 +57,8 @@ impl BrowseScreen {
         self.know_problems();
         let mut crumbs = self.title();
         crumbs.push("problems".to_owned());
-        let (feed, chosen) = (Rc::clone(&self.feed), Rc::clone(&self.chosen));
-        *self.feed.borrow_mut() = self.to_feed();
+        let (feed, chosen) = (Rc::clone(&self.problem_feed), Rc::clone(&self.chosen));
+        *self.problem_feed.borrow_mut() = self.to_feed();
         vec![Effect::Push(Box::new(ProblemScreen::new(feed, chosen, crumbs, self.state.at.unwrap_or_default())))]
     }
 
@@ -83,12 +83,12 @@ impl BrowseScreen {
 
     /// Updates an open list of problems. A closed list is emptied.
     pub(super) fn feed_list(&mut self) {
-        if Rc::strong_count(&self.feed) > 1 {
+        if Rc::strong_count(&self.problem_feed) > 1 {
             self.know_problems();
             let feed = self.to_feed();
-            *self.feed.borrow_mut() = feed;
-        } else if self.feed.borrow().session.is_some() || !self.feed.borrow().problems.is_empty() {
-            self.feed.replace(ProblemFeed::default());
+            *self.problem_feed.borrow_mut() = feed;
+        } else if self.problem_feed.borrow().session.is_some() || !self.problem_feed.borrow().problems.is_empty() {
+            self.problem_feed.replace(ProblemFeed::default());
         }
     }
 

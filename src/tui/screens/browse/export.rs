@@ -148,13 +148,13 @@ impl BrowseScreen {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let part = self.state.part_index(&sample);
         if let Some(task) = self.task(ExportSource::Shown(sample), ExportAction::Copy(part)) {
-            self.exporter.worker.ask(task);
+            self.exporter.worker.submit(task);
         }
         Vec::new()
     }
 
     /// Asks what to export, then where to.
-    pub(super) fn ask_export(&mut self) -> Vec<Effect> {
+    pub(super) fn open_export_dialog(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let shown = self.state.part_index(&sample);
         let Some(part) = sample.parts.get(shown) else { return Vec::new() };
@@ -215,7 +215,7 @@ impl BrowseScreen {
     pub(super) fn take_exports(&mut self, effects: &mut Vec<Effect>) -> bool {
         let ordered = self.exporter.orders.borrow_mut().take();
         if let Some(task) = ordered {
-            self.exporter.worker.ask(task);
+            self.exporter.worker.submit(task);
         }
         match self.exporter.worker.take() {
             None => return false,

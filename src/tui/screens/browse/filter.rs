@@ -77,9 +77,9 @@ pub struct FilterForm {
     problems: bool,
     row: usize,
     /// Where the rows were last drawn, by their numbers.
-    places: MouseAreas<usize>,
+    mouse_areas: MouseAreas<usize>,
     /// Which row is invalid, and why. Raw.
-    pub trouble: Option<String>,
+    pub mistake: Option<String>,
 }
 
 impl FilterForm {
@@ -129,7 +129,7 @@ impl FilterForm {
 
     /// Passes a key to the field in focus.
     pub fn key(&mut self, key: KeyEvent) {
-        self.trouble = None;
+        self.mistake = None;
         if let Some(field) = self.field_mut() {
             field.key(key);
         }
@@ -137,28 +137,28 @@ impl FilterForm {
 
     /// Inserts pasted text.
     pub fn paste(&mut self, pasted: &str) {
-        self.trouble = None;
+        self.mistake = None;
         if let Some(field) = self.field_mut() {
             field.paste(pasted);
         }
     }
 
     /// Moves the focus or changes a choice.
-    pub fn act(&mut self, action: Action) {
+    pub fn handle_action(&mut self, action: Action) {
         let count = ROWS.len();
         match action {
             Action::Up | Action::PreviousField => self.row = (self.row + count - 1) % count,
             Action::Down | Action::NextField => self.row = (self.row + 1) % count,
             Action::Toggle if self.row() != Row::Problems => return,
-            Action::Toggle | Action::Right => self.choose(true),
-            Action::Left => self.choose(false),
+            Action::Toggle | Action::Right => self.change_choice(true),
+            Action::Left => self.change_choice(false),
             Action::DropRow => self.clear_row(),
             _ => return,
         }
-        self.trouble = None;
+        self.mistake = None;
     }
 
-    fn choose(&mut self, forward: bool) {
+    fn change_choice(&mut self, forward: bool) {
         match self.row() {
             Row::Split => {
                 let count = self.splits.len() + 2;
@@ -189,13 +189,13 @@ impl FilterForm {
         }
     }
 
-    /// Returns the filter; if a row is invalid, sets `trouble` and moves the focus to that row. `parts` are the part names seen so far.
+    /// Returns the filter; if a row is invalid, sets `mistake` and moves the focus to that row. `parts` are the part names seen so far.
     pub fn filter(&mut self, parts: &[Arc<str>]) -> Option<SampleFilter> {
         match self.read(parts) {
             Ok(filter) => Some(filter),
             Err((row, why)) => {
                 self.row = ROWS.iter().position(|other| *other == row).unwrap_or(0);
-                self.trouble = Some(why);
+                self.mistake = Some(why);
                 None
             }
         }
@@ -271,15 +271,15 @@ impl FilterForm {
 
     /// Handles the mouse: a click focuses a row, and changes its choice if it has no text field.
     pub fn mouse(&mut self, mouse: MouseEvent) {
-        match self.places.gesture(mouse) {
+        match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) => {
                 let was_there = on == self.row;
                 self.row = on;
                 if was_there {
-                    self.choose(true);
+                    self.change_choice(true);
                 }
             }
-            Some(Gesture::Wheel { on, rows }) if on == self.row => self.choose(rows > 0),
+            Some(Gesture::Wheel { on, rows }) if on == self.row => self.change_choice(rows > 0),
             _ => {}
         }
     }
@@ -289,14 +289,14 @@ impl FilterForm {
         const LABEL: u16 = 15;
         let height = u16::try_from(ROWS.len() + 4).unwrap_or(u16::MAX);
         let inner = popup(frame, area, 64, height, "List only samples that", ui);
-        self.places.clear();
+        self.mouse_areas.clear();
         let first = self.row.saturating_sub(usize::from(inner.height).saturating_sub(2));
         for (line, (index, asked)) in ROWS.iter().enumerate().skip(first).enumerate() {
             let place = row(inner, line);
             if place.is_empty() || usize::from(inner.height) <= line + 1 {
                 break;
             }
-            self.places.put(place, index);
+            self.mouse_areas.add(place, index);
             let focused = index == self.row;
             let marker = if focused { ui.glyphs.marker } else { " " };
             let style = if focused { ui.theme.title } else { ui.theme.text };
@@ -314,7 +314,7 @@ impl FilterForm {
                 }
             }
         }
-        let note = match &self.trouble {
+        let note = match &self.mistake {
             Some(why) => Span::styled(format!("{} {}", ui.glyphs.cross, text::safe(why)), ui.theme.error),
             None => Span::styled("Rows left empty leave nothing out.", ui.theme.muted),
         };
@@ -362,39 +362,39 @@ mod tests {
     #[test]
     fn splits_are_stepped_through_and_kept_by_name() {
         let mut form = form();
-        form.act(Action::Right);
-        form.act(Action::Right);
+        form.handle_action(Action::Right);
+        form.handle_action(Action::Right);
         assert_eq!(form.filter(&[]).unwrap().split, Some(SplitChoice::Named("val".into())));
         form.set_splits(vec!["new".into(), "train".into(), "val".into()]);
         assert_eq!(form.filter(&[]).unwrap().split, Some(SplitChoice::Named("val".into())));
-        form.act(Action::Right);
+        form.handle_action(Action::Right);
         assert_eq!(form.filter(&[]).unwrap().split, Some(SplitChoice::Loose));
-        form.act(Action::DropRow);
+        form.handle_action(Action::DropRow);
         assert_eq!(form.filter(&[]).unwrap().split, None);
     }
 
     #[test]
     fn a_slip_in_a_part_or_a_size_is_reported_on_its_row() {
         let mut form = form();
-        form.act(Action::Down);
+        form.handle_action(Action::Down);
         form.paste(".jpg, jgp");
         assert!(form.filter(&parts()).is_none());
-        assert_eq!((form.row(), form.trouble.is_some()), (Row::Has, true));
-        form.act(Action::DropRow);
+        assert_eq!((form.row(), form.mistake.is_some()), (Row::Has, true));
+        form.handle_action(Action::DropRow);
         form.paste(".jpg,txt");
         assert_eq!(form.filter(&parts()).unwrap().has, ["jpg", "txt"]);
         for _ in 0..3 {
-            form.act(Action::Down);
+            form.handle_action(Action::Down);
         }
         form.paste("10 KiB");
-        form.act(Action::Down);
+        form.handle_action(Action::Down);
         form.paste("1k");
         assert!(form.filter(&parts()).is_none());
         assert_eq!(form.row(), Row::Most);
-        form.act(Action::DropRow);
+        form.handle_action(Action::DropRow);
         form.paste("two");
         assert!(form.filter(&parts()).is_none());
-        form.act(Action::DropRow);
+        form.handle_action(Action::DropRow);
         let filter = form.filter(&parts()).unwrap();
         assert_eq!((filter.min_bytes, filter.max_bytes), (Some(10_240), None));
     }

@@ -16,7 +16,7 @@ type SampleSummary = (SampleAt, Arc<str>);
 #[derive(Default)]
 pub(super) struct SampleSummaries {
     known: HashMap<SampleAt, Arc<str>>,
-    asked: Vec<SampleAt>,
+    requested: Vec<SampleAt>,
     worker: Option<LatestWorker<Vec<Arc<BrowseSample>>, Vec<SampleSummary>>>,
 }
 
@@ -46,17 +46,17 @@ impl SampleSummaries {
     }
 
     /// Requests the leads of the samples in view.
-    pub(super) fn want<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
+    pub(super) fn request<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
         let Some(worker) = &mut self.worker else { return };
         let is_wanted =
             |sample: &&Arc<BrowseSample>| !self.known.contains_key(&sample.at) && summary_part(sample).is_some();
         let wanted: Vec<Arc<BrowseSample>> = view.filter(is_wanted).cloned().collect();
         let ats: Vec<SampleAt> = wanted.iter().map(|sample| sample.at).collect();
-        if ats.is_empty() || ats == self.asked {
+        if ats.is_empty() || ats == self.requested {
             return;
         }
-        self.asked = ats;
-        worker.ask(wanted);
+        self.requested = ats;
+        worker.submit(wanted);
     }
 
     /// Takes the leads that were read. Returns whether there were any.
@@ -66,7 +66,7 @@ impl SampleSummaries {
             self.known.clear();
         }
         self.known.extend(leads);
-        self.asked.clear();
+        self.requested.clear();
         true
     }
 

@@ -42,7 +42,7 @@ impl Listing {
     pub fn contains(&self, at: SampleAt) -> bool {
         match self {
             Self::All => true,
-            Self::Picked(picked) => picked.holds(at),
+            Self::Picked(picked) => picked.contains(at),
         }
     }
 

@@ -41,7 +41,7 @@ struct ShardKeys {
 #[derive(Default)]
 struct MarksByAction {
     /// Samples that are not excluded yet.
-    fresh: Vec<ShardKeys>,
+    not_excluded: Vec<ShardKeys>,
     /// Samples that are excluded by name.
     excluded: Vec<ShardKeys>,
 }
@@ -70,7 +70,7 @@ fn sorted(question: MarksQuestion, cancel: &Cancel) -> Outcome<MarksByAction> {
             return;
         }
         let is_excluded = question.marks.is_sample_named(group, &sample.key);
-        let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.fresh };
+        let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.not_excluded };
         match list.last_mut().filter(|keys| keys.group == group) {
             Some(keys) => keys.keys.push(sample.key.to_string()),
             None => list.push(ShardKeys { group, keys: vec![sample.key.to_string()] }),
@@ -118,7 +118,7 @@ fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
 }
 
 /// Combines many exclude items into one change.
-fn together(title: String, items: Vec<ExcludeItem>) -> Edit {
+fn combine_excludes(title: String, items: Vec<ExcludeItem>) -> Edit {
     let edits = items.chunks(EXCLUDES_PER_EDIT).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
     Edit::Many { title, edits }
 }
@@ -190,7 +190,7 @@ impl BrowseScreen {
             } else {
                 let items: Vec<ExcludeItem> =
                     fresh.into_iter().filter_map(name).map(|shard| ExcludeItem::shard(&shard)).collect();
-                together(format!("exclude {}", count(items.len() as u64, "shard")), items)
+                combine_excludes(format!("exclude {}", count(items.len() as u64, "shard")), items)
             };
             self.state.mark = None;
             return session.apply(edit);
@@ -206,7 +206,7 @@ impl BrowseScreen {
         }
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let spans = self.state.marked_spans(rows);
-        self.marker.worker.ask(MarksQuestion { catalog, marks: Arc::clone(&self.marks), spans });
+        self.marker.worker.submit(MarksQuestion { catalog, marks: Arc::clone(&self.marks), spans });
         self.state.mark = None;
         Vec::new()
     }
@@ -224,9 +224,9 @@ impl BrowseScreen {
         };
         let shard = |keys: &ShardKeys| self.state.groups.group(keys.group).map(|group| Arc::clone(&group.name));
         let total = |lists: &[ShardKeys]| count(lists.iter().map(|keys| keys.keys.len() as u64).sum(), "sample");
-        let edit = if !sorted.fresh.is_empty() {
-            let items = sorted.fresh.iter().filter_map(|keys| Some(items(&shard(keys)?, &keys.keys))).flatten();
-            together(format!("exclude {}", total(&sorted.fresh)), items.collect())
+        let edit = if !sorted.not_excluded.is_empty() {
+            let items = sorted.not_excluded.iter().filter_map(|keys| Some(items(&shard(keys)?, &keys.keys))).flatten();
+            combine_excludes(format!("exclude {}", total(&sorted.not_excluded)), items.collect())
         } else if !sorted.excluded.is_empty() {
             let include = |keys: &ShardKeys| {
                 let shard = shard(keys)?;

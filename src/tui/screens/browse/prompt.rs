@@ -26,21 +26,21 @@ pub enum PromptKind {
 /// The state of the input line.
 pub struct Prompt {
     /// What the prompt asks for.
-    pub asked: PromptKind,
+    pub kind: PromptKind,
     /// What the user has typed.
     pub field: TextField,
     /// Why the input is invalid. Raw.
-    pub trouble: Option<String>,
+    pub mistake: Option<String>,
 }
 
 impl Prompt {
     /// Creates a prompt whose field holds `text`.
     pub fn new(asked: PromptKind, text: &str) -> Self {
-        Self { asked, field: TextField::new(text), trouble: None }
+        Self { kind: asked, field: TextField::new(text), mistake: None }
     }
 
     fn texts(&self) -> (&'static str, &'static str) {
-        match self.asked {
+        match self.kind {
             PromptKind::Key => (" find key ", "text, ^beginning, or /regular expression/"),
             PromptKind::Number => (" go to number ", "counted from 0"),
             PromptKind::Length => (" sequence length ", "tokens of one window; nothing shows documents"),
@@ -58,7 +58,7 @@ impl Prompt {
         let (label, placeholder) = self.texts();
         let columns = u16::try_from(text::width(label)).unwrap_or(0).min(area.width);
         frame.render_widget(Line::from(Span::styled(label, ui.theme.accent)), area);
-        let trouble = self.trouble.as_ref().map(|why| text::fit_end(why, usize::from(area.width) / 2, ui.glyphs));
+        let trouble = self.mistake.as_ref().map(|why| text::fit_end(why, usize::from(area.width) / 2, ui.glyphs));
         let right = trouble.as_ref().map_or(0, |why| u16::try_from(text::width(why) + 2).unwrap_or(0));
         let width = area.width.saturating_sub(columns + right + 1);
         self.field.draw(frame, Rect { x: area.x + columns, width, ..area }, true, placeholder, ui);

@@ -14,7 +14,7 @@ use gristmill_data::source::decode::{part_class, PartClass};
 pub(super) struct CoveredView {
     pane: Pane,
     detail: Option<Detail>,
-    asked: Option<DetailRequest>,
+    last_request: Option<DetailRequest>,
     preview: PreviewState,
 }
 
@@ -28,7 +28,7 @@ impl BrowseScreen {
         match self.preview.selected_text().filter(|_| is_in_detail) {
             Some(line) => self.open_reader(ReadFrom::Line(line)),
             None if is_in_detail && self.is_in_tree() => {
-                self.preview.act(Action::Toggle);
+                self.preview.handle_action(Action::Toggle);
             }
             None if self.has_text() => self.open_reader(ReadFrom::Page(0)),
             None => self.zoom(),
@@ -69,10 +69,10 @@ impl BrowseScreen {
     }
 
     fn open_reader(&mut self, from: ReadFrom) {
-        self.covered = Some(CoveredView {
+        self.covered_view = Some(CoveredView {
             pane: self.state.pane,
             detail: self.detail.take(),
-            asked: self.asked.take(),
+            last_request: self.last_request.take(),
             preview: std::mem::take(&mut self.preview),
         });
         self.state.is_reading = true;
@@ -84,7 +84,7 @@ impl BrowseScreen {
     pub(super) fn close_reader(&mut self) {
         self.state.is_reading = false;
         self.is_finding_words = false;
-        let Some(covered) = self.covered.take() else { return };
+        let Some(covered) = self.covered_view.take() else { return };
         self.state.pane = covered.pane;
         let same = covered.detail.as_ref().is_some_and(|detail| {
             let part = self.state.sample().map(|sample| self.state.part_index(sample));
@@ -93,7 +93,7 @@ impl BrowseScreen {
                 && detail.request.mode == self.state.mode
         });
         if same {
-            (self.detail, self.asked, self.preview) = (covered.detail, covered.asked, covered.preview);
+            (self.detail, self.last_request, self.preview) = (covered.detail, covered.last_request, covered.preview);
         }
     }
 

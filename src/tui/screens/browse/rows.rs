@@ -54,7 +54,7 @@ pub struct FetchedRows {
 #[derive(Default)]
 pub struct Rows {
     known: HashMap<SampleAt, Row>,
-    wanted: Vec<RowRequest>,
+    requests: Vec<RowRequest>,
     round: u64,
     /// Results of requests from earlier rounds are dropped.
     valid_from: u64,
@@ -85,7 +85,7 @@ impl Rows {
     /// Drops the rows that could not be read: they may be readable now.
     pub fn forget_failed(&mut self) {
         self.known.retain(|_, row| matches!(row, Row::Ready(_)));
-        self.wanted.clear();
+        self.requests.clear();
         self.round += 1;
     }
 
@@ -97,7 +97,7 @@ impl Rows {
     /// Drops all rows and the results of pending requests.
     pub fn forget_all(&mut self) {
         self.known.clear();
-        self.wanted.clear();
+        self.requests.clear();
         self.round += 1;
         self.valid_from = self.round;
     }
@@ -121,10 +121,10 @@ impl Rows {
                 (!spans.is_empty()).then_some(RowRequest { round, spans })
             })
             .collect();
-        if wanted == self.wanted {
+        if wanted == self.requests {
             return None;
         }
-        self.wanted.clone_from(&wanted);
+        self.requests.clone_from(&wanted);
         Some(wanted)
     }
 
@@ -150,7 +150,7 @@ impl Rows {
     }
 
     /// Takes a fetched piece. Returns whether the display changes.
-    pub fn take(&mut self, fetched: FetchedRows, groups: &Groups) -> bool {
+    pub fn add_fetched(&mut self, fetched: FetchedRows, groups: &Groups) -> bool {
         if fetched.piece.round < self.valid_from {
             return false;
         }

@@ -30,7 +30,7 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, ScreenArea::Pane(Pane::Detail));
+        self.mouse_areas.add(area, ScreenArea::Pane(Pane::Detail));
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         if inner.is_empty() {
             return;
@@ -171,7 +171,7 @@ impl BrowseScreen {
                 let focused = self.state.pane == Pane::Detail;
                 let options = PreviewOptions { ui, depth: self.depth };
                 let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &options);
-                self.places.put(drawn, ScreenArea::Preview);
+                self.mouse_areas.add(drawn, ScreenArea::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
             }
             DetailBody::Page(page) => {
@@ -181,7 +181,7 @@ impl BrowseScreen {
                     line.rows(columns).into_iter().map(move |row| Line::from(Span::styled(row, style)))
                 };
                 let lines: Vec<Line> = page.iter().flat_map(styled).collect();
-                self.page.settle(lines.len(), usize::from(area.height));
+                self.page.set_size(lines.len(), usize::from(area.height));
                 let (top, has_more) = (self.page.top, self.page.top + usize::from(area.height) < lines.len());
                 draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(top));
                 let right = area.right();

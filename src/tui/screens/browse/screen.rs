@@ -68,7 +68,7 @@ pub(super) struct ActiveFilter {
     /// Whether all samples have been filtered.
     pub(super) is_over: bool,
     /// Why the filter stopped early. Raw.
-    pub(super) trouble: Option<String>,
+    pub(super) failure: Option<String>,
 }
 
 /// The browser screen.
@@ -85,11 +85,11 @@ pub struct BrowseScreen {
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
     /// The last detail request.
-    pub(super) asked: Option<DetailRequest>,
+    pub(super) last_request: Option<DetailRequest>,
     /// Where the reader starts; `None` is the beginning.
     pub(super) read_from: Option<ReadFrom>,
     /// What the reader covers; restored when it is closed.
-    pub(super) covered: Option<CoveredView>,
+    pub(super) covered_view: Option<CoveredView>,
     /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
     pub(super) leads: SampleSummaries,
@@ -107,7 +107,7 @@ pub struct BrowseScreen {
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     /// What an open list of problems shows.
-    pub(super) feed: Rc<RefCell<ProblemFeed>>,
+    pub(super) problem_feed: Rc<RefCell<ProblemFeed>>,
     pub(super) session: Option<SplitSession>,
     /// Whether splits may be changed; false for the catalogs of tests, which have none.
     pub(super) edits: bool,
@@ -122,7 +122,7 @@ pub struct BrowseScreen {
     pub(super) start: BrowseStart,
     pub(super) opener: Opener,
     /// Where things were last drawn, for the mouse.
-    pub(super) places: MouseAreas<ScreenArea>,
+    pub(super) mouse_areas: MouseAreas<ScreenArea>,
     /// The shown part, and the position in it.
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
@@ -136,7 +136,7 @@ impl BrowseScreen {
     /// Creates the browser; the data set is opened in the background, packed tokens with `view`.
     pub fn new(path: PathBuf, start: BrowseStart, view: TokenView, env: UiEnv) -> Self {
         let mut opener = opener(env.wake.clone());
-        opener.ask(OpenRequest { path: path.clone(), view: view.clone(), at: None });
+        opener.submit(OpenRequest { path: path.clone(), view: view.clone(), at: None });
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
         let state = BrowseState { seed: u64::from(seed), ..BrowseState::default() };
         let (graphics, cell) = graphics_of(&env);
@@ -145,20 +145,21 @@ impl BrowseScreen {
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
         let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
-        let encoder =
-            LatestWorker::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
+        let encoder = LatestWorker::start("browse-pixels", env.wake.clone(), move |wanted| {
+            Pixels::encode(wanted, graphics, cell)
+        });
         Self {
             env,
             path,
             last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
-            find_again: None,
+            last_search: None,
             view_of_tokens: view,
             stage: OpenStage::Opening,
             state,
             detail: None,
-            asked: None,
+            last_request: None,
             read_from: None,
-            covered: None,
+            covered_view: None,
             is_finding_words: false,
             leads: SampleSummaries::default(),
             prompt: None,
@@ -170,7 +171,7 @@ impl BrowseScreen {
             lister,
             mounter,
             chosen: Rc::default(),
-            feed: Rc::default(),
+            problem_feed: Rc::default(),
             session: None,
             edits: true,
             page: Scroll::default(),
@@ -180,7 +181,7 @@ impl BrowseScreen {
             write_key: "w".to_owned(),
             start,
             opener,
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             preview: PreviewState::default(),
             pixels: Pixels::new(graphics, cell),
             depth,
@@ -206,13 +207,13 @@ impl BrowseScreen {
 
     fn opened(&mut self, catalog: Arc<dyn Catalog>) {
         let mut workers = Workers::start(&catalog, &self.env.wake);
-        workers.want_problems();
+        workers.request_problems();
         self.state.rows.forget_all();
         self.detail = None;
-        self.asked = None;
-        self.covered = None;
+        self.last_request = None;
+        self.covered_view = None;
         self.leads = SampleSummaries::start(&catalog, &self.env.wake);
-        self.state.is_lone = catalog.kind().is_document_file();
+        self.state.is_single_list = catalog.kind().is_document_file();
         self.state.has_offsets = catalog.kind().table().is_none();
         match std::mem::take(&mut self.start) {
             BrowseStart::First => {}
@@ -228,11 +229,11 @@ impl BrowseScreen {
         self.stage = OpenStage::Open(catalog, Box::new(workers));
         self.open_session();
         self.apply_filter();
-        if let Some(text) = self.find_again.take() {
+        if let Some(text) = self.last_search.take() {
             // The text was accepted before, so it parses.
             let _ = self.find(&text);
         }
-        self.ask();
+        self.request_data();
     }
 
     /// Starts or restarts the filter.
@@ -240,7 +241,7 @@ impl BrowseScreen {
         let Some(active_filter) = &mut self.active_filter else { return };
         let OpenStage::Open(_, workers) = &mut self.stage else { return };
         active_filter.is_over = false;
-        active_filter.trouble = None;
+        active_filter.failure = None;
         workers.apply_filter(active_filter.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
     }
 
@@ -279,7 +280,7 @@ impl BrowseScreen {
     }
 
     /// Requests the data that is missing on the screen from the workers.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn request_data(&mut self) {
         let OpenStage::Open(catalog, workers) = &mut self.stage else { return };
         let state = &mut self.state;
         let height = self.view.end.saturating_sub(self.view.start).max(1);
@@ -293,20 +294,20 @@ impl BrowseScreen {
             catalog.prefer(group);
         }
         if let Some(pieces) = state.rows.missing_rows(view, &state.listing, &state.groups) {
-            workers.want_rows(pieces);
+            workers.request_rows(pieces);
         }
         let Some(sample) = state.sample().cloned() else { return };
         let part = if state.mode == Mode::Parts { state.part_index(&sample) } else { 0 };
         let is_reading = state.is_reading && state.mode == Mode::Parts;
         let request = DetailRequest { at: sample.at, mode: state.mode, part, is_reading };
-        let is_further = self.asked.as_ref() == Some(&request);
-        let wanted = self.preview.take_wanted_page().filter(|_| is_further);
+        let is_further = self.last_request.as_ref() == Some(&request);
+        let wanted = self.preview.take_page_request().filter(|_| is_further);
         let from = match wanted {
             Some(from) => from,
             None if is_further => return,
             None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
         };
-        self.asked = Some(request);
+        self.last_request = Some(request);
         workers.request_detail(DetailQuestion {
             sample,
             mode: state.mode,
@@ -341,7 +342,7 @@ impl BrowseScreen {
                     Arc::make_mut(&mut self.problems).add_defects(samples, catalog.kind());
                 }
             }
-            changed |= self.state.rows.take(fetched, &self.state.groups);
+            changed |= self.state.rows.add_fetched(fetched, &self.state.groups);
         }
         if let Some(active_filter) = &mut self.active_filter {
             let filter_matches = workers.take_filter_matches();
@@ -351,7 +352,7 @@ impl BrowseScreen {
             }
             if let Some(ended) = filter_matches.ended {
                 active_filter.is_over = true;
-                active_filter.trouble =
+                active_filter.failure =
                     ended.err().filter(|failure| !failure.is_cancelled()).map(|failure| failure.to_string());
                 changed = true;
             }
@@ -380,7 +381,7 @@ impl BrowseScreen {
         changed |= self.gather_marked(effects);
         changed |= self.gather_key_list(effects) | self.mounter.gather(&self.env, effects);
         if let Some(encoded) = self.encoder.take() {
-            self.pixels.put(encoded);
+            self.pixels.insert(encoded);
             changed = true;
         }
         let OpenStage::Open(catalog, workers) = &mut self.stage else { return changed };
@@ -410,7 +411,7 @@ impl BrowseScreen {
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
         }
         self.feed_list();
-        self.ask();
+        self.request_data();
         changed
     }
 
@@ -455,7 +456,7 @@ impl Screen for BrowseScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let effects = self.handle_input(input);
-        self.ask();
+        self.request_data();
         effects
     }
 
@@ -553,12 +554,12 @@ impl Screen for BrowseScreen {
 
     fn take_number(&mut self, number: u64) -> Vec<Effect> {
         let effects = self.go_to_number(number);
-        self.ask();
+        self.request_data();
         effects
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        self.why_not(action)
+    fn disabled_reason(&self, action: Action) -> Option<String> {
+        self.disabled_reason(action)
     }
 
     fn interrupt(&mut self) -> bool {
@@ -576,16 +577,16 @@ impl Screen for BrowseScreen {
             self.state.go_to(at);
             self.state.pane = Pane::Samples;
         }
-        self.ask();
+        self.request_data();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.write_key = ui.key(Context::Browse, Action::Write);
         self.draw_all(frame, area, ui);
-        let wanted = self.pixels.take_wanted();
+        let wanted = self.pixels.take_requests();
         if !wanted.is_empty() {
-            self.encoder.ask(wanted);
+            self.encoder.submit(wanted);
         }
-        self.ask();
+        self.request_data();
     }
 }

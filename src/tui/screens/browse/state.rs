@@ -106,7 +106,7 @@ pub struct BrowseState {
     /// Whether the reader has the whole screen.
     pub is_reading: bool,
     /// Whether there is certainly only one group, which needs no pane.
-    pub is_lone: bool,
+    pub is_single_list: bool,
     /// Whether offsets of samples say where they are in their file.
     pub has_offsets: bool,
     /// Name of the shown part; kept when the sample changes.
@@ -224,31 +224,31 @@ impl BrowseState {
     /// Selects the next or previous listed sample, whichever pane has the focus.
     pub fn step_sample(&mut self, forward: bool) -> bool {
         let before = (self.at, self.group_list.selected);
-        if self.list.act(if forward { Action::Down } else { Action::Up }) {
+        if self.list.handle_action(if forward { Action::Down } else { Action::Up }) {
             self.follow_list();
         }
-        self.settle(before)
+        self.follow_selection(before)
     }
 
     /// Applies a movement action to the pane in focus; returns whether the selection changed.
-    pub fn follow(&mut self, action: Action) -> bool {
+    pub fn move_selection(&mut self, action: Action) -> bool {
         let before = (self.at, self.group_list.selected);
         match self.pane {
             Pane::Groups => {
-                if self.group_list.act(action) {
+                if self.group_list.handle_action(action) {
                     self.enter_group();
                 }
             }
             Pane::Samples | Pane::Detail => {
-                if self.list.act(action) || self.at.is_none() {
+                if self.list.handle_action(action) || self.at.is_none() {
                     self.follow_list();
                 }
             }
         }
-        self.settle(before)
+        self.follow_selection(before)
     }
 
-    fn settle(&mut self, before: (Option<SampleAt>, usize)) -> bool {
+    fn follow_selection(&mut self, before: (Option<SampleAt>, usize)) -> bool {
         let changed = before != (self.at, self.group_list.selected);
         if changed {
             if let Some(find) = &mut self.find {
@@ -304,7 +304,7 @@ impl BrowseState {
             self.pending_at = Some(at);
         }
         self.select_row(self.listing.row_of(at, &self.groups));
-        self.settle(before);
+        self.follow_selection(before);
         self.at == Some(at)
     }
 
@@ -320,7 +320,7 @@ impl BrowseState {
     }
 
     /// Selects a random sample of those that are listed.
-    pub fn go_random(&mut self) {
+    pub fn select_random(&mut self) {
         let len = self.listing.len(&self.groups);
         if len == 0 {
             return;
@@ -335,7 +335,7 @@ impl BrowseState {
     /// Moves the focus to the next or previous pane.
     pub fn step_pane(&mut self, forward: bool) {
         self.pane = match (self.pane, forward) {
-            (Pane::Detail, true) | (Pane::Samples, false) if !self.is_lone => Pane::Groups,
+            (Pane::Detail, true) | (Pane::Samples, false) if !self.is_single_list => Pane::Groups,
             (Pane::Groups, true) | (Pane::Detail, _) => Pane::Samples,
             (Pane::Samples, _) | (Pane::Groups, false) => Pane::Detail,
         };
@@ -349,7 +349,7 @@ impl BrowseState {
     pub fn step_sideways(&mut self, right: bool) {
         match (self.pane, right) {
             (Pane::Groups, false) | (Pane::Detail, true) => {}
-            (Pane::Samples, false) if self.is_lone => {}
+            (Pane::Samples, false) if self.is_single_list => {}
             (_, forward) => self.step_pane(forward),
         }
     }
@@ -360,7 +360,7 @@ impl BrowseState {
             return pane == Pane::Detail;
         }
         match self.breadth {
-            PaneCount::Three | PaneCount::Two if self.is_lone => pane != Pane::Groups,
+            PaneCount::Three | PaneCount::Two if self.is_single_list => pane != Pane::Groups,
             PaneCount::Three => true,
             PaneCount::Two if self.pane == Pane::Groups => pane != Pane::Detail,
             PaneCount::Two => pane != Pane::Groups,

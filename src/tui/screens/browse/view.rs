@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 impl BrowseScreen {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         self.state.breadth = PaneCount::of(area.width);
         let area = self.draw_foot(frame, area, ui);
-        if let Some(lines) = self.instead(usize::from(area.width).saturating_sub(6).min(76), ui) {
+        if let Some(lines) = self.replacement_lines(usize::from(area.width).saturating_sub(6).min(76), ui) {
             return draw_message(frame, area, &self.path.to_string_lossy(), lines, ui);
         }
         for (pane, place) in self.pane_areas(area) {
@@ -69,7 +69,7 @@ impl BrowseScreen {
     }
 
     /// Returns the message shown instead of the panes; `None` if there is something to show.
-    fn instead(&self, columns: usize, ui: &Ui) -> Option<Vec<Line<'static>>> {
+    fn replacement_lines(&self, columns: usize, ui: &Ui) -> Option<Vec<Line<'static>>> {
         let wrapped = |words: &str, style| -> Vec<Line<'static>> {
             text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
         };
@@ -111,7 +111,7 @@ impl BrowseScreen {
             (Pane::Groups, _) => (area.width / 4).clamp(22, 34),
             (Pane::Samples, 2) if drawn.contains(&Pane::Groups) => 0,
             // A list of texts gets more width if there is no list of groups.
-            (Pane::Samples, _) if self.state.is_lone => (area.width * 2 / 5).clamp(28, 60),
+            (Pane::Samples, _) if self.state.is_single_list => (area.width * 2 / 5).clamp(28, 60),
             (Pane::Samples, _) => (area.width * 3 / 10).clamp(28, 46),
         };
         let fixed: u16 = drawn.iter().map(|pane| width(*pane)).sum();
@@ -136,8 +136,8 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, ScreenArea::Pane(Pane::Groups));
-        self.places.put(inner, ScreenArea::Rows(Pane::Groups));
+        self.mouse_areas.add(area, ScreenArea::Pane(Pane::Groups));
+        self.mouse_areas.add(inner, ScreenArea::Rows(Pane::Groups));
         let groups = Arc::clone(&self.state.groups);
         let marks = Arc::clone(&self.marks);
         let marked = self.state.marked_rows().filter(|_| focused);
@@ -204,12 +204,12 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, ScreenArea::Pane(Pane::Samples));
-        let foot = self.lone_failure(usize::from(inner.width), ui);
+        self.mouse_areas.add(area, ScreenArea::Pane(Pane::Samples));
+        let foot = self.single_failure(usize::from(inner.width), ui);
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
         draw_lines(frame.buffer_mut(), below(inner, inner.height - foot_rows), foot);
         let inner = Rect { height: inner.height - foot_rows, ..inner };
-        self.places.put(inner, ScreenArea::Rows(Pane::Samples));
+        self.mouse_areas.add(inner, ScreenArea::Rows(Pane::Samples));
         if self.state.list.len == 0 {
             let words = match self.state.groups.is_complete && !self.is_filtering() {
                 true if self.active_filter.is_some() => "the filter leaves none",
@@ -233,7 +233,7 @@ impl BrowseScreen {
         });
         self.state.list = list;
         let rows = &self.state.rows;
-        self.leads.want(ats.iter().flatten().filter_map(|at| rows.sample(*at)));
+        self.leads.request(ats.iter().flatten().filter_map(|at| rows.sample(*at)));
     }
 
     /// Computes how the rows in view share the columns.
@@ -256,7 +256,7 @@ impl BrowseScreen {
     }
 
     /// Returns the failure of the only file, because the list of files has room for a sign only.
-    fn lone_failure(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    fn single_failure(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let [group] = &*self.state.groups.groups else { return Vec::new() };
         let Some(why) = &group.failure else { return Vec::new() };
         let sign = |at: usize| if at == 0 { ui.glyphs.warn } else { " " };

@@ -190,7 +190,7 @@ impl Workers {
             *filter_matches = FilterMatches { number: filter_matches.number + 1, ..FilterMatches::default() };
             filter_matches.number
         };
-        self.filterer.ask(FilterJob { number, filter, marks, problems, cancel: self.filter_cancel.clone() });
+        self.filterer.submit(FilterJob { number, filter, marks, problems, cancel: self.filter_cancel.clone() });
     }
 
     /// Stops the filter.
@@ -209,8 +209,8 @@ impl Workers {
     }
 
     /// Requests the known problems of the last run.
-    pub fn want_problems(&mut self) {
-        self.problems.ask(());
+    pub fn request_problems(&mut self) {
+        self.problems.submit(());
     }
 
     /// Takes the problems, once.
@@ -220,7 +220,7 @@ impl Workers {
 
     /// Requests the start location.
     pub fn locate(&mut self, wanted: FindRequest) {
-        self.locator.ask(wanted);
+        self.locator.submit(wanted);
     }
 
     /// Takes the start location, once.
@@ -229,8 +229,8 @@ impl Workers {
     }
 
     /// Sets which rows are wanted.
-    pub fn want_rows(&mut self, pieces: Vec<RowRequest>) {
-        self.rows.want(pieces);
+    pub fn request_rows(&mut self, pieces: Vec<RowRequest>) {
+        self.rows.set_questions(pieces);
     }
 
     /// Takes the fetched rows.
@@ -243,7 +243,7 @@ impl Workers {
         self.detail_cancel.cancel();
         self.detail_cancel = Cancel::default();
         question.cancel = self.detail_cancel.clone();
-        self.detail.ask(question);
+        self.detail.submit(question);
     }
 
     /// Takes the detail of the sample, once.
@@ -262,7 +262,7 @@ impl Workers {
         self.searches += 1;
         self.search_cancel = Cancel::default();
         *lock(&self.search_matches) = SearchMatches { number: self.searches, ..SearchMatches::default() };
-        self.finder.ask(SearchJob { number: self.searches, query, cancel: self.search_cancel.clone() });
+        self.finder.submit(SearchJob { number: self.searches, query, cancel: self.search_cancel.clone() });
     }
 
     /// Stops the search.
@@ -298,13 +298,13 @@ fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Ou
         FindRequest::Subject(subject) => place_of(catalog, &subject, cancel)?,
         FindRequest::Key(key) => match locate(catalog, &key, cancel)? {
             Some(at) => SubjectLocation::Sample { at, key: Arc::from(key) },
-            None => SubjectLocation::Nowhere,
+            None => SubjectLocation::Unknown,
         },
     };
     let is_counted = |group: u32| groups.group(group).is_some_and(|group| group.is_counted);
     let may_grow = match place {
         SubjectLocation::Sample { .. } => false,
-        SubjectLocation::Nowhere => !groups.is_complete && !catalog.is_idle(),
+        SubjectLocation::Unknown => !groups.is_complete && !catalog.is_idle(),
         SubjectLocation::Near(SampleAt { group, .. }) | SubjectLocation::Group(group) => {
             !groups.is_complete && !is_counted(group)
         }

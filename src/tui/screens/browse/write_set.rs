@@ -25,9 +25,9 @@ enum KeySelection {
 }
 
 impl KeySelection {
-    fn holds(&self, at: SampleAt, groups: &Groups) -> bool {
+    fn contains(&self, at: SampleAt, groups: &Groups) -> bool {
         match self {
-            Self::Matches(matches) => matches.holds(at),
+            Self::Matches(matches) => matches.contains(at),
             Self::Spans(spans) => {
                 let number = groups.number(at);
                 let span = spans.partition_point(|(start, _)| *start <= number).checked_sub(1);
@@ -90,7 +90,7 @@ fn list_keys(catalog: &dyn Catalog, chosen: &KeySelection, cancel: &Cancel) -> O
     };
     let count = u32::try_from(groups.groups.len()).unwrap_or(u32::MAX);
     let mut with_samples = (0..count).filter(|group| !is_empty(group));
-    let is_listed = |at| chosen.holds(at, &groups);
+    let is_listed = |at| chosen.contains(at, &groups);
     write_key_list(catalog, &mut with_samples, &is_listed, cancel)
 }
 
@@ -114,7 +114,7 @@ fn by_flags(filter: &SampleFilter, plan: &mut ShardPlan) -> bool {
 }
 
 /// Returns the conditions of a filter of files that mean another thing for the samples which files make together.
-fn of_files_alone(filter: &SampleFilter) -> Option<String> {
+fn unsupported_condition(filter: &SampleFilter) -> Option<String> {
     let of_parts = SampleFilter {
         has: if filter.has.len() > 1 { filter.has.clone() } else { Vec::new() },
         lacks: filter.lacks.clone(),
@@ -125,7 +125,7 @@ fn of_files_alone(filter: &SampleFilter) -> Option<String> {
     (!of_parts.is_empty()).then(|| of_parts.title())
 }
 
-fn inform(words: impl Into<String>) -> Vec<Effect> {
+fn info_toast(words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(Level::Info, words))]
 }
 
@@ -133,7 +133,7 @@ impl BrowseScreen {
     /// Whether what is marked can be written as a new set.
     pub(super) fn can_write_marked(&self) -> bool {
         let kind = self.catalog().map(|catalog| catalog.kind());
-        kind.is_some_and(|kind| kind.is_web_dataset() || kind.holds_loose_files())
+        kind.is_some_and(|kind| kind.is_web_dataset() || kind.has_loose_files())
     }
 
     /// Opens the form for a new data set of what is marked or listed, once a list of keys is written if it takes one.
@@ -142,7 +142,7 @@ impl BrowseScreen {
         let kind = catalog.kind();
         let mut plan = form::shards_of(&self.path);
         if kind.is_tokens() {
-            return inform("packed tokens are not samples with parts");
+            return info_toast("packed tokens are not samples with parts");
         }
         if !self.can_write_marked() {
             // Which rows are written is decided by their columns.
@@ -162,15 +162,15 @@ impl BrowseScreen {
             };
             Some(KeySelection::Spans(spans.iter().map(span).collect()))
         } else {
-            let has_files = kind.holds_loose_files();
+            let has_files = kind.has_loose_files();
             let of_files = self
                 .active_filter
                 .as_ref()
                 .filter(|_| has_files)
-                .and_then(|active_filter| of_files_alone(&active_filter.filter));
+                .and_then(|active_filter| unsupported_condition(&active_filter.filter));
             if let Some(words) = of_files {
                 let why = format!("'{words}' holds for single files here, and what is written are samples of several");
-                return inform(format!("{why}: leave it out of the filter, or mark the files to be written"));
+                return info_toast(format!("{why}: leave it out of the filter, or mark the files to be written"));
             }
             match (&self.active_filter, &self.state.listing) {
                 (None, _) => None,
@@ -179,10 +179,12 @@ impl BrowseScreen {
                 (Some(active_filter), Listing::Picked(matches)) if active_filter.is_over => {
                     Some(KeySelection::Matches(Arc::clone(matches)))
                 }
-                (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),
+                (Some(_), _) => {
+                    return info_toast("the filter is still looking at samples: wait until it has seen all")
+                }
             }
         };
-        self.lister.worker.ask(SetQuestion { catalog, chosen });
+        self.lister.worker.submit(SetQuestion { catalog, chosen });
         self.lister.plan = Some(plan);
         Vec::new()
     }
@@ -240,7 +242,7 @@ mod tests {
 
     #[test]
     fn conditions_of_single_files_are_not_those_of_samples() {
-        let of_files = |filter: SampleFilter| of_files_alone(&filter);
+        let of_files = |filter: SampleFilter| unsupported_condition(&filter);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let lacks = SampleFilter { lacks: names(&["txt"]), has: names(&["png"]), ..SampleFilter::default() };
         assert_eq!(of_files(lacks), Some("lacks txt".to_owned()));

@@ -27,7 +27,7 @@ pub struct FactsSheet {
     /// Distributions.
     pub charts: Vec<Chart>,
     /// What could not be counted, and why. Raw.
-    pub troubles: Vec<String>,
+    pub failures: Vec<String>,
 }
 
 impl FactsSheet {
@@ -36,9 +36,9 @@ impl FactsSheet {
         self.figures.extend(other.figures);
         self.charts.extend(other.charts);
         // A trouble shared by several groups is listed once.
-        for trouble in other.troubles {
-            if !self.troubles.contains(&trouble) {
-                self.troubles.push(trouble);
+        for trouble in other.failures {
+            if !self.failures.contains(&trouble) {
+                self.failures.push(trouble);
             }
         }
     }
@@ -59,7 +59,7 @@ pub fn gather(path: &Path, piece: FigureGroup, options: &RunOptions, cancel: &Ca
         return match LiveScan::start(path, options) {
             Ok(scan) => FactsResult::Scan(Box::new(scan)),
             Err(failure) => FactsResult::Sheet(Box::new(FactsSheet {
-                troubles: vec![failure.to_string()],
+                failures: vec![failure.to_string()],
                 ..FactsSheet::default()
             })),
         };
@@ -72,7 +72,7 @@ pub(super) fn counted(path: &Path, piece: FigureGroup, cancel: &Cancel) -> Facts
     match figures {
         Ok(figures) => sheet_of(&figures),
         Err(failure) => FactsSheet {
-            troubles: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
+            failures: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
             ..FactsSheet::default()
         },
     }
@@ -102,10 +102,10 @@ fn of_jsonl(facts: &JsonlFacts) -> FactsSheet {
     sheet.charts.extend(Chart::of_lengths("bytes a line", &facts.line_bytes, Unit::Bytes));
     let keys: Vec<(String, u64)> = facts.keys.iter().map(|key| (key.name.clone(), key.seen)).collect();
     sheet.charts.extend(Chart::of_shares("records with key", &keys, facts.looked_at));
-    sheet.troubles.extend(facts.problems.iter().map(ToString::to_string));
+    sheet.failures.extend(facts.problems.iter().map(ToString::to_string));
     if facts.unparsed > 0 {
         let words = format!("{} cannot be parsed as JSON", count(facts.unparsed, "record"));
-        sheet.troubles.push(words);
+        sheet.failures.push(words);
     }
     sheet
 }
@@ -148,7 +148,7 @@ fn media_sheet(spread: &MediaSpread) -> FactsSheet {
             .push(format!("{} of sound and video", duration(Duration::from_secs_f64(spread.seconds.min(1e12)))));
     }
     if spread.unreadable > 0 {
-        sheet.troubles.push(format!("{} cannot be read", count(spread.unreadable, "row")));
+        sheet.failures.push(format!("{} cannot be read", count(spread.unreadable, "row")));
     }
     let sides = Chart::of("longer side of pictures, in pixels", &spread.sides);
     let extent = spread.extent.map(|[low, high]| format!("{}x{} to {}x{}", low.0, low.1, high.0, high.1));
@@ -175,7 +175,7 @@ fn of_texts(lengths: &TextLengths) -> FactsSheet {
         sheet.figures.push(format!("texts of {}, evenly spread", count(lengths.looked_at, "sample")));
     }
     if lengths.unread > 0 {
-        sheet.troubles.push(format!("{} cannot be read as text", count(lengths.unread, "text part")));
+        sheet.failures.push(format!("{} cannot be read as text", count(lengths.unread, "text part")));
     }
     sheet
 }

@@ -34,7 +34,7 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, FigureGroup)| {
         gather::gather(&path, piece, &options, &stop)
     });
-    stream.want(FigureGroup::ALL.map(|piece| (path.clone(), piece)));
+    stream.set_questions(FigureGroup::ALL.map(|piece| (path.clone(), piece)));
     let mut screen = FactsScreen::empty(&path);
     screen.stream = Some(stream);
     screen.waiting = FigureGroup::ALL.len();
@@ -58,9 +58,9 @@ struct FactsScreen {
     /// A scan that continues while its facts are on display.
     scan: Option<LiveScan>,
     /// What the scan had found at the last drawing.
-    seen: Option<Arc<DatasetFacts>>,
+    drawn_facts: Option<Arc<DatasetFacts>>,
     /// Whether the scan has ended and everything it found is drawn.
-    settled: bool,
+    is_complete: bool,
     /// Number of groups that are still being gathered.
     waiting: usize,
     cancel: Cancel,
@@ -75,15 +75,15 @@ impl FactsScreen {
             scanned: FactsSheet::default(),
             stream: None,
             scan: None,
-            seen: None,
-            settled: false,
+            drawn_facts: None,
+            is_complete: false,
             waiting: 0,
             cancel: Cancel::default(),
             scroll: Scroll::default(),
         }
     }
 
-    fn take(&mut self, piece: FactsSheet) {
+    fn add(&mut self, piece: FactsSheet) {
         self.sheet.add(piece);
     }
 
@@ -95,7 +95,7 @@ impl FactsScreen {
     }
 
     fn is_counting(&self) -> bool {
-        self.waiting > 0 || self.scan.is_some() && !self.settled
+        self.waiting > 0 || self.scan.is_some() && !self.is_complete
     }
 
     /// Updates the sheet of a running scan. Returns whether it changed.
@@ -104,15 +104,15 @@ impl FactsScreen {
         // Read before the facts: what is found between the two calls is drawn at the next tick.
         let finished = scan.is_finished();
         let facts = scan.facts();
-        let was_settled = std::mem::replace(&mut self.settled, finished);
-        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
+        let was_settled = std::mem::replace(&mut self.is_complete, finished);
+        if self.drawn_facts.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
             return finished != was_settled;
         }
         self.scanned = gather::of_scan(&facts);
         if let Some(failure) = scan.failure().filter(|f| !f.is_cancelled()) {
-            self.scanned.troubles.push(failure.to_string());
+            self.scanned.failures.push(failure.to_string());
         }
-        self.seen = Some(facts);
+        self.drawn_facts = Some(facts);
         true
     }
 
@@ -125,11 +125,11 @@ impl FactsScreen {
         if self.is_counting() {
             lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent)));
         }
-        for trouble in &sheet.troubles {
+        for trouble in &sheet.failures {
             let words = text::wrap(&format!("{} {trouble}", ui.glyphs.warn), columns).into_iter();
             lines.extend(words.map(|l| Line::from(Span::styled(l, ui.theme.warn))));
         }
-        if sheet.charts.is_empty() && !self.is_counting() && sheet.troubles.is_empty() {
+        if sheet.charts.is_empty() && !self.is_counting() && sheet.failures.is_empty() {
             lines.push(Line::from(Span::styled("there is nothing to be drawn", ui.theme.muted)));
         }
         lines.push(Line::default());
@@ -199,7 +199,7 @@ impl Screen for FactsScreen {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(action) => self.scroll.act(action),
+            Input::Action(action) => self.scroll.handle_action(action),
             Input::Mouse(mouse) => self.scroll.scroll(wheel(mouse).unwrap_or(0)),
             Input::Key(_) | Input::Paste(_) => {}
         }
@@ -212,7 +212,7 @@ impl Screen for FactsScreen {
         let mut changed = !pieces.is_empty();
         for piece in pieces {
             match piece {
-                FactsResult::Sheet(sheet) => self.take(*sheet),
+                FactsResult::Sheet(sheet) => self.add(*sheet),
                 FactsResult::Scan(scan) => self.scan = Some(*scan),
             }
         }
@@ -230,7 +230,7 @@ impl Screen for FactsScreen {
         frame.render_widget(block, area);
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let lines = self.page(inner.width, ui);
-        self.scroll.settle(lines.len(), usize::from(inner.height));
+        self.scroll.set_size(lines.len(), usize::from(inner.height));
         draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(self.scroll.top));
         self.scroll.draw_marks(frame, inner, ui);
     }

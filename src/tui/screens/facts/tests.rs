@@ -21,7 +21,7 @@ fn pairs(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 fn screen(sheet: FactsSheet) -> FactsScreen {
     let mut screen = FactsScreen::empty(Path::new("/data/coco"));
-    screen.take(sheet);
+    screen.add(sheet);
     screen
 }
 
@@ -42,7 +42,7 @@ fn full() -> FactsSheet {
     FactsSheet {
         figures: vec!["201,330 samples".into(), "201,330 rows of media".into()],
         charts: charts.into_iter().flatten().collect(),
-        troubles: Vec::new(),
+        failures: Vec::new(),
     }
 }
 
@@ -70,7 +70,7 @@ fn what_is_still_being_counted_states_it() {
 fn a_database_that_cannot_be_read_is_named_next_to_what_could_be() {
     let mut sheet = full();
     sheet.charts.truncate(1);
-    sheet.troubles.push("reading .nv-meta/index.sqlite: the database is damaged".into());
+    sheet.failures.push("reading .nv-meta/index.sqlite: the database is damaged".into());
     compare("problem", &mut screen(sheet));
 }
 
@@ -108,7 +108,7 @@ fn a_jsonl_file_shows_its_text_lengths_and_keys() {
     assert_eq!(sheet.charts[0].title, "length of 'text', in characters");
     assert!(sheet.charts.iter().any(|c| c.title == "records with key" && c.bars.len() == 2));
     let gone = counted(&dir.path().join("gone"), FigureGroup::Samples, &Cancel::default());
-    assert!(gone.troubles[0].contains("no such file"), "{gone:?}");
+    assert!(gone.failures[0].contains("no such file"), "{gone:?}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn no_size_breaks_it_and_nothing_reaches_the_terminal_raw() {
     let mut sheet = full();
     sheet.charts.extend(Chart::of("x\u{1b}[31m", &pairs(&[("a\u{202e}b\u{9b}", 3)])));
     sheet.figures.push("\u{1b}]0;x".into());
-    sheet.troubles.push("\u{202e}".into());
+    sheet.failures.push("\u{202e}".into());
     let mut screen = screen(sheet);
     for (columns, rows) in [(1, 1), (2, 4), (10, 5), (39, 10), (91, 20), (200, 60)] {
         let text = shown(&mut screen, columns, rows, false);

@@ -42,17 +42,17 @@ const NO_MEDIA: &str = "no picture, sound or video was seen in it";
 
 impl Home {
     /// Returns the actions of [`ACTIONS`] that are available for the selected entry.
-    pub(super) fn possible(&self) -> Vec<Action> {
-        ACTIONS.iter().copied().filter(|a| self.why_not(*a).is_none()).collect()
+    pub(super) fn available_actions(&self) -> Vec<Action> {
+        ACTIONS.iter().copied().filter(|a| self.disabled_reason(*a).is_none()).collect()
     }
 
     /// Returns why an action is not available for the selected entry.
-    pub(super) fn why_not(&self, action: Action) -> Option<String> {
+    pub(super) fn disabled_reason(&self, action: Action) -> Option<String> {
         if !ACTIONS.contains(&action) {
             return None;
         }
         let Some(entry) = self.selected() else { return Some("nothing is selected".into()) };
-        let seen = self.looks.get(&entry.path);
+        let seen = self.entry_facts.get(&entry.path);
         match action {
             Action::Enter if !entry.is_folder => return Some("this is not a folder".into()),
             Action::Edit if seen.is_some_and(|l| l.is_begun) => return Some("nothing of it is there yet".into()),
@@ -63,7 +63,7 @@ impl Home {
         }
         let Some(seen) = seen else { return Some("still looking".into()) };
         match action {
-            Action::Resume => why_not_resume(seen),
+            Action::Resume => resume_refusal(seen),
             Action::Info => None,
             _ if seen.is_begun => Some("nothing of it is there yet".into()),
             Action::Prepare | Action::Dedup | Action::Media | Action::Splits | Action::Mix
@@ -71,15 +71,15 @@ impl Home {
             {
                 Some("nothing can be written there: gristmill cp copies it".into())
             }
-            Action::Prepare => why_not_prepare(seen),
-            Action::Browse => why_not_browse(seen),
-            Action::Pack => why_not_pack(entry, seen),
-            Action::Dedup => why_not_dedup(entry, seen),
-            Action::Shards => why_not_shards(entry, seen),
-            Action::Media => why_not_media(entry, seen),
+            Action::Prepare => prepare_refusal(seen),
+            Action::Browse => browse_refusal(seen),
+            Action::Pack => pack_refusal(entry, seen),
+            Action::Dedup => dedup_refusal(entry, seen),
+            Action::Shards => shard_refusal(entry, seen),
+            Action::Media => media_refusal(entry, seen),
             Action::Facts => why(seen.kind.info().figures),
-            Action::Mount => mounter::why_not().or_else(|| why_not_browse(seen)),
-            Action::Mix => why_not_mix(seen),
+            Action::Mount => mounter::unavailable_reason().or_else(|| browse_refusal(seen)),
+            Action::Mix => mix_refusal(seen),
             Action::Splits => seen.kind.info().why_no_splits.map(str::to_owned),
             _ => None,
         }
@@ -90,8 +90,8 @@ impl Home {
         let Some(entry) = self.selected() else { return Vec::new() };
         let path = entry.path.clone();
         let is_folder = entry.is_folder;
-        match self.looks.get(&path) {
-            Some(seen) if seen.is_begun => match self.why_not(Action::Resume) {
+        match self.entry_facts.get(&path) {
+            Some(seen) if seen.is_begun => match self.disabled_reason(Action::Resume) {
                 None => self.resume(path),
                 Some(why) => vec![Effect::Toast(Toast::new(Level::Info, why))],
             },
@@ -99,7 +99,7 @@ impl Home {
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
             // A bucket has the data sets of many, so what is in it is shown first.
             Some(_) if is_bucket(&path) => {
-                self.go(PaneContent::Folder(path), None);
+                self.open_pane(PaneContent::Folder(path), None);
                 Vec::new()
             }
             Some(seen) if seen.can_prepare() && is_read_only(&path) => self.browse(path),
@@ -111,14 +111,14 @@ impl Home {
                 vec![Effect::Toast(Toast::new(Level::Info, text))]
             }
             _ if is_folder => {
-                self.go(PaneContent::Folder(path), None);
+                self.open_pane(PaneContent::Folder(path), None);
                 Vec::new()
             }
             Some(seen) if seen.kind.is_prepared_without_questions() => self.prepare(path),
             Some(seen) if seen.kind.info().browse.is_ok() => self.browse(path),
             Some(seen) => {
                 let edit = self.env.key(Context::Home, Action::Edit);
-                let way = match self.why_not(Action::Edit) {
+                let way = match self.disabled_reason(Action::Edit) {
                     None if !edit.is_empty() => format!("; {edit} opens it in your editor"),
                     _ => String::new(),
                 };
@@ -137,7 +137,7 @@ impl Home {
             Action::Prepare => self.prepare(path),
             Action::Resume => self.resume(path),
             Action::Enter => {
-                self.go(PaneContent::Folder(path), None);
+                self.open_pane(PaneContent::Folder(path), None);
                 Vec::new()
             }
             Action::Info => self.info(&entry),
@@ -149,29 +149,29 @@ impl Home {
             Action::Media => self.form("prepare-media", &path),
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
-            Action::Mount => self.mounter.ask(&path),
+            Action::Mount => self.mounter.toggle_mount(&path),
             Action::Mix => self.mix(&entry),
             _ => Vec::new(),
         }
     }
 
     fn browse(&self, path: PathBuf) -> Vec<Effect> {
-        crate::tui::recent::remember(&self.env.state_dir, &path);
+        crate::tui::recent::add(&self.env.state_dir, &path);
         vec![Effect::Push(browse::open(path, self.env.clone()))]
     }
 
     /// Opens the form of an operation with the path as its input.
     fn form(&self, operation: &str, path: &Path) -> Vec<Effect> {
-        crate::tui::recent::remember(&self.env.state_dir, path);
+        crate::tui::recent::add(&self.env.state_dir, path);
         let inputs = vec![path.to_string_lossy().into_owned()];
         let plan = operations::operation(operation).map(|operation| operation.plan_for(inputs));
         plan.map(|plan| Effect::Push(form::open(plan, self.env.clone()))).into_iter().collect()
     }
 
     fn resume(&self, path: PathBuf) -> Vec<Effect> {
-        match self.looks.get(&path).and_then(|seen| seen.begun.clone()) {
+        match self.entry_facts.get(&path).and_then(|seen| seen.begun.clone()) {
             Some(run) => {
-                crate::tui::recent::remember(&self.env.state_dir, &path);
+                crate::tui::recent::add(&self.env.state_dir, &path);
                 unfinished_runs::resume(&run, &self.env)
             }
             None => vec![Effect::ResumePath(path)],
@@ -179,8 +179,8 @@ impl Home {
     }
 
     fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
-        match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
-            Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
+        match self.entry_facts.get(&path).map(|seen| (seen.kind, seen.clone())) {
+            Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.index_question(path, &seen))],
             Some((DatasetKind::Metadataset, _)) => {
                 let run = RunScreen::new(job_requests::metadataset(&path), self.env.clone());
                 vec![Effect::Push(Box::new(run))]
@@ -190,7 +190,7 @@ impl Home {
     }
 
     /// Returns the question shown before a JSONL file is indexed, with what indexing reads and writes.
-    fn ask_to_index(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
+    fn index_question(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
         let name = path.file_name().map_or_else(String::new, super::entries::name_of);
         let mut lines = vec![
             format!(
@@ -215,13 +215,13 @@ impl Home {
     }
 
     fn info(&self, entry: &HomeEntry) -> Vec<Effect> {
-        let Some(seen) = self.looks.get(&entry.path) else { return Vec::new() };
+        let Some(seen) = self.entry_facts.get(&entry.path) else { return Vec::new() };
         vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
     }
 
     /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
     fn mix(&self, entry: &HomeEntry) -> Vec<Effect> {
-        let seen = self.looks.get(&entry.path);
+        let seen = self.entry_facts.get(&entry.path);
         if seen.and_then(|seen| seen.kind.tokens()).is_some_and(|kind| kind.is_mixable) {
             let members = vec![Member::Folder(entry.path.clone())];
             let plan = MixtureIndexPlan { members, ..MixtureIndexPlan::blank() };
@@ -266,7 +266,7 @@ impl Home {
     }
 }
 
-fn why_not_resume(seen: &EntryFacts) -> Option<String> {
+fn resume_refusal(seen: &EntryFacts) -> Option<String> {
     match seen.state {
         PreparationState::Interrupted if seen.begun.is_some() || seen.can_prepare() && !seen.is_begun => None,
         PreparationState::Interrupted => Some("the answers of the run that was interrupted cannot be read".into()),
@@ -283,7 +283,7 @@ fn why(support: Support) -> Option<String> {
     support.err().map(|refusal| refusal.why.to_owned())
 }
 
-fn why_not_prepare(seen: &EntryFacts) -> Option<String> {
+fn prepare_refusal(seen: &EntryFacts) -> Option<String> {
     match () {
         () if is_shard(seen) => Some("this is one shard; prepare works on its folder".into()),
         () if seen.can_prepare() || seen.kind.is_prepared_without_questions() => None,
@@ -292,8 +292,8 @@ fn why_not_prepare(seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_browse(seen: &EntryFacts) -> Option<String> {
-    let is_empty = seen.kind.holds_loose_files() && seen.state == PreparationState::None;
+fn browse_refusal(seen: &EntryFacts) -> Option<String> {
+    let is_empty = seen.kind.has_loose_files() && seen.state == PreparationState::None;
     why(seen.kind.info().browse).or_else(|| is_empty.then(|| NO_MEDIA.to_owned()))
 }
 
@@ -303,7 +303,7 @@ fn is_text_file(entry: &HomeEntry, seen: &EntryFacts) -> bool {
     seen.kind.is_document_file() || seen.kind == DatasetKind::OtherFile && is_piece()
 }
 
-fn why_not_pack(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
+fn pack_refusal(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match () {
         () if is_shard(seen) => Some("a shard is no text to pack".into()),
         () if is_text_file(entry, seen) || entry.is_folder && seen.texts > 0 => None,
@@ -312,7 +312,7 @@ fn why_not_pack(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_dedup(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
+fn dedup_refusal(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     let table = seen.kind.table().filter(|kind| !is_written_back(kind));
     match (table, seen.texts) {
         (Some(kind), _) => Some(format!("dedup does not write files of {}", kind.title)),
@@ -323,7 +323,7 @@ fn why_not_dedup(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_shards(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
+fn shard_refusal(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         kind if kind.is_tokens() => Some("packed tokens are not samples with parts".into()),
         _ if is_shard(seen) || entry.is_folder || seen.kind.is_document_file() => None,
@@ -331,9 +331,9 @@ fn why_not_shards(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_media(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
+fn media_refusal(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match why(seen.kind.info().media) {
-        None if seen.kind.holds_loose_files() && seen.media == 0 => Some(NO_MEDIA.to_owned()),
+        None if seen.kind.has_loose_files() && seen.media == 0 => Some(NO_MEDIA.to_owned()),
         None => None,
         Some(_) if seen.shards > 0 => Some("the guided prepare asks about media; or prepare it first".into()),
         Some(_) if !entry.is_folder => Some("media metadata is for folders".into()),
@@ -341,11 +341,11 @@ fn why_not_media(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_mix(seen: &EntryFacts) -> Option<String> {
+fn mix_refusal(seen: &EntryFacts) -> Option<String> {
     let is_usable =
         seen.kind.info().member.is_ok() && (seen.kind.has_splits() || seen.state == PreparationState::Prepared);
     let is_token_folder = seen.kind.tokens().is_some_and(|kind| kind.is_mixable);
-    let is_folder_of_members = seen.members > 0 && (seen.can_prepare() || seen.kind.holds_loose_files());
+    let is_folder_of_members = seen.members > 0 && (seen.can_prepare() || seen.kind.has_loose_files());
     let is_possible = is_usable || is_token_folder || is_folder_of_members;
     (!is_possible).then(|| "a mixture needs prepared data sets".into())
 }

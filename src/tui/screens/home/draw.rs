@@ -18,7 +18,7 @@ const TWO_PANES: u16 = 80;
 
 impl Home {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         if area.width >= TWO_PANES {
             let halves = Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).split(area);
             self.draw_left(frame, halves[0], ui);
@@ -41,8 +41,8 @@ impl Home {
         frame.render_widget(block, area);
         self.areas.filter = Rect { height: inner.height.min(1), ..inner };
         self.areas.list = Rect { y: inner.y.saturating_add(1), height: inner.height.saturating_sub(1), ..inner };
-        self.places.put(self.areas.filter, Focus::Filter);
-        self.places.put(self.areas.list, Focus::List);
+        self.mouse_areas.add(self.areas.filter, Focus::Filter);
+        self.mouse_areas.add(self.areas.list, Focus::List);
         self.draw_filter(frame, ui);
         self.draw_entries(frame, ui);
     }
@@ -114,12 +114,12 @@ impl Home {
     fn cells(&self, row: usize, looks: EntryDetails, ui: &Ui) -> Vec<Cell> {
         let Some(entry) = self.entry(row) else { return Vec::new() };
         let name = self.name(entry);
-        let Some(seen) = self.looks.get(&entry.path) else {
+        let Some(seen) = self.entry_facts.get(&entry.path) else {
             return vec![name.into(), "".into(), "".into(), "".into()];
         };
         let plain = seen.state == PreparationState::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
-        let only_texts = seen.kind.holds_loose_files() && seen.media == 0 && seen.texts > 0;
+        let only_texts = seen.kind.has_loose_files() && seen.media == 0 && seen.texts > 0;
         let is_packed = seen.kind.is_tokens() && seen.files > 0;
         let holds_something = seen.shards > 0 || seen.media > 0 || only_texts || is_packed;
         let amount = match (holds_something, entry.is_folder) {
@@ -165,14 +165,14 @@ impl Home {
         }
         let top = y.saturating_add(1);
         self.areas.actions = Rect { y: top, height: inner.bottom().saturating_sub(top), ..inner };
-        self.places.put(self.areas.actions, Focus::Actions);
+        self.mouse_areas.add(self.areas.actions, Focus::Actions);
         self.draw_actions(frame, focused, ui);
     }
 
     /// Returns what is known of the selected entry.
     fn facts(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(entry) = self.selected() else { return Vec::new() };
-        let Some(seen) = self.looks.get(&entry.path) else {
+        let Some(seen) = self.entry_facts.get(&entry.path) else {
             return vec![Line::from(Span::styled("looking", ui.theme.muted))];
         };
         let mut lines = vec![Line::from(Span::styled(headline(seen), ui.theme.title))];
@@ -187,7 +187,7 @@ impl Home {
         let (notice, style) = match &seen.state {
             PreparationState::Interrupted => {
                 let key = ui.key(Context::Home, Action::Resume);
-                let goes_on = match self.why_not(Action::Resume) {
+                let goes_on = match self.disabled_reason(Action::Resume) {
                     None => format!("{key} goes on with it."),
                     Some(_) => "The same plan on the same output goes on with it.".to_owned(),
                 };
@@ -208,7 +208,7 @@ impl Home {
 
     /// Draws one line per action, and below it as much of its description as there is room for.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
-        let possible = self.possible();
+        let possible = self.available_actions();
         self.actions.set_len(possible.len());
         let area = self.areas.actions;
         let columns = usize::from(area.width);

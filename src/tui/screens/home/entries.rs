@@ -9,7 +9,7 @@ use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
 use gristmill_ops::operations::InterruptedRun;
 use gristmill_storage::files::{self, FileInfo, FileKind, FolderEntry};
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl EntryFacts {
     pub fn is_ready_to_browse(&self) -> bool {
         let is_file_of_rows = self.kind.is_document_file() && self.kind.table().is_some();
         let is_ready = self.state == PreparationState::Prepared && self.kind.info().browse.is_ok();
-        !self.is_begun && (is_file_of_rows || is_ready && !self.kind.holds_loose_files())
+        !self.is_begun && (is_file_of_rows || is_ready && !self.kind.has_loose_files())
     }
 
     /// Returns the kind as a label.
@@ -196,7 +196,7 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
     let found = files::read_dir(dir)?
         .filter_map(Result::ok)
         .map(entry_of)
-        .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
+        .filter(|entry| !(entry.is_folder && is_next_to_output(&entry.path)));
     let mut entries: Vec<HomeEntry> = found.collect();
     entries.extend(unfinished_runs::entries(dir, &entries));
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
@@ -262,7 +262,7 @@ fn inspect_folder(path: &Path) -> EntryFacts {
         members: counter.members,
         texts: counter.texts,
         text_bytes: counter.text_bytes,
-        more: counter.more && (counter.shards > 0 || media > 0 || counter.texts > 0),
+        more: counter.is_limited && (counter.shards > 0 || media > 0 || counter.texts > 0),
         parts: counter.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
     };

@@ -29,7 +29,7 @@ impl InfoPage {
         let mut worker = Stoppable::start("info", env.wake.clone(), answer);
         let mut shown = lines.clone();
         if seen.kind.info().is_described && !seen.is_begun {
-            worker.ask(entry.path.clone());
+            worker.submit(entry.path.clone());
             shown.push(PageLine::new(Tone::Muted, "reading"));
         }
         lines.push(PageLine::new(Tone::Plain, ""));
@@ -48,7 +48,7 @@ fn first_lines(entry: &HomeEntry, seen: &EntryFacts, ascii: bool) -> Vec<PageLin
     if !seen.parts.is_empty() {
         lines.push(PageLine::new(Tone::Plain, format!("parts of the first sample: {}", seen.parts.join(" "))));
     }
-    if seen.kind.holds_loose_files() && seen.texts > 0 {
+    if seen.kind.has_loose_files() && seen.texts > 0 {
         let words = "Packing and dedup take the folder as a whole; for prepare, info and browse each file is a data set of its own.";
         lines.push(PageLine::new(Tone::Muted, words));
     }
@@ -88,8 +88,8 @@ impl Screen for InfoPage {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         self.page.handle(input)
     }
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        self.page.why_disabled(action)
+    fn disabled_reason(&self, action: Action) -> Option<String> {
+        self.page.disabled_reason(action)
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {

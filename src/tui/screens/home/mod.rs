@@ -69,17 +69,17 @@ pub struct Home {
     filter: TextField,
     actions: ListState,
     /// The entry to select once the folder is read: where the user came from.
-    came_from: Option<PathBuf>,
-    looks: HashMap<PathBuf, EntryFacts>,
+    previous_folder: Option<PathBuf>,
+    entry_facts: HashMap<PathBuf, EntryFacts>,
     /// Paths whose facts may be out of date.
     stale: HashSet<PathBuf>,
     reader: LatestWorker<PaneContent, ReadResult>,
-    looker: Stream<PathBuf, (PathBuf, EntryFacts)>,
+    facts_stream: Stream<PathBuf, (PathBuf, EntryFacts)>,
     mounter: Mounter,
     matcher: Matcher,
     areas: Areas,
     /// The same areas, for the mouse.
-    places: MouseAreas<Focus>,
+    mouse_areas: MouseAreas<Focus>,
     /// The action on each drawn line of the right pane, for the mouse.
     action_rows: Vec<Action>,
     jobs_running: usize,
@@ -124,30 +124,30 @@ impl Home {
             list: ListState::new(0),
             filter: TextField::default(),
             actions: ListState::new(0),
-            came_from: None,
-            looks: HashMap::new(),
+            previous_folder: None,
+            entry_facts: HashMap::new(),
             stale: HashSet::new(),
             reader,
-            looker,
+            facts_stream: looker,
             mounter,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             areas: Areas::default(),
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             action_rows: Vec::new(),
             jobs_running: 0,
         }
     }
 
     fn read(&mut self) {
-        self.reader.ask(self.place.clone());
+        self.reader.submit(self.place.clone());
     }
 
-    fn go(&mut self, place: PaneContent, came_from: Option<PathBuf>) {
+    fn open_pane(&mut self, place: PaneContent, came_from: Option<PathBuf>) {
         if !is_remote(self.folder()) {
             self.local = self.folder().to_owned();
         }
         self.place = place;
-        self.came_from = came_from;
+        self.previous_folder = came_from;
         self.entries = None;
         self.filter.clear();
         self.shown.clear();
@@ -173,7 +173,7 @@ impl Home {
     }
 
     fn selected_facts(&self) -> Option<&EntryFacts> {
-        self.selected().and_then(|e| self.looks.get(&e.path))
+        self.selected().and_then(|e| self.entry_facts.get(&e.path))
     }
 
     fn refilter(&mut self) {
@@ -212,15 +212,15 @@ impl Home {
         let wanted: Vec<PathBuf> = rows
             .into_iter()
             .filter_map(|row| self.entry(row))
-            .filter(|e| !self.looks.contains_key(&e.path) || self.stale.contains(&e.path))
+            .filter(|e| !self.entry_facts.contains_key(&e.path) || self.stale.contains(&e.path))
             .map(|e| e.path.clone())
             .collect();
-        self.looker.want(wanted);
+        self.facts_stream.set_questions(wanted);
     }
 
     fn selection_changed(&mut self) {
         self.actions.select(0);
-        self.actions.set_len(self.possible().len());
+        self.actions.set_len(self.available_actions().len());
         self.request_facts();
     }
 
@@ -231,24 +231,24 @@ impl Home {
 
     /// Marks all facts as out of date; they stay on the screen until they are read again.
     fn doubt_everything(&mut self) {
-        self.stale = self.looks.keys().cloned().collect();
+        self.stale = self.entry_facts.keys().cloned().collect();
         self.request_facts();
     }
 
     fn parent(&mut self) {
         if let PaneContent::Recent(dir) = &self.place {
             let dir = dir.clone();
-            return self.go(PaneContent::Folder(dir), None);
+            return self.open_pane(PaneContent::Folder(dir), None);
         }
         let here = self.folder().to_owned();
         if files::is_store_root(&here) {
             match bucket_list(&here).filter(|buckets| *buckets != here) {
-                Some(buckets) => self.go(PaneContent::Folder(buckets), Some(here)),
+                Some(buckets) => self.open_pane(PaneContent::Folder(buckets), Some(here)),
                 // Above a store is the folder that was listed before.
-                None => self.go(PaneContent::Folder(self.local.clone()), None),
+                None => self.open_pane(PaneContent::Folder(self.local.clone()), None),
             }
         } else if let Some(parent) = here.parent() {
-            self.go(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
+            self.open_pane(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
         }
     }
 
@@ -256,11 +256,11 @@ impl Home {
         match &self.place {
             PaneContent::Recent(dir) => {
                 let dir = dir.clone();
-                self.go(PaneContent::Folder(dir), None);
+                self.open_pane(PaneContent::Folder(dir), None);
             }
             PaneContent::Folder(dir) => {
                 let dir = dir.clone();
-                self.go(PaneContent::Recent(dir), None);
+                self.open_pane(PaneContent::Recent(dir), None);
             }
         }
     }
@@ -281,17 +281,17 @@ impl Home {
         }
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
-        if self.focus == Focus::Actions && self.actions.act(action) {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
+        if self.focus == Focus::Actions && self.actions.handle_action(action) {
             return Vec::new();
         }
-        if self.focus != Focus::Actions && self.list.act(action) {
+        if self.focus != Focus::Actions && self.list.handle_action(action) {
             self.selection_changed();
             return Vec::new();
         }
         match action {
             Action::Open if self.focus == Focus::Actions => {
-                let chosen = self.actions.get().and_then(|row| self.possible().get(row).copied());
+                let chosen = self.actions.get().and_then(|row| self.available_actions().get(row).copied());
                 return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
             }
             Action::Open => return self.open(),
@@ -300,7 +300,7 @@ impl Home {
             Action::Find => self.focus = Focus::Filter,
             Action::NextPane | Action::PreviousPane => {
                 self.focus = if self.focus == Focus::Actions { Focus::List } else { Focus::Actions };
-                self.actions.set_len(self.possible().len());
+                self.actions.set_len(self.available_actions().len());
             }
             Action::Accept => {
                 self.focus = Focus::List;
@@ -311,7 +311,7 @@ impl Home {
                         false => (url.scheme.check_address)(&address),
                     };
                     match checked {
-                        Ok(path) => self.go(PaneContent::Folder(files::without_slash(Path::new(&path))), None),
+                        Ok(path) => self.open_pane(PaneContent::Folder(files::without_slash(Path::new(&path))), None),
                         Err(failure) => return vec![Effect::failure(&failure)],
                     }
                 }
@@ -338,7 +338,7 @@ impl Home {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        let Some(gesture) = self.places.gesture(mouse) else { return Vec::new() };
+        let Some(gesture) = self.mouse_areas.gesture(mouse) else { return Vec::new() };
         match gesture {
             Gesture::Wheel { on: Focus::Actions, rows } => self.actions.scroll(rows),
             Gesture::Wheel { rows, .. } => {
@@ -372,7 +372,7 @@ impl Home {
                 }
             }
             Focus::Actions => {
-                let possible = self.possible();
+                let possible = self.available_actions();
                 let chosen = self.action_rows.get(line).and_then(|a| possible.iter().position(|p| p == a));
                 self.actions.set_len(possible.len());
                 self.actions.select(chosen.unwrap_or(self.actions.selected));
@@ -382,7 +382,7 @@ impl Home {
 
     fn take_entries(&mut self, read: ReadResult) {
         // When the folder is read again, the selection is kept, including one made while it was being read.
-        let selected = self.came_from.take().or_else(|| self.selected().map(|e| e.path.clone()));
+        let selected = self.previous_folder.take().or_else(|| self.selected().map(|e| e.path.clone()));
         self.entries = Some(read.entries);
         self.refilter();
         match selected {
@@ -457,13 +457,13 @@ impl Screen for Home {
         self.focus == Focus::Filter
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        self.why_not(action)
+    fn disabled_reason(&self, action: Action) -> Option<String> {
+        self.disabled_reason(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(action) => return self.act(action),
+            Input::Action(action) => return self.handle_action(action),
             Input::Key(key) if self.focus == Focus::Filter => {
                 let changed = self.filter.key(key);
                 self.typed(changed);
@@ -484,9 +484,9 @@ impl Screen for Home {
             self.take_entries(read);
             changed = true;
         }
-        for (path, seen) in self.looker.take() {
+        for (path, seen) in self.facts_stream.take() {
             self.stale.remove(&path);
-            self.looks.insert(path, seen);
+            self.entry_facts.insert(path, seen);
             changed = true;
         }
         let running = self.env.jobs.running();
@@ -497,7 +497,7 @@ impl Screen for Home {
             changed = true;
         }
         if changed {
-            self.actions.set_len(self.possible().len());
+            self.actions.set_len(self.available_actions().len());
         }
         changed
     }

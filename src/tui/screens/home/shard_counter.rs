@@ -32,7 +32,7 @@ pub(super) struct ShardCounter {
     /// The kind of the first file with a table.
     pub(super) tables: FolderTables,
     pub(super) text_bytes: u64,
-    pub(super) more: bool,
+    pub(super) is_limited: bool,
     /// The first uncompressed shard by name.
     pub(super) first: Option<PathBuf>,
 }
@@ -50,7 +50,7 @@ impl ShardCounter {
             texts: 0,
             tables: FolderTables::default(),
             text_bytes: 0,
-            more: false,
+            is_limited: false,
             first: None,
         }
     }
@@ -62,7 +62,7 @@ impl ShardCounter {
         for entry in entries.filter_map(Result::ok) {
             self.names += 1;
             if self.names > MAX_NAMES || (self.names.is_multiple_of(64) && Instant::now() > self.until) {
-                self.more = true;
+                self.is_limited = true;
                 return;
             }
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -90,7 +90,7 @@ impl ShardCounter {
             }
         }
         if depth >= MAX_DEPTH {
-            self.more |= !folders.is_empty();
+            self.is_limited |= !folders.is_empty();
             return;
         }
         for folder in folders {

@@ -26,7 +26,7 @@ pub(super) fn state_text(seen: &EntryFacts) -> String {
 /// Returns the outputs of unfinished runs in a folder that are not visible yet.
 pub(super) fn entries(folder: &Path, known: &[HomeEntry]) -> Vec<HomeEntry> {
     let known: HashSet<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
-    let found = unfinished::inside(folder).unwrap_or_default().into_iter();
+    let found = unfinished::unfinished_runs_in(folder).unwrap_or_default().into_iter();
     let shown =
         found.filter(|run| !matches!(run.state, unfinished::State::Lost) && !known.contains(run.path.as_path()));
     shown.map(|run| entry(run.path)).collect()
@@ -52,7 +52,7 @@ pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
             state: PreparationState::Interrupted,
             kind,
             is_begun,
-            begun: interrupted_run(&run.own).map(Arc::new),
+            begun: interrupted_run(&run.run_folder).map(Arc::new),
             ..seen
         },
     }

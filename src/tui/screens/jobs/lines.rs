@@ -41,7 +41,7 @@ pub(super) fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'stati
 }
 
 /// Formats the title line of a run of another process, whose elapsed time is unknown.
-pub(super) fn elsewhere_line(run: &OtherRun, columns: usize, ui: &Ui) -> Line<'static> {
+pub(super) fn other_run_line(run: &OtherRun, columns: usize, ui: &Ui) -> Line<'static> {
     let word = if run.is_running() {
         (format!("{} runs elsewhere", ui.spinner()), ui.theme.accent)
     } else {
@@ -103,12 +103,12 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
         room = room.saturating_sub(text::width(&noted));
         spans.push(Span::styled(noted, ui.theme.warn));
     }
-    spans.push(Span::styled(as_many_as_fit(&facts, room, ui), ui.theme.muted));
+    spans.push(Span::styled(join_fitting(&facts, room, ui), ui.theme.muted));
     Line::from(spans)
 }
 
 /// Joins as many facts as fit in `room` columns; none is cut.
-fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
+fn join_fitting(facts: &[String], room: usize, ui: &Ui) -> String {
     let mut line = String::new();
     for fact in facts {
         let dot = if line.is_empty() { String::new() } else { format!(" {} ", ui.glyphs.dot) };
@@ -122,7 +122,7 @@ fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
 }
 
 /// Returns the lines about a run of another process for the lower pane.
-pub(super) fn elsewhere_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub(super) fn other_run_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let status = run.status.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
     let next_step = run.next_step.iter().flat_map(|line| text::wrap(line, columns));
     status.chain(next_step.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()

@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
+use lines::{log_lines, other_run_line, other_run_lines, progress_line, title_line};
 use other_runs::{absolute, OtherRun, ProcessWatcher};
 use problems::JobProblems;
 
@@ -38,7 +38,7 @@ pub struct JobsPanel {
     details_height: usize,
     /// The rows of jobs in view at the last drawing.
     rows: ListState,
-    places: MouseAreas<Pane>,
+    mouse_areas: MouseAreas<Pane>,
 }
 
 /// A part of the panel that the mouse can point at.
@@ -75,7 +75,7 @@ impl JobsPanel {
             scrolled: 0,
             details_height: 0,
             rows: ListState::default(),
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
         }
     }
 
@@ -113,10 +113,10 @@ impl JobsPanel {
     fn rerun(&mut self) -> Vec<Effect> {
         let started = match self.selected() {
             Some(Row::Other(run)) => return run.resume(&self.env),
-            Some(Row::Own(view)) => self.env.jobs.start_again(view.id),
+            Some(Row::Own(view)) => self.env.jobs.restart(view.id),
             None => None,
         };
-        self.table.leave();
+        self.table.focus_jobs();
         let notice = match started {
             Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
@@ -145,9 +145,9 @@ impl JobsPanel {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    fn handle_action(&mut self, action: Action) {
         if self.problems && self.table.has_cursor() {
-            self.table.table.list.act(action);
+            self.table.table.list.handle_action(action);
             return;
         }
         let page = self.details_height.max(2);
@@ -156,7 +156,7 @@ impl JobsPanel {
             Action::PageUp => self.scroll(false, page),
             Action::HalfDown => self.scroll(true, page / 2),
             Action::HalfUp => self.scroll(false, page / 2),
-            action if self.list.act(action) => {
+            action if self.list.handle_action(action) => {
                 self.scrolled = 0;
                 self.show_problems();
             }
@@ -165,16 +165,16 @@ impl JobsPanel {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        match self.places.gesture(mouse) {
+        match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Wheel { on: Pane::Problems, rows }) => self.table.table.list.scroll(rows),
             Some(Gesture::Wheel { on: Pane::Jobs, rows }) => {
-                self.table.leave();
-                self.act(if rows < 0 { Action::Up } else { Action::Down });
+                self.table.focus_jobs();
+                self.handle_action(if rows < 0 { Action::Up } else { Action::Down });
             }
             Some(Gesture::Wheel { on: Pane::Details, rows }) => self.scroll(rows > 0, rows.unsigned_abs()),
             Some(Gesture::Click { on: Pane::Jobs, line, .. }) => {
                 if let Some(row) = self.rows.row_at(line) {
-                    self.table.leave();
+                    self.table.focus_jobs();
                     self.list.select(row / JOB_LINES);
                     self.scrolled = 0;
                     self.show_problems();
@@ -201,7 +201,7 @@ impl JobsPanel {
         let block = panel("Jobs", focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(inner, Pane::Jobs);
+        self.mouse_areas.add(inner, Pane::Jobs);
         if self.list.len == 0 {
             let line = Line::from(Span::styled("   no job runs, and none was interrupted", ui.theme.muted));
             frame.render_widget(line, Rect { height: inner.height.min(1), ..inner });
@@ -216,7 +216,7 @@ impl JobsPanel {
             match (self.row(line / JOB_LINES), line % JOB_LINES) {
                 (Some(Row::Own(view)), 0) => title_line(view, columns, ui),
                 (Some(Row::Own(view)), _) => progress_line(view, columns, ui),
-                (Some(Row::Other(run)), 0) => elsewhere_line(run, columns, ui),
+                (Some(Row::Other(run)), 0) => other_run_line(run, columns, ui),
                 (Some(Row::Other(run)), _) => {
                     let place = text::fit_middle(&run.place, columns, ui.glyphs);
                     Line::from(Span::styled(place, ui.theme.muted))
@@ -234,14 +234,14 @@ impl JobsPanel {
         let columns = usize::from(area.width).saturating_sub(4);
         let (title, lines) = match self.selected() {
             Some(Row::Own(view)) => ("Log", log_lines(view, columns, ui)),
-            Some(Row::Other(run)) => ("Run", elsewhere_lines(run, columns, ui)),
+            Some(Row::Other(run)) => ("Run", other_run_lines(run, columns, ui)),
             None => return,
         };
         let is_log = title == "Log";
         let block = panel(title, false, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(inner, Pane::Details);
+        self.mouse_areas.add(inner, Pane::Details);
         self.details_height = usize::from(inner.height);
         let most = lines.len().saturating_sub(self.details_height);
         self.scrolled = self.scrolled.min(most);
@@ -279,7 +279,7 @@ impl Screen for JobsPanel {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let ended = |view: &JobView| !matches!(view.status.state, JobState::Pending | JobState::Running);
         match action {
             Action::Jobs => Some("they are shown already".into()),
@@ -300,38 +300,38 @@ impl Screen for JobsPanel {
             Action::Retry => match self.selected() {
                 Some(Row::Own(view)) if !ended(view) => Some("it runs".into()),
                 Some(Row::Own(view)) if view.status.state == JobState::Done => Some("it is done".into()),
-                Some(Row::Own(view)) if self.env.jobs.can_start_again(view.id) => None,
+                Some(Row::Own(view)) if self.env.jobs.can_restart(view.id) => None,
                 Some(Row::Own(_)) => Some("it can be started again where it was started".into()),
-                Some(Row::Other(run)) => run.why_not_again(),
+                Some(Row::Other(run)) => run.rerun_refusal(),
                 None => Some("there is no job".into()),
             },
             Action::ClearFinished if !self.views.iter().any(ended) => Some("no job has finished".into()),
-            action => self.table.why_not(action),
+            action => self.table.disabled_reason(action),
         }
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(Action::Close) if self.table.leave() => return self.table.unwritten_notice(),
+            Input::Action(Action::Close) if self.table.focus_jobs() => return self.table.unwritten_notice(),
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::ShowLog) => {
-                self.table.leave();
+                self.table.focus_jobs();
                 self.problems = false;
                 self.scrolled = 0;
             }
             Input::Action(Action::ShowProblems) => self.open_problems(),
-            Input::Action(action) if ProblemTable::takes(action) => return self.table.act(action),
+            Input::Action(action) if ProblemTable::takes(action) => return self.table.handle_action(action),
             Input::Action(Action::CancelJob) => {
                 self.cancel();
                 return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
             }
             Input::Action(Action::Retry) => return self.rerun(),
             Input::Action(Action::ClearFinished) => {
-                self.table.leave();
+                self.table.focus_jobs();
                 self.env.jobs.clear_finished();
                 self.refresh();
             }
-            Input::Action(action) => self.act(action),
+            Input::Action(action) => self.handle_action(action),
             Input::Mouse(mouse) => return self.mouse(mouse),
             Input::Key(_) | Input::Paste(_) => {}
         }
@@ -339,9 +339,9 @@ impl Screen for JobsPanel {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let came = self.watcher.follow();
+        let came = self.watcher.update();
         self.refresh();
-        self.table.follow(effects) || came || !self.views.is_empty()
+        self.table.update(effects) || came || !self.views.is_empty()
     }
 
     fn shows_job(&self, _: JobId) -> bool {
@@ -369,7 +369,7 @@ impl Screen for JobsPanel {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         if area.height < 12 || self.list.len == 0 {
             return self.draw_jobs(frame, area, ui);
         }

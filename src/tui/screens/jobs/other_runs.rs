@@ -56,7 +56,7 @@ impl OtherRun {
     }
 
     /// Returns why the run cannot be resumed from here; `None` if it can.
-    pub fn why_not_again(&self) -> Option<String> {
+    pub fn rerun_refusal(&self) -> Option<String> {
         match &self.run {
             RunKind::Works => Some("another process works on it".into()),
             RunKind::Lost => Some("its answers are not known here; the same command starts over".into()),
@@ -70,7 +70,7 @@ impl OtherRun {
             RunKind::Prepare => vec![Effect::ResumePath(self.path.clone())],
             RunKind::Published => vec![Effect::OpenPath(self.path.clone())],
             RunKind::Begun(begun) => {
-                recent::remember(&env.state_dir, &self.path);
+                recent::add(&env.state_dir, &self.path);
                 go_on(begun, env)
             }
             RunKind::Works | RunKind::Lost => Vec::new(),
@@ -81,7 +81,7 @@ impl OtherRun {
 /// Searches for such runs periodically.
 pub struct ProcessWatcher {
     worker: LatestWorker<(), Vec<OtherRun>>,
-    asked: Instant,
+    last_poll: Instant,
     found: Vec<OtherRun>,
 }
 
@@ -90,20 +90,20 @@ impl ProcessWatcher {
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();
         let mut worker = LatestWorker::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
-        worker.ask(());
-        Self { worker, asked: Instant::now(), found: Vec::new() }
+        worker.submit(());
+        Self { worker, last_poll: Instant::now(), found: Vec::new() }
     }
 
     /// Takes the results, and starts the next search when it is due. Returns whether there were new results.
-    pub fn follow(&mut self) -> bool {
+    pub fn update(&mut self) -> bool {
         let found = self.worker.take();
         let came = found.is_some();
         if let Some(found) = found {
             self.found = found;
         }
-        if !self.worker.is_waiting() && self.asked.elapsed() >= SEARCH_INTERVAL {
-            self.asked = Instant::now();
-            self.worker.ask(());
+        if !self.worker.is_waiting() && self.last_poll.elapsed() >= SEARCH_INTERVAL {
+            self.last_poll = Instant::now();
+            self.worker.submit(());
         }
         came
     }
@@ -128,7 +128,7 @@ fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
 }
 
 fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
-    let UnfinishedRun { path, own, state } = run;
+    let UnfinishedRun { path, run_folder: own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = interrupted_run(&own);
     let verb = match begun.as_ref().map(|begun| &begun.plan) {

@@ -40,7 +40,7 @@ impl JobProblems {
     }
 
     /// Moves the focus to the list, if the job has ended.
-    fn enter(&mut self, view: &JobView, env: &UiEnv) {
+    fn focus_list(&mut self, view: &JobView, env: &UiEnv) {
         if !has_ended(view) || self.table.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl JobProblems {
     }
 
     /// Moves the focus back to the list of jobs. Returns whether it was on this list.
-    pub fn leave(&mut self) -> bool {
+    pub fn focus_jobs(&mut self) -> bool {
         std::mem::take(&mut self.is_entered)
     }
 
@@ -61,23 +61,23 @@ impl JobProblems {
     }
 
     /// Applies the results of looking up the problems. Returns whether the drawing changes.
-    pub fn follow(&mut self, effects: &mut Vec<Effect>) -> bool {
-        self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.follow(&mut self.table, effects))
+    pub fn update(&mut self, effects: &mut Vec<Effect>) -> bool {
+        self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.update(&mut self.table, effects))
     }
 
     /// Executes an action of the list.
-    pub fn act(&mut self, action: Action) -> Vec<Effect> {
+    pub fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match self.problem_editor.as_mut().filter(|_| self.is_entered) {
-            Some(problem_editor) => problem_editor.act(action, &mut self.table),
+            Some(problem_editor) => problem_editor.handle_action(action, &mut self.table),
             None => Vec::new(),
         }
     }
 
     /// Returns why an action of the list is not available now.
-    pub fn why_not(&self, action: Action) -> Option<String> {
+    pub fn disabled_reason(&self, action: Action) -> Option<String> {
         match ProblemTable::takes(action) && !self.is_entered {
             true => Some("no problem is selected".to_owned()),
-            false => self.table.why_not(action),
+            false => self.table.disabled_reason(action),
         }
     }
 
@@ -128,7 +128,7 @@ impl JobsPanel {
     /// Moves the focus to the list of problems.
     pub(super) fn enter_problems(&mut self) {
         if let Some(view) = self.list.get().and_then(|at| self.views.get(at)) {
-            self.table.enter(view, &self.env);
+            self.table.focus_list(view, &self.env);
         }
     }
 
@@ -140,7 +140,7 @@ impl JobsPanel {
         frame.render_widget(block, area);
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.table.draw(frame, padded, focused, focused, ui);
-        self.places.put(self.table.table.area, super::Pane::Problems);
+        self.mouse_areas.add(self.table.table.area, super::Pane::Problems);
         self.details_height = usize::from(inner.height);
     }
 }

@@ -44,14 +44,14 @@ impl ProblemEditor {
             (kind, find_unlisted(&place, kind, &unlisted, cancel))
         });
         // Requested here: an idle screen is not ticked before a worker has an answer.
-        finder.ask(table.rows().reported().to_vec());
+        finder.submit(table.rows().reported().to_vec());
         table.why_no_edit = Some(Arc::from("the splits are still being read"));
         let (env, marker) = (env.clone(), marker(&env.wake));
         Self { env, root, finder, unlisted_finder, marker, session: None, groups: None, marked: None }
     }
 
     /// Applies the results of the workers. Returns whether the drawing changes.
-    pub fn follow(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
+    pub fn update(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
             changed = true;
@@ -76,20 +76,20 @@ impl ProblemEditor {
             let version = Some(session.version());
             if self.marked != version && !self.marker.is_waiting() {
                 self.marked = version;
-                self.marker.ask((editor.clone(), Arc::clone(groups)));
+                self.marker.submit((editor.clone(), Arc::clone(groups)));
             }
         }
         if let Some(marks) = self.marker.take() {
             table.marks = marks;
             changed = true;
         }
-        table.why_no_edit = session.why_not().map(Arc::from);
+        table.why_no_edit = session.edit_refusal().map(Arc::from);
         table.pending = session.pending();
         changed
     }
 
     /// Executes an action of the list.
-    pub fn act(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
+    pub fn handle_action(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
                 Ok(OpenTarget::Data { path, subject }) => {
@@ -101,7 +101,7 @@ impl ProblemEditor {
                 Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
             },
             Action::ExcludeKind if self.session.is_some() && table.unlisted_of_kind().is_some() => {
-                table.unlisted_of_kind().into_iter().for_each(|question| self.unlisted_finder.ask(question));
+                table.unlisted_of_kind().into_iter().for_each(|question| self.unlisted_finder.submit(question));
                 let words = "the problems of this kind that are not listed are being looked up";
                 vec![Effect::Toast(Toast::new(Level::Info, words))]
             }
@@ -145,7 +145,7 @@ fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
     }
 }
 
-/// Changes the splits as specified by a key of the list. The marks are made anew first: those on the screen may be from before the last
+/// Changes the splits as specified by a key of the list. The marks are rebuilt first: those on the screen may be from before the last
 /// change.
 pub(super) fn edit(session: &SplitSession, groups: &Groups, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
     if matches!(action, Action::ExcludeProblem | Action::ExcludeKind) {

@@ -110,7 +110,7 @@ impl Finder<'_> {
 
     /// Whether the data set is a folder of loose files.
     fn is_folder(&self) -> bool {
-        kind_of(self.root).is_ok_and(DatasetKind::holds_loose_files)
+        kind_of(self.root).is_ok_and(DatasetKind::has_loose_files)
     }
 
     fn can_open(&mut self, path: &Path) -> Result<(), Arc<str>> {
@@ -139,7 +139,7 @@ impl Finder<'_> {
             }
             SubjectLocation::Group(group) => Err(no_sample_there(&name(group))),
             SubjectLocation::Near(at) => Err(no_sample_there(&name(at.group))),
-            SubjectLocation::Nowhere => Err(no_place(subject)),
+            SubjectLocation::Unknown => Err(no_place(subject)),
         })
     }
 }

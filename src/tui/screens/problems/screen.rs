@@ -33,14 +33,14 @@ pub struct ProblemFeed {
 
 /// The screen of the list.
 pub struct ProblemScreen {
-    feed: Rc<RefCell<ProblemFeed>>,
+    problem_feed: Rc<RefCell<ProblemFeed>>,
     /// Receives the chosen sample.
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
     table: ProblemTable,
     /// The problems that are currently listed.
     shown: Option<Arc<ProblemList>>,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 impl ProblemScreen {
@@ -52,8 +52,14 @@ impl ProblemScreen {
         here: SampleAt,
     ) -> Self {
         let row = feed.borrow().problems.iter().position(|(at, _)| at >= here);
-        let mut screen =
-            Self { feed, chosen, crumbs, table: ProblemTable::default(), shown: None, places: MouseAreas::default() };
+        let mut screen = Self {
+            problem_feed: feed,
+            chosen,
+            crumbs,
+            table: ProblemTable::default(),
+            shown: None,
+            mouse_areas: MouseAreas::default(),
+        };
         screen.refresh();
         screen.table.list.select(row.unwrap_or(0));
         screen
@@ -61,7 +67,7 @@ impl ProblemScreen {
 
     /// Takes the browser's current knowledge. Returns whether it changed.
     fn refresh(&mut self) -> bool {
-        let feed = self.feed.borrow();
+        let feed = self.problem_feed.borrow();
         let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));
         if !is_same {
             let selected = match self.table.goal() {
@@ -95,18 +101,18 @@ impl ProblemScreen {
         Vec::new()
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Close => return vec![Effect::Pop],
             Action::OpenProblem => return self.open(),
             action if ProblemTable::takes(action) => {
-                let ProblemFeed { session, groups, .. } = self.feed.borrow().clone();
+                let ProblemFeed { session, groups, .. } = self.problem_feed.borrow().clone();
                 let effects = session.map(|session| edit(&session, &groups, action, &mut self.table));
                 self.refresh();
                 return effects.unwrap_or_default();
             }
             moving => {
-                self.table.list.act(moving);
+                self.table.list.handle_action(moving);
             }
         }
         Vec::new()
@@ -126,14 +132,14 @@ impl Screen for ProblemScreen {
         self.table.status()
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        self.table.why_not(action)
+    fn disabled_reason(&self, action: Action) -> Option<String> {
+        self.table.disabled_reason(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(action) => return self.act(action),
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Action(action) => return self.handle_action(action),
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.table.list.scroll(rows),
                 Some(Gesture::Click { line, .. }) => {
                     if let Some(row) = self.table.list.row_at(line) {
@@ -163,7 +169,7 @@ impl Screen for ProblemScreen {
         frame.render_widget(block, area);
         let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         self.table.draw(frame, padded, true, true, ui);
-        self.places.clear();
-        self.places.put(self.table.area, ());
+        self.mouse_areas.clear();
+        self.mouse_areas.add(self.table.area, ());
     }
 }

@@ -119,7 +119,7 @@ impl ProblemTable {
     }
 
     /// Returns why an action of the list is not available now.
-    pub fn why_not(&self, action: Action) -> Option<String> {
+    pub fn disabled_reason(&self, action: Action) -> Option<String> {
         let no_edit = || self.why_no_edit.as_deref().map(str::to_owned);
         match action {
             Action::OpenProblem => self.goal().err(),

@@ -104,19 +104,22 @@ fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_reporte
 #[test]
 fn what_cannot_be_done_says_why() {
     let mut table = table();
-    assert!(table.why_not(Action::OpenProblem).unwrap().contains("'0,0'"));
-    assert!(table.why_not(Action::ExcludeProblem).unwrap().contains("'0,0'"));
-    assert_eq!(table.why_not(Action::Undo).as_deref(), Some("there is nothing to undo"));
+    assert!(table.disabled_reason(Action::OpenProblem).unwrap().contains("'0,0'"));
+    assert!(table.disabled_reason(Action::ExcludeProblem).unwrap().contains("'0,0'"));
+    assert_eq!(table.disabled_reason(Action::Undo).as_deref(), Some("there is nothing to undo"));
     table.list.select(1);
-    assert_eq!((table.why_not(Action::OpenProblem), table.why_not(Action::ExcludeProblem)), (None, None));
+    assert_eq!(
+        (table.disabled_reason(Action::OpenProblem), table.disabled_reason(Action::ExcludeProblem)),
+        (None, None)
+    );
     table.why_no_edit = Some(Arc::from("a JSONL file has no splits"));
     for action in [Action::ExcludeProblem, Action::ExcludeKind, Action::Undo, Action::Redo, Action::Write] {
-        assert_eq!(table.why_not(action).as_deref(), Some("a JSONL file has no splits"), "{action:?}");
+        assert_eq!(table.disabled_reason(action).as_deref(), Some("a JSONL file has no splits"), "{action:?}");
     }
     let mut fresh = ProblemTable::default();
     fresh.report(&[broken("s_0.tar", "a")], &[], &UnlistedProblems::default(), true);
-    assert!(fresh.why_not(Action::OpenProblem).unwrap().contains("still being looked up"));
-    assert!(ProblemTable::default().why_not(Action::ExcludeKind).is_some());
+    assert!(fresh.disabled_reason(Action::OpenProblem).unwrap().contains("still being looked up"));
+    assert!(ProblemTable::default().disabled_reason(Action::ExcludeKind).is_some());
 }
 
 #[test]
@@ -129,9 +132,9 @@ fn the_worst_come_first_and_the_cursor_moves_like_in_every_list() {
     let words: Vec<String> = (0..3).filter_map(|row| rows.problem(row)).map(|problem| problem.message).collect();
     assert_eq!(words, ["r", "p", "n"]);
     let mut table = table();
-    table.list.act(Action::Last);
+    table.list.handle_action(Action::Last);
     assert_eq!(table.selected().map(|problem| problem.kind), Some(ProblemKind::EmptyShard));
-    table.list.act(Action::Up);
+    table.list.handle_action(Action::Up);
     assert_eq!(table.selected().map(|problem| problem.kind), Some(ProblemKind::BrokenMedia));
 }
 
@@ -182,5 +185,5 @@ fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_states_it() {
         testing::shown(size, |frame, area, ui| screen.draw(frame, area, ui))
     });
     let (screen, _) = over_browser(ProblemList::default());
-    assert_eq!(screen.why_disabled(Action::OpenProblem).as_deref(), Some("no problem is selected"));
+    assert_eq!(screen.disabled_reason(Action::OpenProblem).as_deref(), Some("no problem is selected"));
 }

@@ -48,7 +48,7 @@ impl ProblemTable {
     fn kind_line(&self, problem: &Problem, columns: usize, acts: bool, ui: &Ui) -> Line<'static> {
         let (known, all) = self.of_kind(problem.kind);
         let key = ui.key(Context::Problems, Action::ExcludeKind);
-        let can = acts && !key.is_empty() && self.why_not(Action::ExcludeProblem).is_none();
+        let can = acts && !key.is_empty() && self.disabled_reason(Action::ExcludeProblem).is_none();
         let kind = problem.kind.title();
         let words = match (can && known > 1, known == all) {
             (true, true) => format!("{key} excludes all {} of this kind: {kind}", grouped(all)),

@@ -14,7 +14,7 @@ use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_data::source::dedup::list;
 use gristmill_data::source::documents::{self as texts, Selection};
 use gristmill_dedup::Rule;
-use gristmill_ops::engine::dedup::look::{find_repeats, Repeats, Scope};
+use gristmill_ops::engine::dedup::repeats::{find_repeats, Repeats, Scope};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub(super) struct SearchRequest {
 /// Repeats found by a worker and held in memory.
 pub struct FoundRepeats {
     env: UiEnv,
-    pub(super) asked: SearchRequest,
+    pub(super) request: SearchRequest,
     /// The result; `None` while the search runs.
-    pub(super) seen: Option<Outcome<Repeats>>,
+    pub(super) result: Option<Outcome<Repeats>>,
     worker: Stoppable<(SearchRequest, Arc<AtomicU64>), Outcome<Repeats>>,
     /// Number of bytes of text read so far.
     pub(super) read: Arc<AtomicU64>,
@@ -64,19 +64,19 @@ impl FoundRepeats {
             Stoppable::start("repeats", env.wake.clone(), |(asked, read): (SearchRequest, Arc<AtomicU64>), cancel| {
                 asked.answer(&read, cancel)
             });
-        let mut found = Self { env, asked, seen: None, worker, read: Arc::default() };
-        found.ask();
+        let mut found = Self { env, request: asked, result: None, worker, read: Arc::default() };
+        found.start_search();
         found
     }
 
-    fn ask(&mut self) {
-        (self.seen, self.read) = (None, Arc::default());
-        self.worker.ask((self.asked.clone(), Arc::clone(&self.read)));
+    fn start_search(&mut self) {
+        (self.result, self.read) = (None, Arc::default());
+        self.worker.submit((self.request.clone(), Arc::clone(&self.read)));
     }
 
     /// Returns the result if the search has succeeded.
     fn repeats(&self) -> Option<&Repeats> {
-        self.seen.as_ref()?.as_ref().ok()
+        self.result.as_ref()?.as_ref().ok()
     }
 }
 
@@ -97,7 +97,7 @@ impl SearchRequest {
     }
 
     /// Returns the file if only one file is examined.
-    fn lone_file(&self) -> Option<&Path> {
+    fn single_file(&self) -> Option<&Path> {
         match &self.target {
             RepeatsTarget::File(file, _) if !self.is_whole_folder => Some(file),
             _ => None,
@@ -106,7 +106,7 @@ impl SearchRequest {
 
     /// Lists the files, reads them and searches for repeats.
     fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
-        let files = match self.lone_file() {
+        let files = match self.single_file() {
             Some(file) => texts::list_jsonl(&[file.to_owned()], Selection::default(), cancel)?.files,
             None => list(self.folder(), false, cancel)?.files,
         };
@@ -128,21 +128,21 @@ impl Ranges for FoundRepeats {
     const COPY: &'static str = "the copy that stays";
 
     fn placeholder(&self) -> Option<ListPlaceholder<'_>> {
-        match &self.seen {
+        match &self.result {
             None => {
                 let read = bytes(self.read.load(Ordering::Relaxed));
                 Some(ListPlaceholder::Waits(format!("looking for repeats: {read} of text")))
             }
             Some(Err(failure)) => Some(ListPlaceholder::Fails(failure)),
             Some(Ok(repeats)) if repeats.is_empty() => {
-                let words = format!("no document has text under {:?}", self.asked.plan.text_key);
-                Some(ListPlaceholder::Nothing(words, &repeats.troubles))
+                let words = format!("no document has text under {:?}", self.request.plan.text_key);
+                Some(ListPlaceholder::Nothing(words, &repeats.failures))
             }
             Some(Ok(repeats)) if repeats.changed.is_empty() => {
-                let (length, all) = (count(self.asked.length, "byte"), count(repeats.len() as u64, "document"));
+                let (length, all) = (count(self.request.length, "byte"), count(repeats.len() as u64, "document"));
                 Some(ListPlaceholder::Nothing(
                     format!("nothing of {length} and more repeats in {all}"),
-                    &repeats.troubles,
+                    &repeats.failures,
                 ))
             }
             Some(Ok(_)) => None,
@@ -181,7 +181,7 @@ impl Ranges for FoundRepeats {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<usize>> {
+    fn displayed_range(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<usize>> {
         let repeats = self.repeats()?;
         match listed {
             ListKind::Documents => repeats.changed.get(row).copied().map(DisplayedRange::of),
@@ -199,7 +199,7 @@ impl Ranges for FoundRepeats {
     }
 
     fn first(&self) -> Option<(usize, usize)> {
-        let (RepeatsTarget::File(file, start), repeats) = (&self.asked.target, self.repeats()?) else { return None };
+        let (RepeatsTarget::File(file, start), repeats) = (&self.request.target, self.repeats()?) else { return None };
         let index = repeats.find(&file.file_name()?.to_string_lossy(), *start)?;
         Some((index, repeats.document(index)?.file as usize))
     }
@@ -211,7 +211,7 @@ impl Ranges for FoundRepeats {
 
     fn place(&self, at: usize) -> Option<FileLine<'_>> {
         let (name, line) = self.repeats()?.place_of(at);
-        let path = self.asked.lone_file().map_or_else(|| self.asked.folder().join(name), Path::to_path_buf);
+        let path = self.request.single_file().map_or_else(|| self.request.folder().join(name), Path::to_path_buf);
         Some(FileLine { name, path, line })
     }
 
@@ -226,19 +226,19 @@ impl Ranges for FoundRepeats {
         kept.map(Some).ok_or("its other copy is not known")
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<usize>>) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<usize>>) -> Vec<Effect> {
         match action {
-            Action::Left | Action::Right => match self.asked.next_length(action == Action::Right) {
-                Some(length) => self.asked.length = length,
+            Action::Left | Action::Right => match self.request.next_length(action == Action::Right) {
+                Some(length) => self.request.length = length,
                 None => return Vec::new(),
             },
             action => {
-                self.asked.is_whole_folder ^= action == Action::Toggle;
+                self.request.is_whole_folder ^= action == Action::Toggle;
                 // The documents get other numbers with the new target.
                 *spot = None;
             }
         }
-        self.ask();
+        self.start_search();
         Vec::new()
     }
 
@@ -251,7 +251,7 @@ impl Ranges for FoundRepeats {
             );
             effects.push(Effect::Toast(Toast::new(Level::Info, why)));
         }
-        self.seen = Some(seen);
+        self.result = Some(seen);
         vec![RangesUpdate::Lists]
     }
 
@@ -260,11 +260,11 @@ impl Ranges for FoundRepeats {
     }
 
     fn title(&self) -> String {
-        self.env.short_path(self.asked.lone_file().unwrap_or_else(|| self.asked.folder()))
+        self.env.short_path(self.request.single_file().unwrap_or_else(|| self.request.folder()))
     }
 
     fn status(&self) -> Option<String> {
-        let length = self.asked.length;
+        let length = self.request.length;
         let Some(repeats) = self.repeats() else {
             return Some(format!("repeats of {} and more", count(length, "byte")));
         };
@@ -282,7 +282,7 @@ impl Ranges for FoundRepeats {
         match action {
             Action::Left => Some("shorter repeats"),
             Action::Right => Some("longer repeats"),
-            Action::Toggle if self.asked.is_whole_folder => Some("this file alone"),
+            Action::Toggle if self.request.is_whole_folder => Some("this file alone"),
             Action::Toggle => Some("whole folder"),
             _ => None,
         }
@@ -290,10 +290,10 @@ impl Ranges for FoundRepeats {
 
     fn why_disabled(&self, action: Action) -> Option<&'static str> {
         match action {
-            Action::Left | Action::Right if self.asked.next_length(action == Action::Right).is_none() => {
+            Action::Left | Action::Right if self.request.next_length(action == Action::Right).is_none() => {
                 Some("there is no further length that way")
             }
-            Action::Toggle if matches!(self.asked.target, RepeatsTarget::Folder(_)) => {
+            Action::Toggle if matches!(self.request.target, RepeatsTarget::Folder(_)) => {
                 Some("the whole folder is looked at")
             }
             _ => None,

@@ -18,7 +18,6 @@ const CONTEXT_BYTES: usize = 8 << 10;
 /// The kind of a marked piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A repeat.
     Repeat,
     /// The repeat that is the current range.
     Here,
@@ -126,12 +125,12 @@ pub struct Scroll {
     /// The number of rows in view.
     pub height: usize,
     /// Whether the next drawing scrolls to the place in focus.
-    pub follows: bool,
+    pub scrolls_to_focus: bool,
 }
 
 impl Scroll {
     /// Scrolls by an action.
-    pub fn act(&mut self, moving: Action) {
+    pub fn handle_action(&mut self, moving: Action) {
         let page = self.height.max(2) - 1;
         self.top = match moving {
             Action::Up => self.top.saturating_sub(1),
@@ -152,7 +151,7 @@ impl HighlightedText {
     pub fn draw(&self, scroll: &mut Scroll, frame: &mut Frame, inner: Rect, ui: &Ui) {
         let (lines, at) = self.lines(usize::from(inner.width));
         scroll.height = usize::from(inner.height);
-        if std::mem::take(&mut scroll.follows) {
+        if std::mem::take(&mut scroll.scrolls_to_focus) {
             // Keeps a few lines of context above the line in focus.
             scroll.top = at.saturating_sub(scroll.height / 4);
         }

@@ -106,7 +106,6 @@ impl<At> DisplayedRange<At> {
 /// The raw text of a document and its ranges, whose ends are on character boundaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentText<'a> {
-    /// The text.
     pub text: &'a str,
     /// The ranges, in order.
     pub ranges: Vec<Range<usize>>,
@@ -142,7 +141,7 @@ pub trait Ranges {
     /// Returns a row of a list; `None` if it is not available yet.
     fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>>;
     /// Returns the document and range that a row of a list shows, if any.
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<Self::At>>;
+    fn displayed_range(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<Self::At>>;
     /// Returns the document to open first and the row of its file.
     fn first(&self) -> Option<(Self::At, usize)>;
     /// Returns the row of a document, or of the next one with ranges; `None` if neither is known.
@@ -165,8 +164,8 @@ pub trait Ranges {
     fn stop(&mut self) -> bool {
         false
     }
-    /// Executes an action that changes what is examined. Sets `spot` to `None` if the documents are about to get other identifiers.
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
+    /// Executes an action that changes what is examined. Sets `displayed_range` to `None` if the documents are about to get other identifiers.
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
     /// Collects the results of the background work.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<Self::At>>;
     /// Whether background work is running.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Maximum number of rows that are cached, and number of rows per request.
 const MAX_KEPT_ROWS: usize = 4_096;
-const TOGETHER: usize = 128;
+const ROWS_PER_READ: usize = 128;
 
 /// Identifies a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +46,13 @@ pub struct RunRanges {
     /// The cached documents, by number.
     pub(super) rows: BTreeMap<u64, Document>,
     /// The first row and the number of rows requested last.
-    asked: Option<(u64, usize)>,
+    requested_rows: Option<(u64, usize)>,
     /// The document read last.
     page: Option<(DocumentAt, Outcome<Page>)>,
     /// The document being read.
     reading: Option<DocumentAt>,
     /// Bytes read in the search for a first copy, and the total to read at most.
-    sought: (Arc<AtomicU64>, u64),
+    search_progress: (Arc<AtomicU64>, u64),
     opener: LatestWorker<PathBuf, Outcome<RemovedRanges>>,
     row_reader: LatestWorker<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
     page_reader: Stoppable<(Arc<RemovedRanges>, DocumentAt), (DocumentAt, Outcome<Page>)>,
@@ -66,10 +66,10 @@ impl RunRanges {
         let mut run = Self {
             removed: None,
             rows: BTreeMap::new(),
-            asked: None,
+            requested_rows: None,
             page: None,
             reading: None,
-            sought: Default::default(),
+            search_progress: Default::default(),
             opener: LatestWorker::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
             row_reader: LatestWorker::start(
                 "range-rows",
@@ -95,10 +95,10 @@ impl RunRanges {
     fn open(&mut self) {
         self.finder.stop();
         self.page_reader.stop();
-        self.row_reader.forget();
+        self.row_reader.discard_newest();
         self.rows.clear();
-        (self.removed, self.asked, self.page, self.reading) = (None, None, None, None);
-        self.opener.ask(self.ranges.clone());
+        (self.removed, self.requested_rows, self.page, self.reading) = (None, None, None, None);
+        self.opener.submit(self.ranges.clone());
     }
 
     /// Returns the ranges if they have been opened without error.
@@ -223,7 +223,7 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<DocumentAt>> {
+    fn displayed_range(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<DocumentAt>> {
         let removed = self.removed()?;
         let directory = removed.directory();
         match listed {
@@ -284,19 +284,19 @@ impl Ranges for RunRanges {
         }
         let passage = page.text.get(range.start..to).unwrap_or_default().to_owned();
         let until = (page.source, page.start);
-        self.sought = (Arc::default(), removed.bytes_until(until.0, until.1));
-        self.finder.ask((removed, Search { passage, until }, Arc::clone(&self.sought.0)));
+        self.search_progress = (Arc::default(), removed.bytes_until(until.0, until.1));
+        self.finder.submit((removed, Search { passage, until }, Arc::clone(&self.search_progress.0)));
         Ok(None)
     }
 
     fn need(&mut self, view: std::ops::Range<usize>) {
         let Some(removed) = self.removed().cloned() else { return };
         let Some(first) = view.clone().find(|row| !self.rows.contains_key(&(*row as u64))) else { return };
-        let missing = (first.saturating_sub(TOGETHER / 4) as u64, TOGETHER.max(view.len()));
+        let missing = (first.saturating_sub(ROWS_PER_READ / 4) as u64, ROWS_PER_READ.max(view.len()));
         // Rows that could not be read are not requested over and over.
-        if self.asked != Some(missing) {
-            self.asked = Some(missing);
-            self.row_reader.ask((removed, missing.0, missing.1));
+        if self.requested_rows != Some(missing) {
+            self.requested_rows = Some(missing);
+            self.row_reader.submit((removed, missing.0, missing.1));
         }
     }
 
@@ -306,7 +306,7 @@ impl Ranges for RunRanges {
             self.page_reader.stop();
         } else if self.reading != Some(at) || !self.page_reader.is_waiting() {
             self.reading = Some(at);
-            self.page_reader.ask((removed, at));
+            self.page_reader.submit((removed, at));
         }
     }
 
@@ -314,7 +314,7 @@ impl Ranges for RunRanges {
         self.finder.stop()
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<DocumentAt>>) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action, spot: &mut Option<DisplayedRange<DocumentAt>>) -> Vec<Effect> {
         match action {
             Action::Toggle => return self.reload(),
             Action::Reload => {
@@ -334,7 +334,7 @@ impl Ranges for RunRanges {
         }
         match self.row_reader.take() {
             Some(Ok(rows)) => {
-                self.asked = None;
+                self.requested_rows = None;
                 if self.rows.len() + rows.len() > MAX_KEPT_ROWS {
                     self.rows.clear();
                 }
@@ -365,7 +365,7 @@ impl Ranges for RunRanges {
 
     fn status(&self) -> Option<String> {
         if self.finder.is_waiting() {
-            let (read, all) = (self.sought.0.load(Ordering::Relaxed), self.sought.1);
+            let (read, all) = (self.search_progress.0.load(Ordering::Relaxed), self.search_progress.1);
             let (share, all) = (read as f64 * 100.0 / all.max(1) as f64, bytes(all));
             let share = share.min(100.0);
             return Some(format!("looking for the first copy: {share:.0} % of {all}, esc stops"));

@@ -14,12 +14,14 @@ impl<R: Ranges> RangesPage<R> {
         match action {
             Action::Close if self.ranges.stop() || self.close() => Vec::new(),
             Action::Close => vec![Effect::Pop],
-            Action::Left | Action::Right | Action::Toggle | Action::Reload => self.ranges.act(action, &mut self.spot),
+            Action::Left | Action::Right | Action::Toggle | Action::Reload => {
+                self.ranges.handle_action(action, &mut self.displayed)
+            }
             Action::CopyPath => self.copy_place(),
             action => {
                 // A copy that is found later must not move the view after the user has navigated elsewhere.
                 self.ranges.stop();
-                let result = self.act(action).err();
+                let result = self.handle_action(action).err();
                 result.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
             }
         }
@@ -27,7 +29,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Copies the file and line on display.
     fn copy_place(&self) -> Vec<Effect> {
-        let place = self.spot.as_ref().and_then(|spot| self.ranges.place(spot.at));
+        let place = self.displayed.as_ref().and_then(|spot| self.ranges.place(spot.at));
         let Some(FileLine { path, line, .. }) = place else { return Vec::new() };
         let copied = Effect::Toast(Toast::new(Level::Ok, "copied the place"));
         vec![Effect::Copy(format!("{}:{line}", path.display())), copied]
@@ -46,14 +48,14 @@ impl<R: Ranges> Screen for RangesPage<R> {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let gesture = match input {
             Input::Action(action) => return self.press(action),
-            Input::Mouse(mouse) => self.places.gesture(mouse),
+            Input::Mouse(mouse) => self.mouse_areas.gesture(mouse),
             Input::Key(_) | Input::Paste(_) => None,
         };
         if gesture.is_some() {
             self.ranges.stop();
         }
         match gesture {
-            Some(Gesture::Wheel { rows, on }) => self.turn(on, rows),
+            Some(Gesture::Wheel { rows, on }) => self.scroll_area(on, rows),
             Some(Gesture::Click { on: ScreenArea::Rows, line, .. }) => self.click(line),
             Some(Gesture::Click { on: ScreenArea::Text, .. }) => self.in_text = true,
             Some(Gesture::DoubleClick { on: ScreenArea::Rows, line, .. }) => {
@@ -103,7 +105,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let why = match action {
             Action::JumpBack if !self.has_jumped() => Some("there was no jump"),
             Action::FindNext | Action::FindPrevious | Action::KeptCopy if self.ranges.len(ListKind::Documents) == 0 => {

@@ -15,7 +15,6 @@ const MAX_JUMPS: usize = 100;
 pub enum ScreenArea {
     /// The rows of the list.
     Rows,
-    /// The text.
     Text,
 }
 
@@ -48,13 +47,13 @@ pub struct RangesPage<R: Ranges> {
     /// Selection and scroll position of the lists.
     pub lists: RangeLists,
     /// The document and range on display; `None` if there is none.
-    pub spot: Option<DisplayedRange<R::At>>,
+    pub displayed: Option<DisplayedRange<R::At>>,
     /// Whether the text has the focus.
     pub in_text: bool,
     /// Scroll position of the text.
     pub scroll: Scroll,
     /// Where the parts of the page were last drawn.
-    pub places: MouseAreas<ScreenArea>,
+    pub mouse_areas: MouseAreas<ScreenArea>,
     jumps: Vec<DisplayedRange<R::At>>,
 }
 
@@ -65,10 +64,10 @@ impl<R: Ranges> RangesPage<R> {
             ranges,
             listed: ListKind::default(),
             lists: RangeLists::default(),
-            spot: None,
+            displayed: None,
             in_text: false,
             scroll: Scroll::default(),
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             jumps: Vec::new(),
         }
     }
@@ -84,7 +83,7 @@ impl<R: Ranges> RangesPage<R> {
             self.lists.files.select(file);
             Some(at)
         };
-        let at = self.spot.take().map(|spot| spot.at).or_else(first);
+        let at = self.displayed.take().map(|spot| spot.at).or_else(first);
         match at.and_then(|at| Some((at, self.ranges.row_of(at)?))) {
             Some((at, row)) => {
                 self.lists.documents.select(row);
@@ -97,23 +96,23 @@ impl<R: Ranges> RangesPage<R> {
     /// Takes the text of the document on display.
     pub fn take_text(&mut self) {
         let ranges = self.text().map(|text| text.ranges.len());
-        if let (Some(spot), Some(ranges)) = (self.spot.as_mut(), ranges) {
+        if let (Some(spot), Some(ranges)) = (self.displayed.as_mut(), ranges) {
             spot.range = spot.range.min(ranges.saturating_sub(1));
         }
-        self.scroll.follows = true;
+        self.scroll.scrolls_to_focus = true;
     }
 
     fn show(&mut self, spot: Option<DisplayedRange<R::At>>) {
         if let Some(spot) = &spot {
             self.ranges.read(spot.at);
         }
-        self.spot = spot;
+        self.displayed = spot;
         self.take_text();
     }
 
     /// Returns the text on display, if it has been read without error.
     pub fn text(&self) -> Option<DocumentText<'_>> {
-        self.ranges.text(self.spot.as_ref()?.at)?.ok()
+        self.ranges.text(self.displayed.as_ref()?.at)?.ok()
     }
 
     /// Returns the state of the list on display.
@@ -133,7 +132,7 @@ impl<R: Ranges> RangesPage<R> {
         // Before the lists arrive, the previous document is kept for `take_lists`.
         if self.ranges.len(ListKind::Documents) > 0 {
             let row = self.rows().selected;
-            let spot = self.ranges.spot(self.listed, row);
+            let spot = self.ranges.displayed_range(self.listed, row);
             self.show(spot);
         }
     }
@@ -148,7 +147,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Returns the marked byte ranges of the text on display, and the byte offset in focus.
     pub fn marks(&self) -> (Vec<(Range<usize>, Mark)>, usize) {
-        let (Some(spot), Some(text)) = (&self.spot, self.text()) else { return (Vec::new(), 0) };
+        let (Some(spot), Some(text)) = (&self.displayed, self.text()) else { return (Vec::new(), 0) };
         let here = |index: usize| if spot.copy.is_none() && index == spot.range { Mark::Here } else { Mark::Repeat };
         let mut focus = text.ranges.get(spot.range).map_or(0, |range| range.start);
         let mut marks: Vec<_> = text.ranges.into_iter().enumerate().map(|(i, range)| (range, here(i))).collect();
@@ -163,9 +162,11 @@ impl<R: Ranges> RangesPage<R> {
     /// Goes to the next or previous range, across documents. The error is the reason why it cannot.
     fn step(&mut self, forward: bool) -> Result<(), &'static str> {
         let (row, rows) = (self.lists.documents.selected, self.ranges.len(ListKind::Documents));
-        let Some(document) = self.ranges.spot(ListKind::Documents, row) else { return Err("no range is known") };
+        let Some(document) = self.ranges.displayed_range(ListKind::Documents, row) else {
+            return Err("no range is known");
+        };
         let is_here = self.listed == ListKind::Documents;
-        let here = self.spot.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
+        let here = self.displayed.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
         // The ranges of a document that is still being read are unknown: a step leaves it for the next document.
         let ranges = self.text().map_or(0, |text| text.ranges.len());
         let (row, range) = match (here, forward) {
@@ -183,17 +184,17 @@ impl<R: Ranges> RangesPage<R> {
         };
         self.listed = ListKind::Documents;
         self.lists.documents.select(row);
-        let spot = self.ranges.spot(ListKind::Documents, row).unwrap_or(document);
+        let spot = self.ranges.displayed_range(ListKind::Documents, row).unwrap_or(document);
         self.show(Some(DisplayedRange { range, ..spot }));
         Ok(())
     }
 
     /// Goes to the kept copy of the current range, or starts a search for it. The error is the reason why it cannot.
     fn jump(&mut self) -> Result<(), &'static str> {
-        let Some((at, range)) = self.spot.as_ref().map(|spot| (spot.at, spot.range)) else {
+        let Some((at, range)) = self.displayed.as_ref().map(|spot| (spot.at, spot.range)) else {
             return Err("there is no range here");
         };
-        if self.spot.as_ref().is_some_and(|spot| spot.copy.is_some()) {
+        if self.displayed.as_ref().is_some_and(|spot| spot.copy.is_some()) {
             return Err("this is the copy already");
         }
         if self.text().is_none_or(|text| range >= text.ranges.len()) {
@@ -207,7 +208,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Goes to the copy of the current range, at byte `from` of document `at`. The error is the reason why it cannot.
     pub fn arrive(&mut self, at: R::At, from: usize) -> Result<(), &'static str> {
-        let (Some(spot), Some(text)) = (self.spot.clone(), self.text()) else { return Ok(()) };
+        let (Some(spot), Some(text)) = (self.displayed.clone(), self.text()) else { return Ok(()) };
         let Some(range) = text.ranges.get(spot.range).cloned() else { return Ok(()) };
         if spot.at == at && range.start == from {
             return Err("this is the first copy itself");
@@ -237,7 +238,8 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Leaves the copy, the text or the current list, in that order. Returns `false` if there is nothing to leave.
     pub fn close(&mut self) -> bool {
-        let is_jump = self.listed == ListKind::Documents && self.spot.as_ref().is_some_and(|spot| spot.copy.is_some());
+        let is_jump =
+            self.listed == ListKind::Documents && self.displayed.as_ref().is_some_and(|spot| spot.copy.is_some());
         if is_jump && self.jump_back().is_ok() || std::mem::take(&mut self.in_text) {
             return true;
         }
@@ -249,14 +251,14 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Executes an action. The error is the reason why it had no effect.
-    pub fn act(&mut self, action: Action) -> Result<(), &'static str> {
+    pub fn handle_action(&mut self, action: Action) -> Result<(), &'static str> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),
             Action::JumpBack => return self.jump_back(),
             Action::Passages => self.list(ListKind::Passages),
             Action::ByFile => self.list(ListKind::Files),
             Action::NextPane | Action::PreviousPane => self.in_text = !self.in_text,
-            Action::KeptCopy => match (self.listed, self.spot.as_ref().map(|spot| spot.at)) {
+            Action::KeptCopy => match (self.listed, self.displayed.as_ref().map(|spot| spot.at)) {
                 (ListKind::Documents, _) => return self.jump(),
                 (ListKind::Passages, Some(_)) => self.in_text = true,
                 (ListKind::Passages, None) if self.rows().len == 0 => return Err("no passage is known"),
@@ -264,9 +266,9 @@ impl<R: Ranges> RangesPage<R> {
                 (ListKind::Files, Some(at)) => self.list_document(at),
                 (ListKind::Files, None) => return Err("nothing in this file repeats"),
             },
-            moving if self.in_text => self.scroll.act(moving),
+            moving if self.in_text => self.scroll.handle_action(moving),
             moving => {
-                if self.rows().act(moving) {
+                if self.rows().handle_action(moving) {
                     self.follow_rows();
                 }
             }
@@ -284,7 +286,7 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Scrolls the list or the text by the mouse wheel.
-    pub fn turn(&mut self, place: ScreenArea, rows: isize) {
+    pub fn scroll_area(&mut self, place: ScreenArea, rows: isize) {
         match place {
             ScreenArea::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),
             ScreenArea::Rows => {

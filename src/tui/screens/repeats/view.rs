@@ -24,7 +24,7 @@ const MIN_NAME_COLUMNS: usize = 8;
 
 /// Draws the page.
 pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
-    page.places.clear();
+    page.mouse_areas.clear();
     let columns = usize::from(area.width).saturating_sub(4);
     let placeholder = match page.ranges.placeholder() {
         Some(ListPlaceholder::Waits(words)) => Some(vec![waiting(&words, ui)]),
@@ -91,7 +91,7 @@ fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     let count = page.ranges.len(listed);
     let title = format!("{title} {}", grouped(count as u64));
     let inner = framed(&title, focused, frame, area, ui);
-    page.places.put(inner, ScreenArea::Rows);
+    page.mouse_areas.add(inner, ScreenArea::Rows);
     if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
     }
@@ -137,9 +137,9 @@ fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> 
 fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let title = title(page, usize::from(area.width).saturating_sub(6), ui);
     let inner = indented(framed(&title, page.in_text, frame, area, ui));
-    page.places.put(inner, ScreenArea::Text);
+    page.mouse_areas.add(inner, ScreenArea::Text);
     let columns = usize::from(inner.width);
-    let lines = match page.spot.as_ref().map(|spot| page.ranges.text(spot.at)) {
+    let lines = match page.displayed.as_ref().map(|spot| page.ranges.text(spot.at)) {
         None => no_text_lines(page, columns, ui),
         Some(None) => vec![waiting("reading the document", ui)],
         Some(Some(Err(failure))) => failure_lines(failure, columns, ui),
@@ -169,7 +169,7 @@ fn no_text_lines<R: Ranges>(page: &mut RangesPage<R>, columns: usize, ui: &Ui) -
 
 /// Returns the title of the text pane, at most `columns` wide; the name is shortened first.
 fn title<R: Ranges>(page: &RangesPage<R>, columns: usize, ui: &Ui) -> String {
-    let Some(spot) = &page.spot else { return String::new() };
+    let Some(spot) = &page.displayed else { return String::new() };
     let (dot, place) = (ui.glyphs.dot, page.ranges.place(spot.at));
     let mut rest = match (&place, page.ranges.row_of(spot.at)) {
         (Some(place), _) => format!(" line {}", grouped(place.line)),

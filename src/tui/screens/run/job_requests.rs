@@ -150,7 +150,7 @@ impl JobRequest {
         let words = RunTexts { overview: "Report", ..run_texts(subject, ends, "the answers") };
         let shared: Arc<dyn AnyPlan> = Arc::from(plan.boxed_clone());
         let start: StartJob = Box::new(move |env| {
-            shared.recent().iter().for_each(|path| recent::remember(&env.state_dir, path));
+            shared.recent().iter().for_each(|path| recent::add(&env.state_dir, path));
             let options = match shared.operation().uses_spare_memory() {
                 true => env.dedup_options(),
                 false => env.options.clone(),

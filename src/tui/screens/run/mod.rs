@@ -70,9 +70,9 @@ pub struct RunState {
     /// Selection and scroll position of the rows below the bar.
     pub list: ListState,
     /// Whether the log stays scrolled to its end when lines are added.
-    pub follows: bool,
+    pub scrolls_to_end: bool,
     /// Whether the question about stopping is open.
-    pub asks_cancel: bool,
+    pub confirms_cancel: bool,
     /// Whether stopping was requested and the run has not ended yet.
     pub is_stopping: bool,
     /// Whether the run ended while the user was stopping it: the next press of that key is then not an action on the problems.
@@ -101,13 +101,13 @@ impl RunState {
     }
 
     /// Takes a new reading.
-    pub fn observe(&mut self, status: JobStatus, result: Option<JobResult>) {
+    pub fn update(&mut self, status: JobStatus, result: Option<JobResult>) {
         let ends_now = self.result.is_none() && result.is_some();
         if ends_now {
-            self.ended_meanwhile = self.asks_cancel || self.is_stopping;
+            self.ended_meanwhile = self.confirms_cancel || self.is_stopping;
         }
         if status.state != JobState::Running {
-            self.asks_cancel = false;
+            self.confirms_cancel = false;
         }
         self.status = Some(status);
         if result.is_some() {
@@ -152,7 +152,7 @@ impl RunState {
         }
         self.tab = tab;
         self.list.select(0);
-        self.follows = tab == Tab::Log;
+        self.scrolls_to_end = tab == Tab::Log;
     }
 
     fn step_tab(&mut self, forward: bool) {
@@ -168,17 +168,17 @@ impl RunState {
         if !self.is_running() || self.is_stopping {
             return None;
         }
-        if !std::mem::replace(&mut self.asks_cancel, true) {
+        if !std::mem::replace(&mut self.confirms_cancel, true) {
             return None;
         }
-        self.asks_cancel = false;
+        self.confirms_cancel = false;
         self.is_stopping = true;
         Some(RunRequest::Cancel)
     }
 
     /// Executes an action; returns a request if the screen has to act.
-    pub fn follow(&mut self, action: Action) -> Option<RunRequest> {
-        if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
+    pub fn handle_action(&mut self, action: Action) -> Option<RunRequest> {
+        if action != Action::CancelJob && std::mem::take(&mut self.confirms_cancel) {
             return None;
         }
         let is_late = std::mem::take(&mut self.ended_meanwhile);
@@ -199,11 +199,11 @@ impl RunState {
             Action::ShowLog => self.show(Tab::Log),
             Action::NextPane | Action::PreviousPane => self.step_tab(action == Action::NextPane),
             moving if self.tab == Tab::Problems => {
-                self.problems.list.act(moving);
+                self.problems.list.handle_action(moving);
             }
             moving => {
-                self.list.act(moving);
-                self.follows = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
+                self.list.handle_action(moving);
+                self.scrolls_to_end = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
             }
         }
         None
@@ -225,11 +225,11 @@ impl RunState {
             Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
-            // Enabled so that `follow` can return [`RunRequest::TooLate`].
+            // Enabled so that `handle_action` can return [`RunRequest::TooLate`].
             Action::ExcludeProblem if self.ended_meanwhile => None,
             Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
             action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),
-            action => self.problems.why_not(action),
+            action => self.problems.disabled_reason(action),
         }
     }
 }

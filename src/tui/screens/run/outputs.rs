@@ -91,7 +91,7 @@ mod tests {
             JobResult::from(end)
         });
         let mut run = RunState { started: true, ..RunState::default() };
-        run.observe(status.clone(), result);
+        run.update(status.clone(), result);
         testing::compare(&format!("run_files_{name}"), &testing::SCREENS, |size| {
             testing::shown(size, |frame, area, ui| {
                 if let Some(place) = draw_frame(&mut run, frame, area, &words, true, ui) {

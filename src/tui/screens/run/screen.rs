@@ -89,14 +89,14 @@ pub struct RunScreen {
     run: RunState,
     /// Serves the list of problems, once it is on display and the run has ended.
     problem_editor: Option<ProblemEditor>,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 impl RunScreen {
     /// Creates a screen whose job starts when the screen is first shown.
     pub fn new(order: JobRequest, env: UiEnv) -> Self {
         let run = RunState::default();
-        Self { env, order, job: None, run, problem_editor: None, places: MouseAreas::default() }
+        Self { env, order, job: None, run, problem_editor: None, mouse_areas: MouseAreas::default() }
     }
 
     /// Creates a screen of a job in this state, for tests.
@@ -108,7 +108,7 @@ impl RunScreen {
     /// Takes a status of a running job, for tests.
     #[cfg(test)]
     pub fn observe_status(&mut self, status: gristmill_ops::job::JobStatus) {
-        self.run.observe(status, None);
+        self.run.update(status, None);
     }
 
     fn begin(&mut self) -> Outcome<()> {
@@ -121,7 +121,7 @@ impl RunScreen {
         self.job = Some(id);
         self.run.begin();
         self.problem_editor = None;
-        self.observe();
+        self.update();
         Ok(())
     }
 
@@ -136,10 +136,10 @@ impl RunScreen {
         true
     }
 
-    fn observe(&mut self) {
+    fn update(&mut self) {
         let Some(id) = self.job else { return };
         if let Some(view) = self.env.jobs.view(id) {
-            self.run.observe(view.status, self.env.jobs.result(id));
+            self.run.update(view.status, self.env.jobs.result(id));
         }
     }
 
@@ -156,11 +156,11 @@ impl RunScreen {
         self.find_problem_targets();
         self.problem_editor
             .as_mut()
-            .is_some_and(|problem_editor| problem_editor.follow(&mut self.run.problems, effects))
+            .is_some_and(|problem_editor| problem_editor.update(&mut self.run.problems, effects))
     }
 
     /// Opens the output of the job, with the split session of the list of problems if it belongs to the same data set.
-    fn open_made(&self) -> Option<Effect> {
+    fn open_output(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
             JobOutput::Samples(path) => self.session_of(path),
@@ -185,28 +185,28 @@ impl RunScreen {
     }
 
     /// Closes this screen and those that led to it.
-    fn leave(&self) -> Vec<Effect> {
+    fn close_screens(&self) -> Vec<Effect> {
         (0..self.order.depth.max(1)).map(|_| Effect::Pop).collect()
     }
 
     fn background(&self) -> Vec<Effect> {
         let key = self.env.key(Context::Global, Action::Jobs);
         let words = format!("the run goes on in the background; {key} shows it");
-        let mut effects = self.leave();
+        let mut effects = self.close_screens();
         effects.push(Effect::Toast(Toast::new(Level::Info, words)));
         effects
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
-        if action == Action::Close && !self.run.asks_cancel {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
+        if action == Action::Close && !self.run.confirms_cancel {
             return match () {
                 () if self.run.is_running() => self.background(),
-                () if self.run.is_done() => self.leave(),
+                () if self.run.is_done() => self.close_screens(),
                 // After a failure, Esc returns to the answers.
                 () => vec![Effect::Pop],
             };
         }
-        match self.run.follow(action) {
+        match self.run.handle_action(action) {
             Some(RunRequest::Cancel) => {
                 if let Some(id) = self.job {
                     self.env.jobs.cancel(id);
@@ -214,14 +214,14 @@ impl RunScreen {
                 Vec::new()
             }
             Some(RunRequest::Background) => self.background(),
-            Some(RunRequest::Leave) => self.leave(),
+            Some(RunRequest::Leave) => self.close_screens(),
             Some(RunRequest::Retry) => match self.begin() {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
-            Some(RunRequest::Browse) => self.open_made().into_iter().collect(),
+            Some(RunRequest::Browse) => self.open_output().into_iter().collect(),
             Some(RunRequest::Problems(action)) => match &mut self.problem_editor {
-                Some(problem_editor) => problem_editor.act(action, &mut self.run.problems),
+                Some(problem_editor) => problem_editor.handle_action(action, &mut self.run.problems),
                 None => Vec::new(),
             },
             Some(RunRequest::TooLate) => vec![too_late()],
@@ -274,12 +274,12 @@ impl Screen for RunScreen {
         }
         match input {
             Input::Action(action) => {
-                let effects = self.act(action);
+                let effects = self.handle_action(action);
                 self.find_problem_targets();
                 effects
             }
             Input::Mouse(mouse) => {
-                match self.places.gesture(mouse) {
+                match self.mouse_areas.gesture(mouse) {
                     Some(Gesture::Click { line, .. }) => {
                         if let Some(row) = self.run.problems.list.row_at(line) {
                             self.run.problems.list.select(row);
@@ -293,13 +293,13 @@ impl Screen for RunScreen {
                 }
                 let rows = wheel(mouse).unwrap_or(0);
                 for _ in 0..rows.unsigned_abs() {
-                    self.run.follow(if rows < 0 { Action::Up } else { Action::Down });
+                    self.run.handle_action(if rows < 0 { Action::Up } else { Action::Down });
                 }
                 Vec::new()
             }
             // Any key except the one that stops withdraws the question.
             Input::Key(_) => {
-                self.run.asks_cancel = false;
+                self.run.confirms_cancel = false;
                 Vec::new()
             }
             Input::Paste(_) => Vec::new(),
@@ -311,7 +311,7 @@ impl Screen for RunScreen {
             return true;
         }
         let was_running = self.run.is_running();
-        self.observe();
+        self.update();
         self.follow_problems(effects) || was_running
     }
 
@@ -345,7 +345,7 @@ impl Screen for RunScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::CancelJob if self.job.is_none() => None,
             Action::Browse if self.order.browse.is_none() => Some("there are no samples to look at".into()),
@@ -368,7 +368,7 @@ impl Screen for RunScreen {
         let block = panel("Run", true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.clear();
+        self.mouse_areas.clear();
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let mut words = self.order.words.clone();
         if let (Some(overview), Some(result)) = (&self.order.overview, &self.run.result) {
@@ -378,7 +378,7 @@ impl Screen for RunScreen {
         }
         let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else {
             if self.run.tab == Tab::Problems {
-                self.places.put(self.run.problems.area, ());
+                self.mouse_areas.add(self.run.problems.area, ());
             }
             return;
         };

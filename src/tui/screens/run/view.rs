@@ -95,7 +95,7 @@ pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) ->
         }
         lines.push(Line::from(Span::styled(text::fit_end(&figures(status, ui), columns, ui.glyphs), ui.theme.muted)));
     }
-    if step.asks_cancel {
+    if step.confirms_cancel {
         let key = ui.key(Context::Run, Action::CancelJob);
         let words = format!("{} Stop the run? {key} again stops it, any other key goes on.", ui.glyphs.warn);
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
@@ -206,7 +206,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
     let last = lines.len().saturating_sub(height);
     // The selection is the first line of the page: moving it scrolls.
     step.list.set_len(last + 1);
-    if step.follows {
+    if step.scrolls_to_end {
         step.list.select(last);
     }
     draw_scrolled(frame, area, &mut step.list.selected, lines, ui);

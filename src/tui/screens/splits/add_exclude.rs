@@ -28,7 +28,7 @@ pub struct AddExclude {
     was_warned: bool,
     worker: Stoppable<Question, (String, Outcome<Preview>)>,
     /// The rows of item and note, for the mouse; true is the note.
-    places: MouseAreas<bool>,
+    mouse_areas: MouseAreas<bool>,
 }
 
 /// What an item would exclude.
@@ -70,7 +70,7 @@ impl AddExclude {
             session,
             item: TextField::default(),
             note: TextField::default(),
-            places: MouseAreas::default(),
+            mouse_areas: MouseAreas::default(),
             is_on_note: false,
             found: None,
             was_warned: false,
@@ -86,7 +86,7 @@ impl AddExclude {
         }
     }
 
-    fn ask(&mut self) {
+    fn request_preview(&mut self) {
         let item = self.item.value().trim().to_owned();
         self.was_warned = false;
         self.worker.stop();
@@ -95,7 +95,7 @@ impl AddExclude {
             return;
         }
         if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), item));
+            self.worker.submit((editor.clone(), item));
         }
     }
 
@@ -155,7 +155,9 @@ impl Screen for AddExclude {
             Input::Key(key) => self.field().key(key),
             Input::Paste(words) => self.field().paste(&words),
             Input::Mouse(mouse) => {
-                if let Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) = self.places.gesture(mouse) {
+                if let Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) =
+                    self.mouse_areas.gesture(mouse)
+                {
                     self.is_on_note = on;
                 }
                 false
@@ -163,7 +165,7 @@ impl Screen for AddExclude {
             Input::Action(_) => false,
         };
         if changed && !self.is_on_note {
-            self.ask();
+            self.request_preview();
         }
         Vec::new()
     }
@@ -180,9 +182,9 @@ impl Screen for AddExclude {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let rows = draw((&self.item, &self.note), self.is_on_note, self.now(), frame, area, ui);
-        self.places.clear();
+        self.mouse_areas.clear();
         for (row, is_note) in rows.into_iter().zip([false, true]) {
-            self.places.put(row, is_note);
+            self.mouse_areas.add(row, is_note);
         }
     }
 }

@@ -138,7 +138,7 @@ fn share_line(share: &BalanceShare, at: usize, names: usize, columns: usize, ui:
         ui.glyphs.arrow,
         text::pad_start(&percent(share.after), 7)
     );
-    let wanted = format!("  wanted {}", text::pad_start(&percent(share.wanted), 7));
+    let wanted = format!("  wanted {}", text::pad_start(&percent(share.target_part), 7));
     let samples = text::pad_start(&grouped(share.samples_after), 12);
     let facts = match columns {
         0..50 => change,

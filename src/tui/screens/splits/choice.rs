@@ -17,19 +17,19 @@ pub struct ChoiceOption {
     /// What it means, or what is known of it.
     pub note: String,
     /// Why it cannot be chosen now.
-    pub why_not: Option<String>,
+    pub disabled_reason: Option<String>,
 }
 
 impl ChoiceOption {
     /// Creates an offer that can be chosen.
     pub fn new(label: impl Into<String>, note: impl Into<String>) -> Self {
-        Self { label: label.into(), note: note.into(), why_not: None }
+        Self { label: label.into(), note: note.into(), disabled_reason: None }
     }
 
     /// Disables the offer if there is a reason.
     #[must_use]
-    pub fn unless(mut self, why_not: Option<String>) -> Self {
-        self.why_not = why_not;
+    pub fn disabled_if(mut self, why_not: Option<String>) -> Self {
+        self.disabled_reason = why_not;
         self
     }
 }
@@ -44,7 +44,7 @@ pub struct Choice {
     offers: Vec<ChoiceOption>,
     list: ListState,
     chosen: OnChosen,
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 /// Maximum width of the popup in columns, without its border.
@@ -60,7 +60,7 @@ impl Choice {
     ) -> Self {
         let list = ListState::new(offers.len());
         let title = title.to_owned();
-        Self { title, lines, offers, list, chosen: Box::new(chosen), places: MouseAreas::default() }
+        Self { title, lines, offers, list, chosen: Box::new(chosen), mouse_areas: MouseAreas::default() }
     }
 
     /// Selects another offer than the first.
@@ -72,7 +72,7 @@ impl Choice {
 
     fn choose(&mut self, row: usize) -> Vec<Effect> {
         let Some(offer) = self.offers.get(row) else { return Vec::new() };
-        if let Some(why) = &offer.why_not {
+        if let Some(why) = &offer.disabled_reason {
             return vec![Effect::Toast(Toast::new(Level::Warn, why.clone()))];
         }
         let mut effects = vec![Effect::Pop];
@@ -85,9 +85,9 @@ impl Choice {
         // Only the first nine offers have a digit to choose them by.
         let digit = if row < 9 { format!("{} ", row + 1) } else { "  ".to_owned() };
         let label = text::pad_end(&text::fit_middle(&offer.label, label_columns, ui.glyphs), label_columns);
-        let note = offer.why_not.as_ref().unwrap_or(&offer.note);
+        let note = offer.disabled_reason.as_ref().unwrap_or(&offer.note);
         let room = columns.saturating_sub(label_columns + 4);
-        let style = if offer.why_not.is_some() { ui.theme.disabled } else { ui.theme.text };
+        let style = if offer.disabled_reason.is_some() { ui.theme.disabled } else { ui.theme.text };
         Line::from(vec![
             Span::styled(digit, ui.theme.key),
             Span::styled(label, style),
@@ -110,14 +110,14 @@ impl Screen for Choice {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.choose(self.list.selected),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Key(key) => {
                 if let KeyCode::Char(c @ '1'..='9') = key.code {
                     return self.choose(c as usize - '1' as usize);
                 }
             }
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Click { line, .. }) => {
                     if let Some(row) = self.list.row_at(line) {
                         self.list.select(row);
@@ -138,7 +138,7 @@ impl Screen for Choice {
         let lines: Vec<String> = self.lines.iter().flat_map(|line| text::wrap(line, room)).collect();
         let widths = |f: fn(&ChoiceOption) -> &String| self.offers.iter().map(move |o| text::width(&text::safe(f(o))));
         let label_columns = widths(|o| &o.label).max().unwrap_or(0).min(room.saturating_sub(8).max(8));
-        let note_columns = widths(|o| o.why_not.as_ref().unwrap_or(&o.note)).max().unwrap_or(0);
+        let note_columns = widths(|o| o.disabled_reason.as_ref().unwrap_or(&o.note)).max().unwrap_or(0);
         let widest = lines.iter().map(|l| text::width(l)).max().unwrap_or(0).max(label_columns + note_columns + 8);
         let width = to_u16(widest.min(room).max(28) + 4);
         let gap = usize::from(!lines.is_empty());
@@ -151,8 +151,8 @@ impl Screen for Choice {
             frame.render_widget(Line::from(line), Rect { y, height: 1, ..text_area });
         }
         let list_area = Rect { y: inner.y + text_rows, height: list_rows, ..inner };
-        self.places.clear();
-        self.places.put(list_area, ());
+        self.mouse_areas.clear();
+        self.mouse_areas.add(list_area, ());
         let mut list = self.list.clone();
         draw_list(frame.buffer_mut(), list_area, &mut list, true, ui, |row, columns| {
             self.line(row, columns, label_columns, ui)

@@ -17,7 +17,7 @@ fn changed_lines(three: &ThreeWayMerge) -> (u64, u64) {
 }
 
 /// Opens the popup.
-pub fn ask(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
+pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let (added, removed) = changed_lines(&three);
     let mut lines = vec![if three.theirs.is_empty() {
         "The file is gone since it was opened. Nothing was written.".to_owned()
@@ -38,7 +38,7 @@ pub fn ask(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
     let offers = vec![
         ChoiceOption::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
-            .unless(without),
+            .disabled_if(without),
         ChoiceOption::new("mine", "writes over what they changed"),
         ChoiceOption::new("neither", "nothing is written; the changes stay unwritten"),
     ];

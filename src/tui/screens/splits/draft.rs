@@ -45,7 +45,7 @@ pub fn load(place: &Path) -> Option<FoundDraft> {
 /// Saves a draft; `None` removes it.
 pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
     let Some(draft) = draft else {
-        forget(place);
+        delete(place);
         return Ok(());
     };
     let text = serde_json::to_vec(draft).map_err(|e| Failure::environment("keeping the draft", e.to_string()))?;
@@ -63,7 +63,7 @@ pub fn keep(place: &Path, draft: Option<&Draft>) -> Option<Failure> {
 }
 
 /// Removes a draft.
-pub fn forget(place: &Path) {
+pub fn delete(place: &Path) {
     if files::exists(place) {
         if let Err(failure) = RealFs.remove_file(place) {
             tracing::warn!(%failure, "a draft of splits could not be removed");

@@ -3,7 +3,7 @@
 use super::choice::{Choice, ChoiceOption};
 use super::screen::choose_split;
 use super::session::SplitSession;
-use super::state::{columns, together};
+use super::state::{columns, combine_edits};
 use crate::tui::jobs::{JobId, JobResult, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Handles `L`: asks how to look for leaks; also offers the last check.
-pub fn ask(session: &SplitSession) -> Vec<Effect> {
+pub fn open_choice(session: &SplitSession) -> Vec<Effect> {
     let mut offers = vec![
         ChoiceOption::new("by name", "same key or file name in two splits: takes seconds"),
         ChoiceOption::new("by content", "reads every shard that is in a split, and compares"),
@@ -106,8 +106,8 @@ pub struct LeakScreen {
     result: Option<JobResult>,
     list: ListState,
     homes: ShardSplits,
-    seen: Option<u64>,
-    places: MouseAreas<()>,
+    shown_version: Option<u64>,
+    mouse_areas: MouseAreas<()>,
     /// The key that writes, as of the last draw.
     write_key: String,
 }
@@ -121,19 +121,19 @@ impl LeakScreen {
             result: None,
             list: ListState::default(),
             homes: ShardSplits::default(),
-            seen: None,
-            places: MouseAreas::default(),
+            shown_version: None,
+            mouse_areas: MouseAreas::default(),
             write_key: String::new(),
         };
-        screen.observe();
+        screen.update();
         screen
     }
 
-    fn observe(&mut self) -> bool {
+    fn update(&mut self) -> bool {
         let version = self.session.version();
         let mut changed = false;
-        if self.seen != Some(version) {
-            self.seen = Some(version);
+        if self.shown_version != Some(version) {
+            self.shown_version = Some(version);
             self.homes = self.session.editor().map(|editor| ShardSplits::of(&editor)).unwrap_or_default();
             changed = true;
         }
@@ -165,7 +165,7 @@ impl LeakScreen {
 
     fn repair(&mut self, repair: &LeakRepair) -> Vec<Effect> {
         let effects = self.session.apply(repair.edit());
-        self.observe();
+        self.update();
         effects
     }
 
@@ -174,7 +174,7 @@ impl LeakScreen {
             self.selected().and_then(|leak| leak.repairs.iter().find(|r| matches!(r, LeakRepair::Exclude { .. })));
         match repair.cloned() {
             Some(repair) => self.repair(&repair),
-            None => self.choose(),
+            None => self.offer_repairs(),
         }
     }
 
@@ -188,7 +188,7 @@ impl LeakScreen {
     }
 
     /// Offers all ways to end the selected leak.
-    fn choose(&mut self) -> Vec<Effect> {
+    fn offer_repairs(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
         if leak.repairs.is_empty() {
             let words = "it is in too many places: move a shard (m), or exclude one in the editor";
@@ -209,9 +209,9 @@ impl LeakScreen {
         if repairs.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
-        let edit = together(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
+        let edit = combine_edits(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
         let effects = self.session.apply(edit);
-        self.observe();
+        self.update();
         effects
     }
 }
@@ -282,7 +282,7 @@ impl Screen for LeakScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::Exclude | Action::MoveTo | Action::Accept | Action::RepairAll if self.selected().is_none() => {
                 Some(if self.is_running() { "still looking".to_owned() } else { "there is no leak".to_owned() })
@@ -298,30 +298,30 @@ impl Screen for LeakScreen {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Exclude) => return self.exclude(),
             Input::Action(Action::MoveTo) => return self.move_shard(),
-            Input::Action(Action::Accept) => return self.choose(),
+            Input::Action(Action::Accept) => return self.offer_repairs(),
             Input::Action(Action::RepairAll) => return self.repair_all(),
             Input::Action(Action::Write) => return self.session.write(),
             Input::Action(Action::Undo) => {
                 let effects = self.session.undo();
-                self.observe();
+                self.update();
                 return effects;
             }
             Input::Action(Action::Redo) => {
                 let effects = self.session.redo();
-                self.observe();
+                self.update();
                 return effects;
             }
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
                 Some(Gesture::Click { line, .. }) => {
                     if let Some(row) = self.list.row_at(line) {
                         self.list.select(row);
                     }
                 }
-                Some(Gesture::DoubleClick { .. }) => return self.choose(),
+                Some(Gesture::DoubleClick { .. }) => return self.offer_repairs(),
                 None => {}
             },
             Input::Key(_) | Input::Paste(_) => {}
@@ -331,7 +331,7 @@ impl Screen for LeakScreen {
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let changed = self.session.tick(effects);
-        self.observe() || changed
+        self.update() || changed
     }
 
     fn interrupt(&mut self) -> bool {
@@ -339,11 +339,11 @@ impl Screen for LeakScreen {
     }
 
     fn resumed(&mut self) {
-        self.observe();
+        self.update();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.places.clear();
+        self.mouse_areas.clear();
         self.write_key = ui.key(Context::SplitsLeaks, Action::Write);
         let report = match &self.result {
             None => return draw_running(self.view.as_ref(), frame, area, ui),
@@ -354,7 +354,7 @@ impl Screen for LeakScreen {
             Some(_) => return,
         };
         let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
-        self.places.put(inner, ());
+        self.mouse_areas.add(inner, ());
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Rows {
     /// Largest height of the dialog so far, in rows: it does not shrink while the user types.
     pub tallest: u16,
     /// Where the rows were last drawn, for the mouse.
-    places: MouseAreas<()>,
+    mouse_areas: MouseAreas<()>,
 }
 
 impl Rows {
@@ -39,14 +39,14 @@ impl Rows {
 
     /// Draws the rows: `row` is called with an index and a width in columns, and returns the row's text.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
-        self.places.clear();
-        self.places.put(area, ());
+        self.mouse_areas.clear();
+        self.mouse_areas.add(area, ());
         draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
     }
 
     /// Handles the mouse: a click selects, the wheel scrolls. Returns whether a row was double-clicked.
     pub fn point(&mut self, mouse: MouseEvent) -> bool {
-        let Some(gesture) = self.places.gesture(mouse) else { return false };
+        let Some(gesture) = self.mouse_areas.gesture(mouse) else { return false };
         match gesture {
             Gesture::Wheel { rows, .. } => self.list.scroll(rows),
             Gesture::Click { line, .. } => {
@@ -98,7 +98,7 @@ impl<T: LookupResult> LookupDialog<T> {
             (typed, found)
         });
         let mut typed = Self { session, field: TextField::new(value), rows: Rows::default(), found: None, worker };
-        typed.ask();
+        typed.request_preview();
         typed
     }
 
@@ -106,12 +106,12 @@ impl<T: LookupResult> LookupDialog<T> {
         &mut self.session
     }
 
-    fn ask(&mut self) {
+    fn request_preview(&mut self) {
         if self.field.is_empty() {
             self.found = None;
             self.rows.set(0);
         } else if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), self.field.value().to_owned()));
+            self.worker.submit((editor.clone(), self.field.value().to_owned()));
         }
     }
 
@@ -154,7 +154,7 @@ impl<T: LookupResult> Screen for LookupDialog<T> {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         one_field(action)
     }
 
@@ -163,16 +163,16 @@ impl<T: LookupResult> Screen for LookupDialog<T> {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(action) => {
-                self.rows.list.act(action);
+                self.rows.list.handle_action(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {
-                    self.ask();
+                    self.request_preview();
                 }
             }
             Input::Paste(words) => {
                 self.field.paste(&words);
-                self.ask();
+                self.request_preview();
             }
             Input::Mouse(mouse) => {
                 if self.rows.point(mouse) {

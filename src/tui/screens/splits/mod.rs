@@ -22,7 +22,7 @@ mod workers;
 pub use choice::{Choice, ChoiceOption};
 pub use draft::{load as load_draft, place as draft_place, FoundDraft};
 pub use prompt::Prompt;
-pub use screen::{ask_note, choose_split, open, open_shared};
+pub use screen::{choose_split, note_dialog, open, open_shared};
 pub use session::SplitSession;
 pub use workers::{marked, marker, Marker};
 

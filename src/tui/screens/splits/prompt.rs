@@ -69,7 +69,7 @@ impl Screen for Prompt {
         true
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         one_field(action)
     }
 

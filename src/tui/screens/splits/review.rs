@@ -47,7 +47,7 @@ pub struct Review {
     changes: Option<ChangeList>,
     list: ListState,
     worker: LatestWorker<SplitEditor, ChangeList>,
-    asked: Option<u64>,
+    requested_version: Option<u64>,
     written: Option<Arc<SplitFile>>,
 }
 
@@ -56,19 +56,19 @@ impl Review {
     pub fn new(session: SplitSession) -> Self {
         let worker = LatestWorker::start("diff", session.env().wake, |editor: SplitEditor| ChangeList::of(&editor));
         let mut review =
-            Self { session, changes: None, list: ListState::default(), worker, asked: None, written: None };
-        review.ask();
+            Self { session, changes: None, list: ListState::default(), worker, requested_version: None, written: None };
+        review.request_differences();
         review
     }
 
-    fn ask(&mut self) {
+    fn request_differences(&mut self) {
         let version = self.session.version();
-        if self.asked == Some(version) || self.written.is_some() {
+        if self.requested_version == Some(version) || self.written.is_some() {
             return;
         }
         if let Some(editor) = self.session.editor() {
-            self.worker.ask(editor.clone());
-            self.asked = Some(version);
+            self.worker.submit(editor.clone());
+            self.requested_version = Some(version);
         }
     }
 
@@ -76,7 +76,7 @@ impl Review {
         if self.written.is_some() {
             return vec![Effect::Pop];
         }
-        if let Some(why) = self.why_not_yet() {
+        if let Some(why) = self.pending_reason() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         self.session.write_now(false);
@@ -84,10 +84,11 @@ impl Review {
     }
 
     /// Returns why the changes cannot be written now. Changes that are not on the screen are never written.
-    fn why_not_yet(&self) -> Option<String> {
-        let is_shown =
-            self.changes.is_some() && !self.worker.is_waiting() && self.asked == Some(self.session.version());
-        self.session.why_not().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
+    fn pending_reason(&self) -> Option<String> {
+        let is_shown = self.changes.is_some()
+            && !self.worker.is_waiting()
+            && self.requested_version == Some(self.session.version());
+        self.session.edit_refusal().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
     }
 }
 
@@ -121,10 +122,10 @@ impl Screen for Review {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::EditText if self.written.is_some() => Some("it is written already".to_owned()),
-            Action::Accept if self.written.is_none() => self.why_not_yet(),
+            Action::Accept if self.written.is_none() => self.pending_reason(),
             _ => None,
         }
     }
@@ -135,7 +136,7 @@ impl Screen for Review {
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(Action::EditText) => return self.session.edit_text(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.list.handle_action(action);
             }
             Input::Mouse(mouse) => match mouse.kind {
                 MouseEventKind::ScrollUp => self.list.scroll(-3),
@@ -153,7 +154,7 @@ impl Screen for Review {
             self.written = self.session.written();
             changed |= self.written.is_some();
         }
-        self.ask();
+        self.request_differences();
         if let Some(changes) = self.worker.take() {
             self.list.set_len(changes.lines.len());
             self.changes = Some(changes);
@@ -164,7 +165,7 @@ impl Screen for Review {
 
     fn resumed(&mut self) {
         self.session.text_returned();
-        self.ask();
+        self.request_differences();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

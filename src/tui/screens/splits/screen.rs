@@ -56,11 +56,12 @@ pub fn choose_target(
         .iter()
         .map(|split| {
             let known = format!("{}, {:.1} %", count(split.shards.len() as u64, "shard"), split.share * 100.0);
-            ChoiceOption::new(&*split.name, known).unless(is_here(Some(&split.name)))
+            ChoiceOption::new(&*split.name, known).disabled_if(is_here(Some(&split.name)))
         })
         .collect();
     let is_loose = from == Some("");
-    let out = ChoiceOption::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
+    let out =
+        ChoiceOption::new("no split", "not used for training").disabled_if(is_loose.then(|| "it is there".to_owned()));
     offers.push(out);
     offers.push(ChoiceOption::new("a new split", "type its name"));
     if offers_exclude {
@@ -79,14 +80,14 @@ pub fn choose_target(
                 let items = shards.iter().map(|shard| ExcludeItem::shard(shard)).collect();
                 session.apply(Edit::Exclude { items })
             }
-            None => vec![Effect::Push(ask_new_split(session.clone(), shards))],
+            None => vec![Effect::Push(new_split_dialog(session.clone(), shards))],
         }
     };
     vec![Effect::Push(Box::new(Choice::new(&format!("Move {what} to"), Vec::new(), offers, chosen).selecting(next)))]
 }
 
 /// Asks for the name of a new split; the given shards are moved there.
-fn ask_new_split(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen> {
+fn new_split_dialog(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen> {
     let line = match shards.len() {
         0 => "The name of the new split:".to_owned(),
         many => format!("The name of the new split for {}:", count(many as u64, "shard")),
@@ -116,7 +117,7 @@ fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
 }
 
 /// Asks for a note and passes it to `then`; an empty note is none.
-pub fn ask_note(
+pub fn note_dialog(
     title: &str,
     line: String,
     value: &str,
@@ -138,8 +139,8 @@ pub struct SplitsScreen {
     state: SplitsState,
     /// Whether the session belongs to this screen: closing it then also leaves the changes, and asks if some are not written.
     is_own: bool,
-    seen: Option<u64>,
-    places: MouseAreas<ScreenArea>,
+    shown_version: Option<u64>,
+    mouse_areas: MouseAreas<ScreenArea>,
     /// The key that writes, as of the last draw.
     write_key: String,
 }
@@ -151,30 +152,30 @@ impl SplitsScreen {
             session,
             state: SplitsState::default(),
             is_own,
-            seen: None,
-            places: MouseAreas::default(),
+            shown_version: None,
+            mouse_areas: MouseAreas::default(),
             write_key: String::new(),
         };
-        screen.follow();
+        screen.update();
         screen
     }
 
     /// Updates the state after a change by any screen that shares the session.
-    fn follow(&mut self) -> bool {
+    fn update(&mut self) -> bool {
         let version = self.session.version();
-        if self.seen == Some(version) {
+        if self.shown_version == Some(version) {
             return false;
         }
-        self.seen = Some(version);
+        self.shown_version = Some(version);
         if let Some(editor) = self.session.editor() {
-            self.state.follow(&editor);
+            self.state.update(&editor);
         }
         true
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Close => return self.leave(),
+            Action::Close => return self.close(),
             Action::Undo => return self.session.undo(),
             Action::Redo => return self.session.redo(),
             Action::Write => return self.session.write(),
@@ -190,18 +191,18 @@ impl SplitsScreen {
             Action::AddExclude => return vec![Effect::Push(Box::new(AddExclude::new(self.session.clone())))],
             Action::ByPattern => return vec![Effect::Push(Box::new(pattern::dialog(self.session.clone())))],
             Action::Balance => return vec![Effect::Push(Box::new(balance::dialog(self.session.clone())))],
-            Action::LeakCheck => return leaks::ask(&self.session),
-            Action::AddSplit => return vec![Effect::Push(ask_new_split(self.session.clone(), Vec::new()))],
+            Action::LeakCheck => return leaks::open_choice(&self.session),
+            Action::AddSplit => return vec![Effect::Push(new_split_dialog(self.session.clone(), Vec::new()))],
             Action::RenameSplit => return self.rename(),
             Action::DropSplit => return self.drop_split(),
             action => {
-                self.state.act(action);
+                self.state.handle_action(action);
             }
         }
         Vec::new()
     }
 
-    fn leave(&mut self) -> Vec<Effect> {
+    fn close(&mut self) -> Vec<Effect> {
         if self.state.mark.take().is_some() {
             return Vec::new();
         }
@@ -209,8 +210,8 @@ impl SplitsScreen {
         if !self.is_own || pending == 0 {
             return vec![Effect::Pop];
         }
-        let lines = vec![format!("{} not written.", were(pending))];
-        let kept = match self.session.why_not_kept() {
+        let lines = vec![format!("{} not written.", changes_clause(pending))];
+        let kept = match self.session.draft_failure() {
             None => "they are kept, and offered when it is opened again".to_owned(),
             Some(why) => format!("they are lost: the state folder cannot keep them ({why})"),
         };
@@ -262,7 +263,7 @@ impl SplitsScreen {
         let session = self.session.clone();
         let (line, value) = (exclude.item.to_string(), exclude.note.as_deref().unwrap_or_default().to_owned());
         let then = move |note| session.apply(Edit::SetNote { index, note });
-        vec![Effect::Push(ask_note("Note", line, &value, then))]
+        vec![Effect::Push(note_dialog("Note", line, &value, then))]
     }
 
     /// Excludes the selected shards with a note; for a shard that is excluded already, changes its note.
@@ -289,7 +290,7 @@ impl SplitsScreen {
             let edit = session.editor().and_then(|editor| state.exclude_shards(&editor, note.clone()));
             edit.map(|edit| session.apply(edit)).unwrap_or_default()
         };
-        vec![Effect::Push(ask_note("Exclude", line, "", then))]
+        vec![Effect::Push(note_dialog("Exclude", line, "", then))]
     }
 
     fn rename(&mut self) -> Vec<Effect> {
@@ -376,7 +377,7 @@ impl SplitsScreen {
 }
 
 /// Returns `3 changes are`, for use in a sentence.
-fn were(pending: usize) -> String {
+fn changes_clause(pending: usize) -> String {
     let is = agree(pending as u64, "is", "are");
     format!("{} {is}", count(pending as u64, "change"))
 }
@@ -449,12 +450,12 @@ impl Screen for SplitsScreen {
         }
     }
 
-    fn why_disabled(&self, action: Action) -> Option<String> {
+    fn disabled_reason(&self, action: Action) -> Option<String> {
         let on_excludes = self.state.is_on_excludes;
         match action {
             Action::Close | Action::Reload => None,
             action if !needs_editor(action) => None,
-            _ if self.session.why_not().is_some() => self.session.why_not(),
+            _ if self.session.edit_refusal().is_some() => self.session.edit_refusal(),
             Action::Write if self.session.pending() == 0 => Some("there is nothing to write".to_owned()),
             Action::Undo if self.session.pending() == 0 => Some("there is nothing to undo".to_owned()),
             Action::MoveTo if on_excludes => Some("go to a column of shards first".to_owned()),
@@ -470,20 +471,20 @@ impl Screen for SplitsScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let effects = match input {
-            Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+            Input::Action(action) => self.handle_action(action),
+            Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(gesture) => self.mouse(gesture),
                 None => Vec::new(),
             },
             Input::Key(_) | Input::Paste(_) => Vec::new(),
         };
-        self.follow();
+        self.update();
         effects
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let changed = self.session.tick(effects);
-        self.follow() || changed
+        self.update() || changed
     }
 
     fn interrupt(&mut self) -> bool {
@@ -492,7 +493,7 @@ impl Screen for SplitsScreen {
 
     fn resumed(&mut self) {
         self.session.text_returned();
-        self.follow();
+        self.update();
     }
 
     fn closing(&mut self) {
@@ -500,12 +501,12 @@ impl Screen for SplitsScreen {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        self.follow();
-        self.places.clear();
+        self.update();
+        self.mouse_areas.clear();
         self.write_key = ui.key(Context::Splits, Action::Write);
         let problems = self.session.problems();
         match self.session.editor() {
-            Some(editor) => view::draw(&mut self.state, &editor, &problems, &mut self.places, frame, area, ui),
+            Some(editor) => view::draw(&mut self.state, &editor, &problems, &mut self.mouse_areas, frame, area, ui),
             None => view::draw_nothing(self.session.failure().as_ref(), frame, area, ui),
         }
     }

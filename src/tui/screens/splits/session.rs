@@ -60,11 +60,11 @@ struct SessionState {
     /// Why the last write wrote nothing.
     write_failure: Option<Failure>,
     /// Whether the index cannot be used to look up excludes.
-    cannot_look_up: bool,
+    has_failed_lookup: bool,
     /// The text that is open in an editor.
     text: Option<PathBuf>,
     /// A text that is to be opened again, and at which line.
-    again: Option<(PathBuf, Option<u64>)>,
+    reopen_at: Option<(PathBuf, Option<u64>)>,
     marks: Arc<Marks>,
     /// The most recently started leak check.
     leak_job: Option<JobId>,
@@ -84,7 +84,7 @@ impl SplitSession {
     /// Opens the splits of a data set in the background. [`tick`](Self::tick) offers a draft from an earlier session.
     pub fn open(root: &Path, env: &UiEnv) -> Self {
         let mut workers = start_workers(env);
-        workers.open.ask((root.to_owned(), env.state_dir.clone()));
+        workers.open.submit((root.to_owned(), env.state_dir.clone()));
         let inner = SessionState {
             env: env.clone(),
             root: root.to_owned(),
@@ -101,9 +101,9 @@ impl SplitSession {
             is_reworking: false,
             written: None,
             write_failure: None,
-            cannot_look_up: false,
+            has_failed_lookup: false,
             text: None,
-            again: None,
+            reopen_at: None,
             marks: Arc::default(),
             leak_job: None,
             marked: None,
@@ -177,7 +177,7 @@ impl SplitSession {
             // A running request is not replaced: groups that grow all the time would otherwise never be marked.
             if inner.marked != Some(wanted) && !inner.workers.marks.is_waiting() {
                 inner.marked = Some(wanted);
-                inner.workers.marks.ask((editor.clone(), Arc::clone(groups)));
+                inner.workers.marks.submit((editor.clone(), Arc::clone(groups)));
             }
         }
         Arc::clone(&inner.marks)
@@ -207,7 +207,7 @@ impl SplitSession {
     }
 
     /// Returns why nothing can be changed now.
-    pub fn why_not(&self) -> Option<String> {
+    pub fn edit_refusal(&self) -> Option<String> {
         let inner = self.inner.borrow();
         match (&inner.editor, &inner.failure) {
             (_, Some(failure)) => Some(failure.why.clone()),
@@ -224,7 +224,7 @@ impl SplitSession {
         (pending > 0).then(|| {
             let changes = count(pending as u64, "change");
             let are = agree(pending as u64, "is", "are");
-            let later = match self.why_not_kept() {
+            let later = match self.draft_failure() {
                 None => "Opening it again offers them.".to_owned(),
                 Some(why) => format!("They are lost then, since they cannot be kept in the state folder: {why}."),
             };
@@ -233,13 +233,13 @@ impl SplitSession {
     }
 
     /// Returns why unwritten changes would not be offered again.
-    pub fn why_not_kept(&self) -> Option<String> {
+    pub fn draft_failure(&self) -> Option<String> {
         self.inner.borrow().keep_failure.as_ref().map(|failure| failure.why.clone())
     }
 
     /// Applies a change. The effects report the result.
     pub fn apply(&self, edit: Edit) -> Vec<Effect> {
-        if let Some(why) = self.why_not() {
+        if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         if is_large(&edit) {
@@ -252,7 +252,7 @@ impl SplitSession {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),
         };
-        inner.follow();
+        inner.save_and_check();
         vec![Effect::Toast(toast)]
     }
 
@@ -272,7 +272,7 @@ impl SplitSession {
         work: TextChange,
         step: fn(&mut SplitEditor) -> Option<String>,
     ) -> Vec<Effect> {
-        if let Some(why) = self.why_not() {
+        if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         if self.editor().as_deref().and_then(next).is_some_and(is_large) {
@@ -282,7 +282,7 @@ impl SplitSession {
         let is_undo = matches!(work, TextChange::Undo);
         let mut inner = self.inner.borrow_mut();
         let title = inner.editor.as_mut().and_then(step);
-        inner.follow();
+        inner.save_and_check();
         vec![Effect::Toast(stepped(is_undo, title))]
     }
 
@@ -303,7 +303,7 @@ impl SplitSession {
 
     /// Handles `w`: opens the review, or reports that there is nothing to write.
     pub fn write(&self) -> Vec<Effect> {
-        if let Some(why) = self.why_not() {
+        if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         match self.pending() {
@@ -319,13 +319,13 @@ impl SplitSession {
         inner.is_writing = true;
         inner.write_failure = None;
         inner.revision += 1;
-        inner.workers.write.ask((editor, overwrite));
+        inner.workers.write.submit((editor, overwrite));
     }
 
     /// Opens the text, with its unwritten changes, in the user's editor. The screen calls [`text_returned`](Self::text_returned) when the
     /// terminal returns to it.
     pub fn edit_text(&self) -> Vec<Effect> {
-        if let Some(why) = self.why_not() {
+        if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         let mut inner = self.inner.borrow_mut();
@@ -333,16 +333,16 @@ impl SplitSession {
             let state_dir = inner.env.state_dir.clone();
             inner.is_reworking = true;
             inner.revision += 1;
-            inner.workers.text.ask((editor, state_dir));
+            inner.workers.text.submit((editor, state_dir));
         }
         Vec::new()
     }
 
     /// Opens a rejected text again, at a line, with the next [`tick`](Self::tick): the popup that asked must be closed by then, because its
     /// closing looks the same as the return of the terminal.
-    pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) {
+    pub(super) fn reopen_editor(&self, file: &Path, line: Option<u64>) {
         let mut inner = self.inner.borrow_mut();
-        inner.again = Some((file.to_owned(), line));
+        inner.reopen_at = Some((file.to_owned(), line));
         inner.is_reworking = true;
         inner.env.wake.wake();
     }
@@ -359,7 +359,7 @@ impl SplitSession {
     pub(super) fn drop_text(&self, file: &Path) {
         let mut inner = self.inner.borrow_mut();
         let question = file.to_owned();
-        inner.workers.drop_text.ask(question);
+        inner.workers.drop_text.submit(question);
     }
 
     fn rework(&self, work: TextChange) {
@@ -367,14 +367,14 @@ impl SplitSession {
         let Some(editor) = inner.editor.clone() else { return };
         inner.is_reworking = true;
         inner.revision += 1;
-        inner.workers.rework.ask((editor, work));
+        inner.workers.rework.submit((editor, work));
     }
 
     /// Discards all unwritten changes.
     pub fn discard(&self) {
         let mut inner = self.inner.borrow_mut();
         while inner.editor.as_mut().and_then(SplitEditor::undo).is_some() {}
-        inner.follow();
+        inner.save_and_check();
     }
 
     /// Reads the file again and applies the unwritten changes to it.
@@ -383,7 +383,7 @@ impl SplitSession {
         inner.keep_now();
         inner.failure = None;
         let question = (inner.root.clone(), inner.env.state_dir.clone());
-        inner.workers.open.ask(question);
+        inner.workers.open.submit(question);
         inner.revision += 1;
     }
 
@@ -395,7 +395,7 @@ impl SplitSession {
     /// Replaces the editor: the file as another process left it, with the changes applied to it.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
-        inner.put(editor);
-        inner.follow();
+        inner.set_editor(editor);
+        inner.save_and_check();
     }
 }

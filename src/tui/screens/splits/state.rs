@@ -54,7 +54,7 @@ pub fn column_name(view: &SplitView) -> &str {
 
 impl SplitsState {
     /// Updates the state after a change of the editor.
-    pub fn follow(&mut self, editor: &SplitEditor) {
+    pub fn update(&mut self, editor: &SplitEditor) {
         let mut lists = Vec::new();
         let mut names = Vec::new();
         let mut added = None;
@@ -87,10 +87,10 @@ impl SplitsState {
     }
 
     /// Applies a movement action. Returns whether the action was one.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         match action {
-            Action::Left if !self.is_on_excludes => self.go(self.at.saturating_sub(1)),
-            Action::Right if !self.is_on_excludes => self.go(self.at + 1),
+            Action::Left if !self.is_on_excludes => self.select_list(self.at.saturating_sub(1)),
+            Action::Right if !self.is_on_excludes => self.select_list(self.at + 1),
             Action::Left | Action::Right => self.is_on_excludes = false,
             Action::NextPane | Action::PreviousPane => {
                 self.is_on_excludes = !self.is_on_excludes;
@@ -100,12 +100,12 @@ impl SplitsState {
                 let row = self.list().and_then(|list| list.get());
                 self.mark = if self.mark.is_some() { None } else { row };
             }
-            moving => return self.list().is_some_and(|list| list.act(moving)),
+            moving => return self.list().is_some_and(|list| list.handle_action(moving)),
         }
         true
     }
 
-    fn go(&mut self, to: usize) {
+    fn select_list(&mut self, to: usize) {
         let to = to.min(self.lists.len().saturating_sub(1));
         if to != self.at {
             self.at = to;
@@ -146,7 +146,7 @@ impl SplitsState {
             return None;
         }
         if out.is_empty() {
-            return Some(together(
+            return Some(combine_edits(
                 format!("include {}", count(shards.len() as u64, "shard")),
                 included(shards, editor),
             ));
@@ -160,7 +160,7 @@ impl SplitsState {
         let rows = self.rows().filter(|_| self.is_on_excludes)?;
         // From the end, so that earlier removals do not change later positions.
         let edits = rows.clone().rev().map(|index| Edit::RemoveItem { index }).collect();
-        Some(together(format!("remove {}", count(rows.count() as u64, "exclude")), edits))
+        Some(combine_edits(format!("remove {}", count(rows.count() as u64, "exclude")), edits))
     }
 }
 
@@ -189,7 +189,7 @@ fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
 pub const COLUMN_MIN: u16 = 27;
 
 /// Combines edits into one step; a single edit is returned unchanged.
-pub fn together(title: String, mut edits: Vec<Edit>) -> Edit {
+pub fn combine_edits(title: String, mut edits: Vec<Edit>) -> Edit {
     match (edits.len(), edits.pop()) {
         (1, Some(only)) => only,
         (_, last) => {

@@ -13,7 +13,7 @@ use gristmill_storage::read::read_whole;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "taking up the edited text";
+const ACTIVITY: &str = "taking up the edited text";
 /// Maximum size in bytes of a text that is taken.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -27,7 +27,7 @@ pub struct RejectedText {
 }
 
 /// Writes a copy of the text for an editor. Its name ends like the real one, for editors that choose a mode by it.
-pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
+pub fn write_draft(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
     let folder = state_dir.join("edit");
     create_folders(&folder)?;
     let name = editor.path().file_name().map_or_else(|| "split.yaml".into(), |n| n.to_string_lossy());
@@ -37,13 +37,13 @@ pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
 }
 
 /// Takes the edited text as one change and removes the copy. The notice reports the change.
-pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
+pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
     let refused = |failure: Failure| RejectedText { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
-    let gone = || Failure::environment(WHAT, "the copy is gone").on(Subject::path(file));
+    let gone = || Failure::environment(ACTIVITY, "the copy is gone").on(Subject::path(file));
     let bytes = bytes.ok_or_else(|| refused(gone()))?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| refused(Failure::data(WHAT, "it is not UTF-8 text").on(Subject::path(file))))?;
+        .map_err(|_| refused(Failure::data(ACTIVITY, "it is not UTF-8 text").on(Subject::path(file))))?;
     let before = editor.text().map_err(refused)?;
     if text.as_bytes() == before {
         remove(file);
@@ -102,7 +102,7 @@ pub fn refused(session: SplitSession, refused: RejectedText) -> Box<dyn Screen> 
     ];
     let chosen = move |row| {
         match row {
-            0 => session.edit_again(&file, line),
+            0 => session.reopen_editor(&file, line),
             _ => session.drop_text(&file),
         }
         Vec::new()

@@ -42,13 +42,13 @@ pub fn draw(
     let (above, below) = divide(state, area);
     if above.height > 1 {
         for (at, inner) in draw_columns(state, editor, frame, above, ui) {
-            places.put(inner, ScreenArea::Column(at));
+            places.add(inner, ScreenArea::Column(at));
         }
     } else {
         draw_lines(frame.buffer_mut(), above, [columns_line(editor, usize::from(above.width), ui)]);
     }
     if below.height > 1 {
-        places.put(draw_excludes(state, editor, frame, below, ui), ScreenArea::Excludes);
+        places.add(draw_excludes(state, editor, frame, below, ui), ScreenArea::Excludes);
     } else {
         draw_lines(frame.buffer_mut(), below, [excludes_line(state, usize::from(below.width), ui)]);
     }
@@ -93,7 +93,7 @@ fn draw_columns(
         let focused = index == at && !state.is_on_excludes;
         let mut block = panel(&title(view, usize::from(width).saturating_sub(4), ui), focused, ui);
         let last = place + 1 == window.len();
-        if let Some(more) = beyond(&window, place == 0, last, all) {
+        if let Some(more) = hidden_columns(&window, place == 0, last, all) {
             let more = Line::from(Span::styled(format!(" {more} "), ui.theme.accent));
             block = block.title_bottom(if last { more.right_aligned() } else { more });
         }
@@ -114,7 +114,7 @@ fn draw_columns(
 }
 
 /// Returns how many columns are out of view, for the edge at which they would be.
-fn beyond(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
+fn hidden_columns(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
     let (before, after) = (window.start, all - window.end);
     match (is_first && before > 0, is_last && after > 0) {
         (true, true) => Some(format!("< {before}  {after} >")),
@@ -130,7 +130,7 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
     let sign = if view.is_new { "+ " } else { "" };
     let name = format!("{sign}{}", text::safe(column_name(view)));
     if view.name.is_empty() {
-        return best_fit(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
+        return longest_fitting(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
     }
     if view.samples == 0 {
         let why = match view.shards.iter().any(|shard| shard.samples > 0) {
@@ -138,17 +138,17 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
             false if shards > 0 => "empty: no sample",
             false => "empty",
         };
-        return best_fit(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
+        return longest_fitting(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
     }
     let share = format!("{:.1} %", view.share * 100.0);
     let long = format!("{}  {share}", count(shards, "shard"));
     let longest = format!("{}  {}  {share}", count(shards, "shard"), count(view.samples, "sample"));
     let short = format!("{}  {share}", grouped(shards));
-    best_fit(&name, &[&longest, &long, &short, &share], room, ui)
+    longest_fitting(&name, &[&longest, &long, &short, &share], room, ui)
 }
 
 /// Returns a name, followed by the first of the facts that fits.
-fn best_fit(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
+fn longest_fitting(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
     let fitting = facts.iter().find(|fact| text::width(name) + 2 + text::width(fact) <= room);
     match fitting {
         Some(fact) => format!("{name}  {fact}"),

@@ -9,7 +9,7 @@ use gristmill_core::text::count;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use gristmill_ops::engine::browse::{Groups, Marks};
 use gristmill_ops::engine::splits::{check_items, Edit, EditResult, RejectedEdit, SplitEditor};
-use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::recover::recover_interrupted;
 use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWayMerge};
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ pub struct OpenedSplits {
 
 /// Slow work on the whole text.
 pub enum TextChange {
-    /// Takes the text that was edited elsewhere.
+    /// Applies the text of an external editor.
     Text(PathBuf),
     /// Applies the changes of a draft.
     Draft(Vec<Edit>),
@@ -58,7 +58,6 @@ pub enum WriteResult {
     Failed(Box<Failure>),
 }
 
-/// The problems of a version.
 pub struct VersionProblems {
     /// The version that was checked.
     pub version: u64,
@@ -123,7 +122,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
         marks: marker(&env.wake),
         drop_text: LatestWorker::start("splits-drop", wake(), |file: PathBuf| text_edit::remove(&file)),
         text: LatestWorker::start("splits-copy", wake(), |(editor, state_dir): (SplitEditor, PathBuf)| {
-            text_edit::put(&editor, &state_dir)
+            text_edit::write_draft(&editor, &state_dir)
         }),
     }
 }
@@ -131,14 +130,14 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
     let place = draft::place(state_dir, root);
     // An interrupted run is finished first, because it would change the files after they are opened.
-    let recovered = before_looking(root, &ProblemLog::default());
+    let recovered = recover_interrupted(root, &ProblemLog::default());
     let editor = recovered.and_then(|()| SplitEditor::open(root, None));
     OpenedSplits { editor, found: draft::load(&place), place }
 }
 
 fn rework(mut editor: SplitEditor, work: TextChange) -> TextChangeResult {
     let outcome = match work {
-        TextChange::Text(file) => text_edit::take(&mut editor, &file),
+        TextChange::Text(file) => text_edit::apply_edited_text(&mut editor, &file),
         TextChange::Edit(edit) => Ok(Some(match editor.apply(edit) {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),

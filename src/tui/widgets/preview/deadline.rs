@@ -10,18 +10,21 @@ pub const DECODE_DEADLINE: Duration = Duration::from_secs(3);
 const MAX_STUCK: usize = 3;
 
 /// The number of such decoders in this process.
-static STUCK: AtomicUsize = AtomicUsize::new(0);
+static STUCK_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `work` in a separate thread and waits until `deadline`. A later result is dropped; the thread ends by itself, since the input of
 /// decoders is limited. The error is in user-facing words. Call it on a worker, never on the UI's thread.
-pub fn within<T: Send + 'static>(deadline: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    within_of(&STUCK, deadline, work)
+pub fn run_until<T: Send + 'static>(
+    deadline: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    within_of(&STUCK_THREADS, deadline, work)
 }
 
 /// It runs, and its result is awaited.
-const RUNS: u8 = 0;
+const RUNNING: u8 = 0;
 /// It runs, and is counted as stuck.
-const GIVEN_UP: u8 = 1;
+const ABANDONED: u8 = 1;
 /// It has ended.
 const ENDED: u8 = 2;
 
@@ -33,7 +36,7 @@ struct ThreadEndGuard {
 
 impl Drop for ThreadEndGuard {
     fn drop(&mut self) {
-        if self.state.swap(ENDED, Ordering::SeqCst) == GIVEN_UP {
+        if self.state.swap(ENDED, Ordering::SeqCst) == ABANDONED {
             self.stuck.fetch_sub(1, Ordering::SeqCst);
         }
     }
@@ -48,7 +51,7 @@ fn within_of<T: Send + 'static>(
         return Err("decoding takes too long here; no more is tried until what was begun has ended".into());
     }
     let (sender, receiver) = mpsc::channel();
-    let state = Arc::new(AtomicU8::new(RUNS));
+    let state = Arc::new(AtomicU8::new(RUNNING));
     let running = ThreadEndGuard { state: Arc::clone(&state), stuck };
     let spawned = std::thread::Builder::new().name("decoder".into()).spawn(move || {
         let _running = running;
@@ -63,7 +66,7 @@ fn within_of<T: Send + 'static>(
         Err(mpsc::RecvTimeoutError::Disconnected) => Err("its decoder failed; it is damaged, or made to harm".into()),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             stuck.fetch_add(1, Ordering::SeqCst);
-            if state.compare_exchange(RUNS, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            if state.compare_exchange(RUNNING, ABANDONED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
                 // It has ended since the deadline.
                 stuck.fetch_sub(1, Ordering::SeqCst);
             }

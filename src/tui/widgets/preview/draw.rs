@@ -5,7 +5,7 @@ use super::{Pixels, PreviewState};
 use crate::tui::ui::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::{draw_selection, text};
-use gristmill_data::preview::cells::{fit, Depth};
+use gristmill_data::preview::cells::{fitted_cells, Depth};
 use gristmill_data::preview::hex::HexView;
 use gristmill_data::preview::tokens::{TokenText, TokenTone};
 use gristmill_data::preview::tree::{LineKind, TreeLine};
@@ -103,7 +103,7 @@ impl PreviewState {
         let mut body = Rect { height: area.height - foot_rows, ..area };
         if let Drawable::Picture(picture) = &preview.body {
             // Facts are drawn right below the picture, not at the bottom of the pane.
-            body.height = body.height.min(fit(picture, body.width, body.height).1);
+            body.height = body.height.min(fitted_cells(picture, body.width, body.height).1);
         }
         if matches!(preview.body, Drawable::Waveform(_)) {
             body.height = body.height.min(WAVEFORM_LINES);
@@ -124,7 +124,7 @@ impl PreviewState {
     ) {
         let ui = look.ui;
         self.height = usize::from(area.height);
-        self.settle();
+        self.clamp_view();
         let rows = self.offset..self.offset + self.height;
         match &preview.body {
             Drawable::Picture(picture) => {
@@ -188,7 +188,7 @@ impl PreviewState {
     }
 
     /// Keeps the view within the body, and the selection within the view.
-    fn settle(&mut self) {
+    fn clamp_view(&mut self) {
         self.begin_view();
         let (count, height) = (self.rows.len(), self.height.max(1));
         self.selected = self.selected.min(count.saturating_sub(1));

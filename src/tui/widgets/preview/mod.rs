@@ -13,7 +13,7 @@ mod pixels;
 mod rows;
 mod search;
 
-pub use deadline::{within, DECODE_DEADLINE};
+pub use deadline::{run_until, DECODE_DEADLINE};
 pub use draw::{draw_short, token_line, PreviewOptions};
 pub use pixels::{EncodedPicture, PictureRequest, Pixels};
 
@@ -49,7 +49,7 @@ pub struct PreviewState {
     search: Option<Search>,
     /// Starts of the pages before this one.
     earlier: Vec<u64>,
-    wanted: Option<ReadFrom>,
+    requested_page: Option<ReadFrom>,
     /// The start of the view once it is drawn: a byte of a text, a line of a tree.
     begin: Option<usize>,
     /// Whether the next page is shown from its end.
@@ -76,7 +76,7 @@ impl PreviewState {
         }
     }
 
-    /// Shows another page of the same part, as requested by [`take_wanted_page`](Self::take_wanted_page).
+    /// Shows another page of the same part, as requested by [`take_page_request`](Self::take_page_request).
     pub fn show_page(&mut self, preview: Arc<PartPreview>) {
         let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
         self.show(preview);
@@ -138,7 +138,7 @@ impl PreviewState {
     }
 
     /// Handles a moving or folding action. Returns whether it was one.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
         match action {
             Action::Up => self.step(-1),
@@ -165,10 +165,10 @@ impl PreviewState {
         let now = if is_tree { self.selected } else { self.offset.min(last) };
         let is_far = by == isize::MIN || by == isize::MAX;
         if by > 0 && now >= last && !is_far {
-            return self.want_next();
+            return self.request_next_page();
         }
         if by < 0 && now == 0 && !is_far {
-            return self.want_previous();
+            return self.request_previous_page();
         }
         let next = now.saturating_add_signed(by).min(last);
         if is_tree {
@@ -178,15 +178,15 @@ impl PreviewState {
         }
     }
 
-    fn want_next(&mut self) {
+    fn request_next_page(&mut self) {
         if let Some(page) = self.preview.as_ref().map(|p| p.page).filter(|p| p.has_more()) {
             self.earlier.push(page.from);
             self.from_end = false;
-            self.wanted = Some(ReadFrom::Page(page.to));
+            self.requested_page = Some(ReadFrom::Page(page.to));
         }
     }
 
-    fn want_previous(&mut self) {
+    fn request_previous_page(&mut self) {
         let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
         let wanted = match self.is_reading() {
             true => (page.from > 0).then_some(ReadFrom::Before(page.from)),
@@ -194,13 +194,13 @@ impl PreviewState {
         };
         if wanted.is_some() {
             self.from_end = true;
-            self.wanted = wanted;
+            self.requested_page = wanted;
         }
     }
 
     /// Takes the request for another page.
-    pub fn take_wanted_page(&mut self) -> Option<ReadFrom> {
-        self.wanted.take()
+    pub fn take_page_request(&mut self) -> Option<ReadFrom> {
+        self.requested_page.take()
     }
 
     /// Scrolls the view by rows without a key, as the mouse wheel does.
@@ -241,7 +241,7 @@ impl PreviewState {
         } else {
             self.folded.remove(&at);
         }
-        self.rows.forget();
+        self.rows.clear();
     }
 
     /// Selects the parent of the line `at`.
@@ -263,7 +263,7 @@ impl PreviewState {
         }
         self.selected = 0;
         self.offset = 0;
-        self.rows.forget();
+        self.rows.clear();
     }
 
     /// Returns the path of the selected line of a tree, in the grammar of the field map; safe to show and to copy.
@@ -319,7 +319,7 @@ impl PreviewState {
         if is_part && search.is_last(forward) {
             let words = search.words().to_owned();
             self.from_end = false;
-            self.wanted = Some(ReadFrom::Find { words, page: page.from, is_forward: forward });
+            self.requested_page = Some(ReadFrom::Find { words, page: page.from, is_forward: forward });
             return None;
         }
         self.find_next(forward)
@@ -357,7 +357,7 @@ impl PreviewState {
                 hiding.iter().for_each(|at| {
                     self.folded.remove(at);
                 });
-                self.rows.forget();
+                self.rows.clear();
             }
         }
         let (preview, folded) = (self.preview.clone(), &self.folded);

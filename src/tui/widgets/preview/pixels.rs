@@ -35,13 +35,13 @@ impl PictureRequest {
 /// A picture ready to be sent to the terminal; without a protocol it is drawn as cells.
 #[derive(Clone)]
 pub struct EncodedPicture {
-    wanted: PictureRequest,
+    request: PictureRequest,
     protocol: Option<Protocol>,
 }
 
 impl std::fmt::Debug for EncodedPicture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} encoded: {}", self.wanted, self.protocol.is_some())
+        write!(f, "{:?} encoded: {}", self.request, self.protocol.is_some())
     }
 }
 
@@ -51,13 +51,13 @@ pub struct Pixels {
     graphics: Graphics,
     cell: Option<(u16, u16)>,
     ready: Vec<EncodedPicture>,
-    wanted: Vec<PictureRequest>,
+    requests: Vec<PictureRequest>,
     grids: Vec<(PictureRequest, Depth, Arc<CellGrid>)>,
 }
 
 impl Default for Pixels {
     fn default() -> Self {
-        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), wanted: Vec::new(), grids: Vec::new() }
+        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), requests: Vec::new(), grids: Vec::new() }
     }
 }
 
@@ -86,35 +86,38 @@ impl Pixels {
             return None;
         }
         let answer = self.answer();
-        let found = self.ready.iter().position(|e| e.wanted.is(picture, columns, rows));
+        let found = self.ready.iter().position(|e| e.request.is(picture, columns, rows));
         match found {
             Some(at) => self.ready.get(at).and_then(|e| e.protocol.as_ref()),
             None => {
-                if !self.wanted.iter().any(|w| w.is(picture, columns, rows)) {
-                    self.wanted.push(PictureRequest { picture: Arc::clone(picture), columns, rows, answer });
+                if !self.requests.iter().any(|w| w.is(picture, columns, rows)) {
+                    self.requests.push(PictureRequest { picture: Arc::clone(picture), columns, rows, answer });
                 }
                 None
             }
         }
     }
 
-    /// Takes the pictures to encode, for [`work`](Self::work); may be empty.
-    pub fn take_wanted(&mut self) -> Vec<PictureRequest> {
-        std::mem::take(&mut self.wanted)
+    /// Takes the pictures to encode, for [`encode`](Self::encode); may be empty.
+    pub fn take_requests(&mut self) -> Vec<PictureRequest> {
+        std::mem::take(&mut self.requests)
     }
 
     /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
     /// on a worker.
-    pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
+    pub fn encode(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
-            EncodedPicture { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
+            EncodedPicture {
+                protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell),
+                request: wanted,
+            }
         };
         wanted.into_iter().map(encode_one).collect()
     }
 
     /// Stores encoded pictures.
-    pub fn put(&mut self, encoded: Vec<EncodedPicture>) {
+    pub fn insert(&mut self, encoded: Vec<EncodedPicture>) {
         self.ready.extend(encoded);
         let too_many = self.ready.len().saturating_sub(MAX_KEPT_PICTURES);
         self.ready.drain(..too_many);
@@ -122,7 +125,7 @@ impl Pixels {
 
     /// Draws a picture into the top left of `area`, with its aspect ratio. Returns the columns and rows it took.
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
-        let (columns, rows) = cells::fit(picture, area.width, area.height);
+        let (columns, rows) = cells::fitted_cells(picture, area.width, area.height);
         let stays = matches!(self.graphics().0, Graphics::Sixel | Graphics::Iterm2);
         if let Some(protocol) = self.get(picture, columns, rows) {
             let size = protocol.size();
@@ -182,11 +185,11 @@ mod tests {
         let (mut pixels, picture) = (Pixels::new(Graphics::Kitty, cell), picture());
         assert!(pixels.get(&picture, 10, 5).is_none());
         assert!(pixels.get(&picture, 10, 5).is_none());
-        let wanted = pixels.take_wanted();
+        let wanted = pixels.take_requests();
         assert_eq!(wanted.len(), 1);
-        pixels.put(Pixels::work(wanted, Graphics::Kitty, cell));
+        pixels.insert(Pixels::encode(wanted, Graphics::Kitty, cell));
         assert!(pixels.get(&picture, 10, 5).is_some());
-        assert!(pixels.take_wanted().is_empty());
+        assert!(pixels.take_requests().is_empty());
         assert!(pixels.get(&picture, 11, 5).is_none(), "another box is another picture");
     }
 
@@ -194,7 +197,7 @@ mod tests {
     fn terminals_without_graphics_want_nothing() {
         for mut pixels in [Pixels::default(), Pixels::new(Graphics::Kitty, None)] {
             assert!(pixels.get(&picture(), 10, 5).is_none());
-            assert!(pixels.take_wanted().is_empty());
+            assert!(pixels.take_requests().is_empty());
         }
     }
 
@@ -203,8 +206,8 @@ mod tests {
         let mut pixels = Pixels::new(Graphics::Kitty, Some((1, 2)));
         for columns in 1..60 {
             pixels.get(&picture(), columns, 5);
-            let wanted = pixels.take_wanted();
-            pixels.put(Pixels::work(wanted, Graphics::Kitty, Some((1, 2))));
+            let wanted = pixels.take_requests();
+            pixels.insert(Pixels::encode(wanted, Graphics::Kitty, Some((1, 2))));
         }
         assert_eq!(pixels.ready.len(), MAX_KEPT_PICTURES);
     }

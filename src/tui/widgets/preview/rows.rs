@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 /// The rows of a body. They are computed when it is first drawn, or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    made: Option<(usize, RowKind)>,
+    built_for: Option<(usize, RowKind)>,
     width: usize,
     ascii: bool,
 }
@@ -43,7 +43,6 @@ pub(super) struct TreeRow {
 /// The part of a line that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RowContent {
-    /// All of it.
     Whole,
     /// Its label; its value is in the rows below.
     Label,
@@ -58,7 +57,7 @@ impl Rows {
     /// Computes the rows for `width` columns, unless they exist.
     pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize, ascii: bool) {
         (self.width, self.ascii) = (width, ascii);
-        if self.made.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
+        if self.built_for.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
             return;
         }
         let kind = match body {
@@ -73,7 +72,7 @@ impl Rows {
             Drawable::Tensors(views) => RowKind::Lines(tensor_lines(views, width, ascii).into()),
             Drawable::Picture(_) | Drawable::Waveform(_) => RowKind::Whole,
         };
-        self.made = Some((width, kind));
+        self.built_for = Some((width, kind));
     }
 
     /// Computes the rows for their last width.
@@ -82,12 +81,12 @@ impl Rows {
     }
 
     /// Discards the rows, because the folds changed.
-    pub(super) fn forget(&mut self) {
-        self.made = None;
+    pub(super) fn clear(&mut self) {
+        self.built_for = None;
     }
 
     fn kind(&self) -> Option<&RowKind> {
-        self.made.as_ref().map(|(_, kind)| kind)
+        self.built_for.as_ref().map(|(_, kind)| kind)
     }
 
     /// Returns the number of rows.
@@ -117,7 +116,6 @@ impl Rows {
         }
     }
 
-    /// Returns the row of a tree.
     pub(super) fn tree_row(&self, row: usize) -> Option<&TreeRow> {
         match self.kind()? {
             RowKind::Tree(rows) => rows.get(row),
@@ -140,7 +138,7 @@ impl Rows {
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(RowKind::Hex(bytes, _)) => *bytes,
-            _ => gristmill_data::preview::hex::ROW,
+            _ => gristmill_data::preview::hex::BYTES_PER_ROW,
         }
     }
 

@@ -101,28 +101,28 @@ fn a_tree_folds_and_shows_path_and_value_of_the_selected_line() {
     let first = shown(&mut state, 60, 20, false);
     assert!(first.contains("boxes: [42 items]"), "{first}");
     // The long value above takes several rows.
-    (0..4).for_each(|_| assert!(state.act(Action::Down)));
+    (0..4).for_each(|_| assert!(state.handle_action(Action::Down)));
     assert_eq!(state.selected_path().unwrap(), "json[size]");
     assert_eq!(state.selected_value().unwrap(), "  0: 640\n  1: 427");
-    assert!(state.act(Action::Toggle));
+    assert!(state.handle_action(Action::Toggle));
     assert!(shown(&mut state, 60, 20, false).contains("size: [2 items]"));
-    state.act(Action::Right);
+    state.handle_action(Action::Right);
     let open = shown(&mut state, 60, 20, false);
     assert!(!open.contains("size: [2 items]"), "{open}");
-    state.act(Action::Down);
+    state.handle_action(Action::Down);
     assert_eq!(
         (state.selected_path().unwrap(), state.selected_value().unwrap()),
         ("json[size][0]".into(), "640".into())
     );
-    state.act(Action::Left);
+    state.handle_action(Action::Left);
     assert_eq!(state.selected_path().unwrap(), "json[size]");
-    state.act(Action::Last);
+    state.handle_action(Action::Last);
     assert_eq!(state.selected_path().unwrap(), "json[boxes]");
     state.fold_all(false);
     shown(&mut state, 60, 20, false);
-    state.act(Action::Last);
+    state.handle_action(Action::Last);
     assert_eq!(state.selected_path().unwrap(), "json[boxes][41]");
-    assert!(!state.act(Action::Quit));
+    assert!(!state.handle_action(Action::Quit));
 }
 
 #[test]
@@ -153,13 +153,13 @@ fn the_next_page_is_asked_for_at_the_end_and_the_one_before_at_the_beginning() {
     let content: Vec<u8> = (0..30_000).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
     let mut state = of("txt", &content);
     shown(&mut state, 40, 10, false);
-    state.act(Action::Last);
-    assert_eq!(state.take_wanted_page(), None, "the end of the page is looked at first");
+    state.handle_action(Action::Last);
+    assert_eq!(state.take_page_request(), None, "the end of the page is looked at first");
     let end = shown(&mut state, 40, 10, false);
     assert!(end.contains("KiB more"), "{end}");
-    state.act(Action::Down);
-    let Some(ReadFrom::Page(from)) = state.take_wanted_page() else { panic!("no page is wanted") };
-    assert_eq!(state.take_wanted_page(), None);
+    state.handle_action(Action::Down);
+    let Some(ReadFrom::Page(from)) = state.take_page_request() else { panic!("no page is wanted") };
+    assert_eq!(state.take_page_request(), None);
     state.show_page(Arc::new(page("txt", &content, from, &Cancel::default())));
     let second = shown(&mut state, 40, 10, false);
     let number: u32 = second
@@ -174,8 +174,8 @@ fn the_next_page_is_asked_for_at_the_end_and_the_one_before_at_the_beginning() {
         .parse()
         .unwrap();
     assert!(number > 5_000);
-    state.act(Action::Up);
-    assert_eq!(state.take_wanted_page(), Some(ReadFrom::Page(0)));
+    state.handle_action(Action::Up);
+    assert_eq!(state.take_page_request(), Some(ReadFrom::Page(0)));
     state.show_page(Arc::new(page("txt", &content, 0, &Cancel::default())));
     assert!(shown(&mut state, 40, 10, false).contains(&format!("line {}", number - 1)));
 }
@@ -189,7 +189,7 @@ fn an_area_of_any_size_is_drawn() {
         for (columns, rows) in [(1, 1), (2, 2), (3, 5), (5, 3), (200, 2), (1, 40), (120, 60)] {
             shown(&mut state, columns, rows, false);
             for action in [Action::PageDown, Action::Last, Action::Up, Action::First] {
-                state.act(action);
+                state.handle_action(action);
             }
             state.scroll(-3);
             state.scroll(1_000);

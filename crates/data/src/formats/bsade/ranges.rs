@@ -122,7 +122,7 @@ pub struct RangesReader {
     /// Bytes of the buffer that were consumed.
     used: usize,
     /// End of the last range.
-    before: u64,
+    last_end: u64,
     /// Range that was read but not yet returned.
     peeked: Option<Range>,
 }
@@ -135,7 +135,7 @@ impl RangesReader {
                 format!("its size of {} is not a multiple of 16", gristmill_core::text::count(file.len(), "byte"));
             return Err(Failure::data("reading the ranges", why).on(Subject::path(file.path())));
         }
-        Ok(Self { file, at: 0, buffer: Vec::new(), used: 0, before: 0, peeked: None })
+        Ok(Self { file, at: 0, buffer: Vec::new(), used: 0, last_end: 0, peeked: None })
     }
 
     /// Returns the number of ranges in the file.
@@ -162,14 +162,14 @@ impl RangesReader {
             bytes.map(u64::from_le_bytes)
         };
         let (Some(start), Some(end)) = (number(self.used), number(self.used + 8)) else { return Ok(None) };
-        if end <= start || start < self.before {
+        if end <= start || start < self.last_end {
             let why = format!("the range {start} to {end} is empty or comes too late");
             let failure = Failure::data("reading the ranges", why);
             return Err(failure.on(Subject::path(self.file.path()).at(self.at)));
         }
         self.used += RANGE_BYTES as usize;
         self.at += RANGE_BYTES;
-        self.before = end;
+        self.last_end = end;
         Ok(Some(Range { start, end }))
     }
 

@@ -96,15 +96,15 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
         order.resize(len, NONE);
         let mut next = starts_s.clone();
         for at in lms {
-            put(order, &mut next, text(*at as usize), *at, false);
+            place_suffix(order, &mut next, text(*at as usize), *at, false);
         }
         cancel.check()?;
         let mut next = starts_l.clone();
-        put(order, &mut next, text(len - 1), len as u32 - 1, false);
+        place_suffix(order, &mut next, text(len - 1), len as u32 - 1, false);
         for rank in 0..len {
             let at = read(order, rank);
             if at != NONE && at > 0 && !is_s.get(at as usize - 1) {
-                put(order, &mut next, text(at as usize - 1), at - 1, false);
+                place_suffix(order, &mut next, text(at as usize - 1), at - 1, false);
             }
         }
         cancel.check()?;
@@ -113,7 +113,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
         for rank in (0..len).rev() {
             let at = read(order, rank);
             if at != NONE && at > 0 && is_s.get(at as usize - 1) {
-                put(order, &mut next, text(at as usize - 1), at - 1, true);
+                place_suffix(order, &mut next, text(at as usize - 1), at - 1, true);
             }
         }
         Ok(())
@@ -158,7 +158,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
 }
 
 /// Stores a suffix at the next rank of its letter, or at the last free one.
-fn put(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: bool) {
+fn place_suffix(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: bool) {
     if let Some(place) = next.get_mut(letter as usize) {
         if is_backwards {
             *place -= 1;

@@ -8,7 +8,7 @@ use gristmill_core::{Outcome, SampleMapping};
 use gristmill_pycompat::{yaml_read, yaml_write, Node};
 use std::path::Path;
 
-const WHAT: &str = "reading the dataset yaml";
+const ACTIVITY: &str = "reading the dataset yaml";
 const ENERGON: &str = "megatron.energon";
 const MODULE: &str = "__module__";
 const CLASS: &str = "__class__";
@@ -112,8 +112,8 @@ impl DatasetYaml {
     /// Reads `.nv-meta/<name>`; returns `None` when the file is missing.
     pub fn read(root: &Path, name: &str) -> Outcome<Option<Self>> {
         let path = layout::in_nv_meta(root, name);
-        let Some(text) = fields::read_text(WHAT, &path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
-        Self::parse(&text).map(Some).map_err(|error| error.into_failure(WHAT, &path))
+        let Some(text) = fields::read_text(ACTIVITY, &path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
+        Self::parse(&text).map(Some).map_err(|error| error.into_failure(ACTIVITY, &path))
     }
 
     /// Parses the text of a `dataset.yaml`. Unknown keys and forbidden combinations are refused, as in the loader.

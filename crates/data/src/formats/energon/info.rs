@@ -6,7 +6,7 @@ use gristmill_core::Outcome;
 use gristmill_pycompat::{json_write, yaml_write, Node};
 use std::path::Path;
 
-const WHAT: &str = "reading the shard counts";
+const ACTIVITY: &str = "reading the shard counts";
 const KEYS: [&str; 2] = ["energon_version", "shard_counts"];
 /// Maximum size of the file, in bytes; far more than 10⁶ shards need.
 const LIMIT_BYTES: u64 = 1 << 30;
@@ -44,7 +44,7 @@ impl Info {
         let yaml = layout::in_nv_meta(root, layout::INFO_YAML);
         match read_text(WHAT, &yaml, LIMIT_BYTES)? {
             Some(text) => {
-                let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
+                let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(ACTIVITY, &yaml))?;
                 // Sorted keys have lost the order in which the index counts shards: by path components.
                 if info.shard_counts.is_sorted_by(|a, b| a.0 < b.0) {
                     info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));

@@ -9,13 +9,13 @@ use gristmill_storage::fs::{BufferedFile, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WHAT: &str = "reading the join index";
+const ACTIVITY: &str = "reading the join index";
 const MAGIC: &[u8; 4] = b"JIDX";
 const VERSION: &[u8; 4] = b"0001";
 /// Bytes before the first row.
 pub const HEADER: u64 = 16;
 /// Bytes of one column of a row.
-pub const CELL: usize = 24;
+pub const CELL_BYTES: usize = 24;
 /// Maximum number of columns; no sensible file has more.
 const MAX_COLUMNS: u64 = 1 << 16;
 /// Bytes passed to the operating system at a time.
@@ -37,15 +37,15 @@ impl Cell {
     pub const NOTHING: Self = Self { shard: -1, byte_offset: -1, byte_size: -1 };
 
     /// Returns the bytes as stored in the file.
-    pub fn to_bytes(self) -> [u8; CELL] {
-        let mut bytes = [0; CELL];
+    pub fn to_bytes(self) -> [u8; CELL_BYTES] {
+        let mut bytes = [0; CELL_BYTES];
         for (place, value) in bytes.chunks_exact_mut(8).zip([self.shard, self.byte_offset, self.byte_size]) {
             place.copy_from_slice(&value.to_le_bytes());
         }
         bytes
     }
 
-    /// Parses a cell from at least [`CELL`] bytes; missing bytes are read as zeros.
+    /// Parses a cell from at least [`CELL_BYTES`] bytes; missing bytes are read as zeros.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let word = |at: usize| {
             let mut word = [0; 8];
@@ -99,7 +99,9 @@ impl JoinIdx {
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         let broken = |why: String| {
-            Failure::data(WHAT, why).on(Subject::path(path)).with_hint("`gristmill prepare META.yaml` writes it again")
+            Failure::data(ACTIVITY, why)
+                .on(Subject::path(path))
+                .with_hint("`gristmill prepare META.yaml` writes it again")
         };
         let mut bytes = [0; HEADER as usize];
         if file.len() < HEADER {
@@ -108,7 +110,7 @@ impl JoinIdx {
                 gristmill_core::text::count(file.len(), "byte")
             )));
         }
-        file.read_exact_at(&mut bytes, 0).map_err(|error| Failure::io(WHAT, path, &error))?;
+        file.read_exact_at(&mut bytes, 0).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
         let (magic, columns) = bytes.split_at(8);
         if !magic.starts_with(MAGIC) {
             return Err(broken("it does not begin with JIDX".into()));
@@ -120,7 +122,7 @@ impl JoinIdx {
         if columns == 0 || columns > MAX_COLUMNS {
             return Err(broken(format!("it has {} columns", columns as i64)));
         }
-        let row = columns * CELL as u64;
+        let row = columns * CELL_BYTES as u64;
         if !(file.len() - HEADER).is_multiple_of(row) {
             return Err(broken(format!(
                 "its length of {} is not a header and whole rows of {row} bytes",
@@ -142,19 +144,20 @@ impl JoinIdx {
         if index >= self.rows {
             return Ok(None);
         }
-        let mut bytes = vec![0; self.columns * CELL];
+        let mut bytes = vec![0; self.columns * CELL_BYTES];
         let at = HEADER + index * bytes.len() as u64;
-        self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
-        Ok(Some(bytes.chunks_exact(CELL).map(Cell::from_bytes).collect()))
+        self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(ACTIVITY, self.file.path(), &error))?;
+        Ok(Some(bytes.chunks_exact(CELL_BYTES).map(Cell::from_bytes).collect()))
     }
     /// Returns the number of rows in which a member lacks the sample.
     pub fn rows_with_nothing(&self) -> Outcome<u64> {
-        let row = self.columns * CELL;
+        let row = self.columns * CELL_BYTES;
         let (mut bytes, mut first, mut found) = (Vec::new(), 0, 0);
         while first < self.rows {
             let count = ((WRITE_BYTES / row).max(1) as u64).min(self.rows - first);
             self.read_rows(first, count, &mut bytes)?;
-            let is_nothing = |row: &[u8]| row.chunks_exact(CELL).any(|cell| Cell::from_bytes(cell) == Cell::NOTHING);
+            let is_nothing =
+                |row: &[u8]| row.chunks_exact(CELL_BYTES).any(|cell| Cell::from_bytes(cell) == Cell::NOTHING);
             found += bytes.chunks_exact(row).filter(|row| is_nothing(row)).count() as u64;
             first += count;
         }
@@ -166,7 +169,7 @@ impl JoinIdx {
         if self.columns != other.columns {
             return Ok(Some(0));
         }
-        let row = self.columns * CELL;
+        let row = self.columns * CELL_BYTES;
         let rows_at_once = (WRITE_BYTES / row).max(1) as u64;
         let common = self.rows.min(other.rows);
         let (mut mine, mut theirs) = (Vec::new(), Vec::new());
@@ -185,10 +188,10 @@ impl JoinIdx {
         Ok((self.rows != other.rows).then_some(common))
     }
     fn read_rows(&self, first: u64, count: u64, bytes: &mut Vec<u8>) -> Outcome<()> {
-        let row = (self.columns * CELL) as u64;
+        let row = (self.columns * CELL_BYTES) as u64;
         bytes.resize((count * row) as usize, 0);
         let at = HEADER + first * row;
-        self.file.read_exact_at(bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))
+        self.file.read_exact_at(bytes, at).map_err(|error| Failure::io(ACTIVITY, self.file.path(), &error))
     }
 }
 
@@ -207,7 +210,7 @@ mod tests {
             let bytes: Vec<u8> = row.iter().flat_map(|cell| cell.to_bytes()).collect();
             writer.push(&bytes).unwrap();
         }
-        assert_eq!(writer.finish().unwrap(), HEADER + (rows.len() * 2 * CELL) as u64);
+        assert_eq!(writer.finish().unwrap(), HEADER + (rows.len() * 2 * CELL_BYTES) as u64);
         path
     }
 

@@ -3,7 +3,7 @@
 //! The layout is that of `.tar.idx`: u64 values, little-endian. Value 0 is always 0, so blank lines at the beginning belong to the first
 //! sample; blank lines anywhere else belong to the sample before them.
 
-pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD};
+pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD_BYTES};
 
 use gristmill_core::Outcome;
 use gristmill_storage::files;

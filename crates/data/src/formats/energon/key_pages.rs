@@ -37,8 +37,8 @@ impl KeyPages {
         check_finished(path)?;
         let Some(pages) = DatabasePages::open(file)? else { return Ok(None) };
         let schema = pages.schema()?;
-        let usual = CREATE_SAMPLE_TABLES.split(';').next().map(words);
-        let is_known = |sql: &str| usual.as_ref() == Some(&words(sql));
+        let usual = CREATE_SAMPLE_TABLES.split(';').next().map(without_spaces);
+        let is_known = |sql: &str| usual.as_ref() == Some(&without_spaces(sql));
         let samples = schema.iter().find(|row| row.kind == "table" && row.name == "samples" && is_known(&row.sql));
         let keys = schema.iter().find(|row| row.kind == "index" && row.name == KEY_INDEX && row.table == "samples");
         let roots = samples.zip(keys).map(|(samples, keys)| (samples.root, keys.root));
@@ -74,7 +74,7 @@ impl KeyPages {
 }
 
 /// Returns a statement without its spaces.
-fn words(sql: &str) -> String {
+fn without_spaces(sql: &str) -> String {
     sql.chars().filter(|character| !character.is_whitespace()).collect()
 }
 

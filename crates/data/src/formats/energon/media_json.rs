@@ -122,7 +122,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn blame(&mut self, name: &str, what: &str) {
+    fn set_reason(&mut self, name: &str, what: &str) {
         self.wrong.get_or_insert_with(|| format!("its field '{name}' {what}"));
     }
     fn take(&mut self, name: &str) -> Option<Value> {
@@ -132,7 +132,7 @@ impl Reading {
         let value = self.take(name)?;
         let number = value.as_u64();
         if number.is_none() {
-            self.blame(name, "is no count");
+            self.set_reason(name, "is no count");
         }
         number
     }
@@ -140,14 +140,14 @@ impl Reading {
         let number = self.number(name)?;
         let small = u32::try_from(number).ok();
         if small.is_none() {
-            self.blame(name, "is too large");
+            self.set_reason(name, "is too large");
         }
         small
     }
     fn needed(&mut self, name: &str) -> u32 {
         let value = self.small(name);
         if value.is_none() {
-            self.blame(name, "is missing");
+            self.set_reason(name, "is missing");
         }
         value.unwrap_or_default()
     }
@@ -155,7 +155,7 @@ impl Reading {
         let value = self.take(name)?;
         let number = value.as_f64();
         if number.is_none() {
-            self.blame(name, "is no number");
+            self.set_reason(name, "is no number");
         }
         number
     }
@@ -163,11 +163,11 @@ impl Reading {
         match self.take(name) {
             Some(Value::String(text)) => NAMES.iter().find(|known| **known == text).copied().unwrap_or(UNKNOWN),
             Some(_) => {
-                self.blame(name, "is no text");
+                self.set_reason(name, "is no text");
                 UNKNOWN
             }
             None => {
-                self.blame(name, "is missing");
+                self.set_reason(name, "is missing");
                 UNKNOWN
             }
         }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Maximum number of names that the brace expressions of one file expand to: a small file must not exhaust the memory.
 const MAX_EXPANDED: usize = 4_000_000;
 
-const WHAT: &str = "reading the splits";
+const ACTIVITY: &str = "reading the splits";
 const KEYS: [&str; 2] = ["split_parts", "exclude"];
 
 /// Content of `split.yaml`; items as written, braces not expanded.
@@ -60,9 +60,9 @@ impl SplitFile {
     /// Reads a file of either form; the name decides which. Returns `None` when it is missing.
     pub fn read_file(path: &Path) -> Outcome<Option<Self>> {
         let is_json = path.extension().is_some_and(|e| e == "json");
-        let Some(text) = fields::read_text(WHAT, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
+        let Some(text) = fields::read_text(ACTIVITY, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
         let parsed = if is_json { Self::parse_json(&text) } else { Self::parse(&text) };
-        parsed.map(Some).map_err(|error| error.into_failure(WHAT, path))
+        parsed.map(Some).map_err(|error| error.into_failure(ACTIVITY, path))
     }
 
     /// Parses the text of a `split.yaml`.

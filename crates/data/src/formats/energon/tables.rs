@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "reading the index";
+const ACTIVITY: &str = "reading the index";
 
 /// Removes sample tables of an earlier run, including the extra index of older writers.
 pub const DROP_SAMPLE_TABLES: &str = "
@@ -112,7 +112,7 @@ pub(super) fn check_finished(path: &Path) -> Outcome<()> {
         let mut companion = path.as_os_str().to_owned();
         companion.push(suffix);
         if files::metadata(Path::new(&companion)).is_ok_and(|info| !info.is_empty()) {
-            return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) is next to it"))
+            return Err(Failure::data(ACTIVITY, format!("an unfinished change ('{suffix}' file) is next to it"))
                 .on(Subject::path(path))
                 .with_hint("prepare the data set again"));
         }
@@ -159,13 +159,13 @@ pub fn failure(path: &Path, error: &rusqlite::Error) -> Failure {
     let subject = Subject::path(path);
     match error.sqlite_error_code() {
         Some(C::SystemIoFailure | C::CannotOpen | C::PermissionDenied | C::DiskFull | C::OutOfMemory) => {
-            Failure::environment(WHAT, error.to_string()).on(subject)
+            Failure::environment(ACTIVITY, error.to_string()).on(subject)
         }
-        Some(C::NotADatabase) => Failure::data(WHAT, "it is not an SQLite database").on(subject),
+        Some(C::NotADatabase) => Failure::data(ACTIVITY, "it is not an SQLite database").on(subject),
         Some(C::DatabaseCorrupt) => {
-            Failure::data(WHAT, "it is damaged").on(subject).with_hint("prepare the data set again")
+            Failure::data(ACTIVITY, "it is damaged").on(subject).with_hint("prepare the data set again")
         }
-        _ => Failure::data(WHAT, error.to_string()).on(subject),
+        _ => Failure::data(ACTIVITY, error.to_string()).on(subject),
     }
 }
 
@@ -253,7 +253,7 @@ impl Tables {
         ] {
             if !tables.has_table(table)? {
                 let why = format!("it has no table '{table}'");
-                return Err(Failure::data(WHAT, why).on(Subject::path(path)));
+                return Err(Failure::data(ACTIVITY, why).on(Subject::path(path)));
             }
             tables.connection.prepare(&format!("SELECT {columns} FROM {table}")).map_err(|e| tables.failed(&e))?;
         }
@@ -380,7 +380,7 @@ impl Tables {
 mod tests;
 
 /// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
-pub fn holds_only_media(database: &Path) -> bool {
+pub fn has_only_media(database: &Path) -> bool {
     let Ok(connection) = open_readonly(database) else { return false };
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
                AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";

@@ -6,15 +6,15 @@ use gristmill_storage::fs::WriteFile;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WHAT: &str = "reading the sample offsets";
+const ACTIVITY: &str = "reading the sample offsets";
 /// Bytes of one offset.
-pub const WORD: usize = 8;
+pub const WORD_BYTES: usize = 8;
 /// Bytes of offsets that are read or written at a time.
 const WRITE_BYTES: usize = 64 << 10;
 
 /// Returns the content of a file: the offset of every sample, then `end`.
 pub fn encode(offsets: &[u64], end: u64) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity((offsets.len() + 1) * WORD);
+    let mut bytes = Vec::with_capacity((offsets.len() + 1) * WORD_BYTES);
     for offset in offsets.iter().chain([&end]) {
         bytes.extend_from_slice(&offset.to_le_bytes());
     }
@@ -58,7 +58,7 @@ impl<'a> TarIdxWriter<'a> {
 pub fn read(path: &Path) -> Outcome<Vec<u64>> {
     let index = TarIdx::open(path)?;
     let mut words = Vec::with_capacity(index.samples as usize + 1);
-    index.each(|word| {
+    index.for_each_word(|word| {
         words.push(word);
         Ok(())
     })?;
@@ -79,13 +79,13 @@ impl TarIdx {
     }
     /// Checks the length of an open file.
     pub fn of(file: ReadFile) -> Outcome<Self> {
-        let words = file.len() / WORD as u64;
-        if !file.len().is_multiple_of(WORD as u64) || words == 0 {
+        let words = file.len() / WORD_BYTES as u64;
+        if !file.len().is_multiple_of(WORD_BYTES as u64) || words == 0 {
             let why = format!(
-                "its length of {} is not a positive multiple of {WORD}",
+                "its length of {} is not a positive multiple of {WORD_BYTES}",
                 gristmill_core::text::count(file.len(), "byte")
             );
-            return Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+            return Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())));
         }
         Ok(Self { file, samples: words - 1 })
     }
@@ -95,13 +95,13 @@ impl TarIdx {
     }
     /// Returns the last number: the end of the archive.
     pub fn end(&self) -> Outcome<u64> {
-        let at = self.samples * WORD as u64;
-        let mut word = [0; WORD];
-        self.file.read_exact_at(&mut word, at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+        let at = self.samples * WORD_BYTES as u64;
+        let mut word = [0; WORD_BYTES];
+        self.file.read_exact_at(&mut word, at).map_err(|e| Failure::io(ACTIVITY, self.file.path(), &e))?;
         Ok(word_at(&word, 0))
     }
     fn broken(&self, at: u64, why: String) -> Failure {
-        Failure::data(WHAT, why).on(Subject::path(self.file.path()).at(at))
+        Failure::data(ACTIVITY, why).on(Subject::path(self.file.path()).at(at))
     }
     /// Returns the start and end of a sample as the loader uses them: sample 0 always begins at byte 0.
     pub fn span(&self, sample_index: u64) -> Outcome<(u64, u64)> {
@@ -111,9 +111,9 @@ impl TarIdx {
                 format!("it lists {}, not sample {sample_index}", gristmill_core::text::count(self.samples, "sample")),
             ));
         }
-        let at = sample_index * WORD as u64;
-        let mut pair = [0; 2 * WORD];
-        self.file.read_exact_at(&mut pair, at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+        let at = sample_index * WORD_BYTES as u64;
+        let mut pair = [0; 2 * WORD_BYTES];
+        self.file.read_exact_at(&mut pair, at).map_err(|e| Failure::io(ACTIVITY, self.file.path(), &e))?;
         let (first, end) = (word_at(&pair, 0), word_at(&pair, 1));
         if end < first {
             return Err(self.broken(at, format!("the offset {end} follows the larger {first}")));
@@ -127,22 +127,24 @@ impl TarIdx {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let mut bytes = vec![0; (count + 1) * WORD];
-        let read = self.file.read_exact_at(&mut bytes, first * WORD as u64);
-        read.map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+        let mut bytes = vec![0; (count + 1) * WORD_BYTES];
+        let read = self.file.read_exact_at(&mut bytes, first * WORD_BYTES as u64);
+        read.map_err(|e| Failure::io(ACTIVITY, self.file.path(), &e))?;
         Ok((0..count).map(|at| (word_at(&bytes, at), word_at(&bytes, at + 1))).collect())
     }
     /// Passes every word to `take` in order, including the end; refuses decreasing words.
-    pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_word(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = vec![0; WRITE_BYTES];
         let (mut at, mut last) = (0, 0);
         while at < self.file.len() {
             let length = (self.file.len() - at).min(WRITE_BYTES as u64) as usize;
-            self.file.read_exact_at(&mut buffer[..length], at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
-            for index in 0..length / WORD {
+            self.file
+                .read_exact_at(&mut buffer[..length], at)
+                .map_err(|e| Failure::io(ACTIVITY, self.file.path(), &e))?;
+            for index in 0..length / WORD_BYTES {
                 let word = word_at(&buffer, index);
                 if word < last {
-                    let place = at + (index * WORD) as u64;
+                    let place = at + (index * WORD_BYTES) as u64;
                     return Err(self.broken(place, format!("the offset {word} follows the larger {last}")));
                 }
                 last = word;
@@ -155,8 +157,8 @@ impl TarIdx {
 }
 
 fn word_at(bytes: &[u8], index: usize) -> u64 {
-    let mut word = [0; WORD];
-    word.copy_from_slice(&bytes[index * WORD..(index + 1) * WORD]);
+    let mut word = [0; WORD_BYTES];
+    word.copy_from_slice(&bytes[index * WORD_BYTES..(index + 1) * WORD_BYTES]);
     u64::from_le_bytes(word)
 }
 

@@ -4,9 +4,9 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
 
 /// Bytes of one row.
-pub const ROW: usize = 24;
+pub const ROW_BYTES: usize = 24;
 /// Rows read at a time.
-const PIECE: u64 = 16 << 10;
+const ROWS_PER_READ: u64 = 16 << 10;
 
 /// Location of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub struct Row {
 
 impl Row {
     /// Returns the bytes as stored in the file.
-    pub fn to_bytes(self) -> [u8; ROW] {
-        let mut bytes = [0; ROW];
+    pub fn to_bytes(self) -> [u8; ROW_BYTES] {
+        let mut bytes = [0; ROW_BYTES];
         for (place, number) in bytes.chunks_exact_mut(8).zip([self.file, self.offset, self.bytes]) {
             place.copy_from_slice(&number.to_le_bytes());
         }
@@ -33,7 +33,7 @@ impl Row {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
         let row = Self { file: numbers.next()?, offset: numbers.next()?, bytes: numbers.next()? };
-        (bytes.len() == ROW).then_some(row)
+        (bytes.len() == ROW_BYTES).then_some(row)
     }
 }
 
@@ -46,9 +46,11 @@ pub struct Rows {
 impl Rows {
     /// Reads the rows of an open file; a size that is not a multiple of a row is a data failure.
     pub fn new(file: ReadFile) -> Outcome<Self> {
-        if !file.len().is_multiple_of(ROW as u64) {
-            let why =
-                format!("its size of {} is not a multiple of {ROW}", gristmill_core::text::count(file.len(), "byte"));
+        if !file.len().is_multiple_of(ROW_BYTES as u64) {
+            let why = format!(
+                "its size of {} is not a multiple of {ROW_BYTES}",
+                gristmill_core::text::count(file.len(), "byte")
+            );
             return Err(Failure::data("reading the sample locations", why).on(Subject::path(file.path())));
         }
         Ok(Self { file })
@@ -56,7 +58,7 @@ impl Rows {
 
     /// Returns the number of samples.
     pub fn len(&self) -> u64 {
-        self.file.len() / ROW as u64
+        self.file.len() / ROW_BYTES as u64
     }
     /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
@@ -66,18 +68,18 @@ impl Rows {
     /// Returns up to `count` rows from `first` on; fewer at the end.
     pub fn read(&self, first: u64, count: u64) -> Outcome<Vec<Row>> {
         let count = count.min(self.len().saturating_sub(first));
-        let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX / ROW).saturating_mul(ROW)];
+        let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX / ROW_BYTES).saturating_mul(ROW_BYTES)];
         self.file
-            .read_exact_at(&mut bytes, first.saturating_mul(ROW as u64))
+            .read_exact_at(&mut bytes, first.saturating_mul(ROW_BYTES as u64))
             .map_err(|error| Failure::io("reading the sample locations", self.file.path(), &error))?;
-        Ok(bytes.chunks_exact(ROW).filter_map(Row::from_bytes).collect())
+        Ok(bytes.chunks_exact(ROW_BYTES).filter_map(Row::from_bytes).collect())
     }
 
     /// Passes every row with its number to `take`, in order, until `take` fails.
-    pub fn each(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_row(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.len() {
-            let rows = self.read(first, PIECE)?;
+            let rows = self.read(first, ROWS_PER_READ)?;
             for (number, row) in (first..).zip(&rows) {
                 take(number, *row)?;
             }
@@ -103,7 +105,7 @@ mod tests {
         write_file(&RealFs, &path, &bytes, 0o644).unwrap();
         let read = Rows::new(open_read(&path).unwrap()).unwrap();
         let mut seen = Vec::new();
-        read.each(|number, row| {
+        read.for_each_row(|number, row| {
             assert_eq!(number, seen.len() as u64);
             seen.push(row);
             Ok(())

@@ -201,7 +201,7 @@ impl PackedReader {
     }
 
     /// Whether a span is within the tokens and holds whole ones.
-    pub fn holds(&self, offset: u64, length: u64) -> bool {
+    pub fn contains_span(&self, offset: u64, length: u64) -> bool {
         let size = u64::from(self.layout.token_bytes.max(1));
         offset.checked_add(length).is_some_and(|end| end <= self.data_bytes)
             && offset.is_multiple_of(size)

@@ -5,9 +5,9 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WHAT: &str = "reading the document index";
+const ACTIVITY: &str = "reading the document index";
 /// Bytes of one entry.
-pub const WORD: u64 = 8;
+pub const WORD_BYTES: u64 = 8;
 /// Entries that are read at a time.
 const ENTRIES_PER_READ: usize = 8 << 10;
 
@@ -22,14 +22,14 @@ impl Index {
     /// Opens a file; its length must be a multiple of eight.
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
-        if file.len() % WORD != 0 {
+        if file.len() % WORD_BYTES != 0 {
             let why = format!(
-                "its length of {} is not a multiple of {WORD}",
+                "its length of {} is not a multiple of {WORD_BYTES}",
                 gristmill_core::text::count(file.len(), "byte")
             );
-            return Err(Failure::data(WHAT, why).on(Subject::path(path)));
+            return Err(Failure::data(ACTIVITY, why).on(Subject::path(path)));
         }
-        Ok(Self { documents: file.len() / WORD, file })
+        Ok(Self { documents: file.len() / WORD_BYTES, file })
     }
 
     /// Returns the number of documents.
@@ -45,16 +45,16 @@ impl Index {
     /// Returns the ends of up to `count` documents from `first` on, in one read: tokens from the start of the file, exclusive.
     pub fn ends(&self, first: u64, count: usize) -> Outcome<Vec<u64>> {
         let count = usize::try_from(self.documents.saturating_sub(first)).unwrap_or(usize::MAX).min(count);
-        let mut bytes = vec![0; count * WORD as usize];
+        let mut bytes = vec![0; count * WORD_BYTES as usize];
         if count > 0 {
-            let at = first * WORD;
-            self.file.read_exact_at(&mut bytes, at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+            let at = first * WORD_BYTES;
+            self.file.read_exact_at(&mut bytes, at).map_err(|e| Failure::io(ACTIVITY, self.file.path(), &e))?;
         }
         Ok(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect())
     }
 
     /// Passes all ends to `take`, in order, in pieces.
-    pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_end(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.documents {
             let ends = self.ends(first, ENTRIES_PER_READ)?;
@@ -92,7 +92,7 @@ impl Index {
                 "it lists {}, not document {document}",
                 gristmill_core::text::count(self.documents, "document")
             );
-            Failure::data(WHAT, why).on(Subject::path(self.path()))
+            Failure::data(ACTIVITY, why).on(Subject::path(self.path()))
         };
         let (start, end) = match document.checked_sub(1) {
             None => (0, *self.ends(0, 1)?.first().ok_or_else(missing)?),
@@ -103,7 +103,7 @@ impl Index {
         };
         if end < start {
             let why = format!("the end {end} follows the larger {start}");
-            return Err(Failure::data(WHAT, why).on(Subject::path(self.path()).at(document * WORD)));
+            return Err(Failure::data(ACTIVITY, why).on(Subject::path(self.path()).at(document * WORD_BYTES)));
         }
         Ok((start, end))
     }
@@ -145,7 +145,7 @@ mod tests {
             all.push(end);
             Ok(())
         };
-        index.each(keep).unwrap();
+        index.for_each_end(keep).unwrap();
         assert_eq!(all, [3, 3, 10]);
         assert_eq!(index.ends(1, 100).unwrap(), [3, 10]);
         assert_eq!(index.ends(9, 100).unwrap(), [0_u64; 0]);

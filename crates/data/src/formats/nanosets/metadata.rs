@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Maximum size of the file, which has three short lines; a larger one is something else.
 const MAX_METADATA_BYTES: u64 = 64 << 10;
-const WHAT: &str = "reading the metadata";
+const ACTIVITY: &str = "reading the metadata";
 
 /// Content of a metadata file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -48,7 +48,7 @@ impl Metadata {
     /// Reads a file; returns `None` when it is missing.
     pub fn read(path: &Path) -> Outcome<Option<Self>> {
         let Some(bytes) = read_whole(path, MAX_METADATA_BYTES)? else { return Ok(None) };
-        Self::parse(&bytes).map(Some).map_err(|why| Failure::data(WHAT, why).on(Subject::path(path)))
+        Self::parse(&bytes).map(Some).map_err(|why| Failure::data(ACTIVITY, why).on(Subject::path(path)))
     }
 
     /// Whether readers that split the first line at every `|` find exactly a name and a size.

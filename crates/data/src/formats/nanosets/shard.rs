@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WHAT: &str = "reading the tokens";
+const ACTIVITY: &str = "reading the tokens";
 
 /// The tokens of one `.ds` file, open for reading at arbitrary positions.
 #[derive(Debug)]
@@ -65,26 +65,26 @@ impl Shard {
 
     /// Fills `bytes` with the encoded tokens from `first` on. An error when the file is shorter.
     pub fn read_raw(&self, first: u64, bytes: &mut [u8]) -> Outcome<()> {
-        let at = first.checked_mul(self.token_size.bytes()).ok_or_else(|| self.beyond(first))?;
+        let at = first.checked_mul(self.token_size.bytes()).ok_or_else(|| self.range_failure(first))?;
         self.data.read_exact_at(bytes, at).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => self.beyond(first),
-            _ => Failure::io(WHAT, self.data.path(), &error),
+            std::io::ErrorKind::UnexpectedEof => self.range_failure(first),
+            _ => Failure::io(ACTIVITY, self.data.path(), &error),
         })
     }
 
-    fn beyond(&self, first: u64) -> Failure {
+    fn range_failure(&self, first: u64) -> Failure {
         let why = format!(
             "it has {}, and those from token {first} on are requested",
             gristmill_core::text::count(self.tokens(), "token")
         );
-        Failure::data(WHAT, why).on(Subject::path(self.data.path()))
+        Failure::data(ACTIVITY, why).on(Subject::path(self.data.path()))
     }
 
     /// Returns the bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is allocated.
     pub fn raw(&self, first: u64, count: u64) -> Outcome<Vec<u8>> {
         let is_there = first.checked_add(count).is_some_and(|end| end <= self.tokens());
         let bytes = usize::try_from(count.saturating_mul(self.token_size.bytes())).ok().filter(|_| is_there);
-        let mut bytes = vec![0; bytes.ok_or_else(|| self.beyond(first))?];
+        let mut bytes = vec![0; bytes.ok_or_else(|| self.range_failure(first))?];
         self.read_raw(first, &mut bytes)?;
         Ok(bytes)
     }

@@ -12,7 +12,7 @@ pub struct IndexTree {
 /// Pages of one level, leaves at depth 0: the one being filled, and the previous one with the entry between the two. The previous one is
 /// held back so that the last page of a level can take an entry from it and is never left empty.
 struct Level {
-    before: Option<PendingPage>,
+    pending: Option<PendingPage>,
     current: PageBuffer,
 }
 
@@ -32,7 +32,7 @@ impl Default for IndexTree {
 
 impl Level {
     fn new(depth: usize) -> Self {
-        Self { before: None, current: PageBuffer::new(if depth == 0 { INDEX_LEAF } else { INDEX_INTERIOR }) }
+        Self { pending: None, current: PageBuffer::new(if depth == 0 { INDEX_LEAF } else { INDEX_INTERIOR }) }
     }
 }
 
@@ -42,7 +42,7 @@ impl IndexTree {
         begin_cell(&mut self.cell, payload, None);
         pages.push_payload(&mut self.cell, payload, INDEX_LOCAL_MAX)?;
         let leaf = &mut self.levels[0].current;
-        if leaf.fits(self.cell.len()) {
+        if leaf.has_space_for(self.cell.len()) {
             leaf.push(&self.cell);
             return Ok(());
         }
@@ -54,7 +54,7 @@ impl IndexTree {
     fn close_page(&mut self, pages: &mut PageWriter, depth: usize, right: u32, divider: Vec<u8>) -> Outcome<()> {
         let level = &mut self.levels[depth];
         let page = std::mem::replace(&mut level.current, Level::new(depth).current);
-        match level.before.replace(PendingPage { page, right, divider }) {
+        match level.pending.replace(PendingPage { page, right, divider }) {
             Some(before) => self.flush(pages, depth, before),
             None => Ok(()),
         }
@@ -71,7 +71,7 @@ impl IndexTree {
             self.levels.push(Level::new(depth));
         }
         let page = &mut self.levels[depth].current;
-        if page.fits(4 + divider.len()) {
+        if page.has_space_for(4 + divider.len()) {
             page.push(&interior_cell(child, &divider));
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl IndexTree {
         while depth < self.levels.len() {
             let level = std::mem::replace(&mut self.levels[depth], Level::new(depth));
             let mut page = level.current;
-            if let Some(mut before) = level.before {
+            if let Some(mut before) = level.pending {
                 if page.is_empty() {
                     before.lend_to(&mut page, depth);
                 }

@@ -64,7 +64,7 @@ fn first_page(schema: &[SchemaEntry<'_>], pages: u32) -> Outcome<[u8; PAGE_BYTES
         record::push_varint(&mut cell, payload.len() as u64);
         record::push_varint(&mut cell, row);
         cell.extend_from_slice(payload);
-        if !page.fits(cell.len()) {
+        if !page.has_space_for(cell.len()) {
             return Err(Failure::environment("building the database", "its schema does not fit one page"));
         }
         page.push(&cell);

@@ -59,11 +59,11 @@ impl PageBuffer {
     }
 
     /// Whether one more cell of `cell` bytes fits.
-    pub(super) fn fits(&self, cell: usize) -> bool {
+    pub(super) fn has_space_for(&self, cell: usize) -> bool {
         self.pointers + 2 * (usize::from(self.cells) + 1) + cell <= self.content
     }
 
-    /// Adds a cell after the others; the caller has checked [`fits`](Self::fits).
+    /// Adds a cell after the others; the caller has checked [`has_space_for`](Self::has_space_for).
     pub(super) fn push(&mut self, cell: &[u8]) {
         self.content -= cell.len();
         self.bytes[self.content..self.content + cell.len()].copy_from_slice(cell);

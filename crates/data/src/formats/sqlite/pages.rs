@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const WHAT: &str = "reading the index";
+const ACTIVITY: &str = "reading the index";
 /// Maximum bytes of a row or index entry that is read.
 const MAX_PAYLOAD_BYTES: u64 = 1 << 20;
 /// Maximum depth of a tree. The largest database has less.
@@ -47,7 +47,6 @@ pub struct StoredSchema {
     pub sql: String,
 }
 
-/// A page of a tree.
 struct TreePage {
     bytes: Arc<Vec<u8>>,
     usable: usize,
@@ -64,7 +63,7 @@ impl DatabasePages {
     /// It cannot be read, or is no database.
     pub fn open(file: ReadFile) -> Outcome<Option<Self>> {
         let mut header = [0; HEADER_BYTES];
-        let no_database = || Failure::data(WHAT, "it is not a database").on(Subject::path(file.path()));
+        let no_database = || Failure::data(ACTIVITY, "it is not a database").on(Subject::path(file.path()));
         if file.len() < HEADER_BYTES as u64 {
             return Err(no_database());
         }
@@ -94,7 +93,7 @@ impl DatabasePages {
             for at in 0..page.cells + usize::from(!page.is_leaf()) {
                 match page.is_leaf() {
                     true => rows.push(schema_row(&self.payload(&page, at)?)),
-                    false => pages.push(self.whole(page.child(at))?),
+                    false => pages.push(self.or_damaged(page.child(at))?),
                 }
             }
         }
@@ -106,14 +105,14 @@ impl DatabasePages {
         let mut number = root;
         for _ in 0..MAX_DEPTH {
             let page = self.tree_page(number, [TABLE_LEAF, TABLE_INTERIOR])?;
-            let at = page.first_not(|at| Ok(self.whole(page.rowid(at))? < rowid))?;
+            let at = page.first_not(|at| Ok(self.or_damaged(page.rowid(at))? < rowid))?;
             if page.is_leaf() {
-                if at == page.cells || self.whole(page.rowid(at))? != rowid {
+                if at == page.cells || self.or_damaged(page.rowid(at))? != rowid {
                     return Ok(None);
                 }
                 return self.payload(&page, at).map(Some);
             }
-            number = self.whole(page.child(at))?;
+            number = self.or_damaged(page.child(at))?;
         }
         Err(self.damaged())
     }
@@ -140,7 +139,7 @@ impl DatabasePages {
         let page = self.tree_page(number, [INDEX_LEAF, INDEX_INTERIOR])?;
         let is_before = |at| {
             let entry = self.payload(&page, at)?;
-            Ok(match self.whole(Fields::of(&entry).next())? {
+            Ok(match self.or_damaged(Fields::of(&entry).next())? {
                 Field::Text(text) => text < from,
                 Field::Null | Field::Number(_) => true,
                 Field::Blob(_) => false,
@@ -148,7 +147,7 @@ impl DatabasePages {
         };
         for at in page.first_not(is_before)?..=page.cells {
             if !page.is_leaf() {
-                let child = self.whole(page.child(at))?;
+                let child = self.or_damaged(page.child(at))?;
                 if !self.entries_below((child, depth + 1), left, from, take)? {
                     return Ok(false);
                 }
@@ -161,10 +160,12 @@ impl DatabasePages {
     }
 
     pub(in crate::formats) fn damaged(&self) -> Failure {
-        Failure::data(WHAT, "it is damaged").on(Subject::path(self.file.path())).with_hint("prepare the data set again")
+        Failure::data(ACTIVITY, "it is damaged")
+            .on(Subject::path(self.file.path()))
+            .with_hint("prepare the data set again")
     }
 
-    fn whole<T>(&self, found: Option<T>) -> Outcome<T> {
+    fn or_damaged<T>(&self, found: Option<T>) -> Outcome<T> {
         found.ok_or_else(|| self.damaged())
     }
 
@@ -173,7 +174,7 @@ impl DatabasePages {
         if let Some(page) = kept().get(&number) {
             return Ok(Arc::clone(page));
         }
-        let offset = self.whole(number.checked_sub(1))?;
+        let offset = self.or_damaged(number.checked_sub(1))?;
         let offset = u64::from(offset) * self.page_bytes as u64;
         if offset + self.page_bytes as u64 > self.file.len() {
             return Err(self.damaged());
@@ -192,8 +193,8 @@ impl DatabasePages {
     fn tree_page(&self, number: u32, kinds: [u8; 2]) -> Outcome<TreePage> {
         let bytes = self.page(number)?;
         let start = if number == 1 { HEADER_BYTES } else { 0 };
-        let kind = self.whole(bytes.get(start).copied().filter(|kind| kinds.contains(kind)))?;
-        let cells = usize::from(self.whole(u16_at(&bytes, start + 3))?);
+        let kind = self.or_damaged(bytes.get(start).copied().filter(|kind| kinds.contains(kind)))?;
+        let cells = usize::from(self.or_damaged(u16_at(&bytes, start + 3))?);
         let page = TreePage { bytes, usable: self.usable, start, kind, cells };
         match page.pointers() + 2 * cells > self.usable {
             true => Err(self.damaged()),
@@ -203,18 +204,18 @@ impl DatabasePages {
 
     /// Returns a row or entry, with its part on overflow pages.
     fn payload(&self, page: &TreePage, at: usize) -> Outcome<Vec<u8>> {
-        let (size, inside) = self.whole(page.payload(at))?;
+        let (size, inside) = self.or_damaged(page.payload(at))?;
         if size > MAX_PAYLOAD_BYTES {
             return Err(self.damaged());
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let mut payload = self.whole(page.bytes.get(inside.clone()))?.to_vec();
-        let mut next = if payload.len() < size { self.whole(u32_at(&page.bytes, inside.end))? } else { 0 };
+        let mut payload = self.or_damaged(page.bytes.get(inside.clone()))?.to_vec();
+        let mut next = if payload.len() < size { self.or_damaged(u32_at(&page.bytes, inside.end))? } else { 0 };
         while payload.len() < size {
             let overflow = self.page(next)?;
             let count = (size - payload.len()).min(self.usable - 4);
-            payload.extend_from_slice(self.whole(overflow.get(4..4 + count))?);
-            next = self.whole(u32_at(&overflow, 0))?;
+            payload.extend_from_slice(self.or_damaged(overflow.get(4..4 + count))?);
+            next = self.or_damaged(u32_at(&overflow, 0))?;
         }
         Ok(payload)
     }

@@ -16,7 +16,7 @@ pub struct TableTree {
 /// from it and is never left with a single one.
 #[derive(Default)]
 struct Level {
-    before: Option<Vec<Child>>,
+    pending: Option<Vec<Child>>,
     current: Vec<Child>,
     used: usize,
 }
@@ -40,7 +40,7 @@ impl TableTree {
         debug_assert!(rowid > self.last_rowid || self.leaf.is_empty());
         begin_cell(&mut self.cell, payload, Some(rowid));
         pages.push_payload(&mut self.cell, payload, TABLE_LOCAL_MAX)?;
-        if !self.leaf.fits(self.cell.len()) {
+        if !self.leaf.has_space_for(self.cell.len()) {
             self.flush_leaf(pages)?;
         }
         self.leaf.push(&self.cell);
@@ -62,7 +62,7 @@ impl TableTree {
         if level.used > PAGE_BYTES - 12 {
             let full = std::mem::take(&mut level.current);
             level.used = 0;
-            if let Some(before) = level.before.replace(full) {
+            if let Some(before) = level.pending.replace(full) {
                 let flushed = write_interior(pages, &before)?;
                 self.push_child(pages, depth + 1, flushed)?;
             }
@@ -87,7 +87,7 @@ impl TableTree {
             self.push_child(pages, depth, root)?;
             let level = std::mem::take(&mut self.levels[depth]);
             let mut last = level.current;
-            if let Some(mut before) = level.before {
+            if let Some(mut before) = level.pending {
                 if last.len() == 1 {
                     last.splice(0..0, before.pop());
                 }

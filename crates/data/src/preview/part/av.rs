@@ -75,7 +75,7 @@ impl PartReader<'_> {
             _ => AvFacts::default(),
         };
         let suffix = self.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-        let heard = waveform::listen(&suffix, self.bytes, self.cancel);
+        let heard = waveform::preview_audio(&suffix, self.bytes, self.cancel);
         let has_video = facts.video_width.is_some();
         let wave = match heard.waveform {
             Some(Ok(wave)) => Some(wave),
@@ -144,9 +144,11 @@ impl PartReader<'_> {
             if wave.is_cut {
                 out.notes.push(format!("only the first {} are drawn", seconds_words(wave.seconds)));
             }
-            if wave.bad > 0 {
-                out.notes
-                    .push(format!("{} could not be decoded", gristmill_core::text::count(wave.bad as u64, "packet")));
+            if wave.undecodable > 0 {
+                out.notes.push(format!(
+                    "{} could not be decoded",
+                    gristmill_core::text::count(wave.undecodable as u64, "packet")
+                ));
             }
         }
         words.push(size_words(length));
@@ -171,16 +173,16 @@ impl PartReader<'_> {
 
     /// Decodes the first frame of a video whose frames are JPEG pictures.
     fn frame(&self, facts: &AvFacts) -> Outcome<Option<Picture>> {
-        const BLOCK: usize = 1 << 20;
-        let head = self.bytes.read(0, BLOCK)?;
-        let tail = self.bytes.read(self.bytes.len().saturating_sub(BLOCK as u64), BLOCK)?;
+        const BLOCK_BYTES: usize = 1 << 20;
+        let head = self.bytes.read(0, BLOCK_BYTES)?;
+        let tail = self.bytes.read(self.bytes.len().saturating_sub(BLOCK_BYTES as u64), BLOCK_BYTES)?;
         let names = [&b"MJPG"[..], b"mjpg", b"jpeg", b"mjpa", b"V_MJPEG"];
         if !names.iter().any(|n| [&head, &tail].iter().any(|b| memchr::memmem::find(b, n).is_some())) {
             return Ok(None);
         }
         let (mut from, mut tried) = (0_u64, 0);
         while from < self.bytes.len().min(MAX_SEARCHED_BYTES) && !self.cancel.is_cancelled() {
-            let block = self.bytes.read(from, BLOCK + 3)?;
+            let block = self.bytes.read(from, BLOCK_BYTES + 3)?;
             for at in memchr::memmem::find_iter(&block, b"\xff\xd8\xff") {
                 tried += 1;
                 let frame = self.bytes.read(from + at as u64, FRAME_BYTES)?;
@@ -192,7 +194,7 @@ impl PartReader<'_> {
                     return Ok(None);
                 }
             }
-            from += BLOCK as u64;
+            from += BLOCK_BYTES as u64;
         }
         Ok(None)
     }

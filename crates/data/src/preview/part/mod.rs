@@ -328,7 +328,7 @@ impl PartReader<'_> {
 
     fn hex(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
-        let row = super::hex::ROW as u64;
+        let row = super::hex::BYTES_PER_ROW as u64;
         let from = self.from.min(length.saturating_sub(1)) / row * row;
         let content = self.bytes.read(from, PAGE_BYTES)?;
         out.title = title(self.name, &[size_words(length)]);

@@ -4,7 +4,7 @@
 
 use super::text::{self, safe_lines};
 use super::{unpack, Page, PartBytes, PartPreview, PAGE_BYTES};
-use crate::preview::chat::inside;
+use crate::preview::chat::lines_inside;
 use crate::preview::tree::{self, TextSpan, TreeLine};
 use crate::preview::{json, Drawable, ReadingText};
 use crate::source::decode::{part_class, PartClass};
@@ -41,7 +41,7 @@ pub const LEAD_BYTES: usize = 8 << 10;
 /// Maximum characters of a lead.
 const LEAD_CHARACTERS: usize = 200;
 /// Minimum bytes left on a page for the next text to begin on it.
-const LEAST_ROOM: usize = 1 << 10;
+const MIN_TEXT_CHARS: usize = 1 << 10;
 /// Maximum bytes of values other than texts that are shown together.
 const MAX_LITERAL_BYTES: usize = 32 << 10;
 
@@ -113,7 +113,7 @@ fn lead_of(lines: &[TreeLine]) -> String {
     let texts = || lines.iter().filter(|line| line.text.is_some() && !line.is_hidden && !line.value.trim().is_empty());
     let asked = messages(lines)
         .filter(|(_, line)| matches!(line.title.as_str(), "user" | "human"))
-        .find_map(|(at, _)| lines.get(inside(lines, at))?.iter().find(|line| line.is_bare));
+        .find_map(|(at, _)| lines.get(lines_inside(lines, at))?.iter().find(|line| line.is_bare));
     let text = asked
         .or_else(|| texts().find(|line| line.is_bare))
         .or_else(|| texts().find(|line| TEXT_KEYS.contains(&line.label.as_str())))
@@ -172,7 +172,7 @@ impl<'a> RunningText<'a> {
         let segments = match body {
             Drawable::Tree(lines) => segments_of(lines),
             Drawable::Text(_) => {
-                vec![Segment { heading: String::new(), source: Source::Span(whole(name, bytes)), line: 0 }]
+                vec![Segment { heading: String::new(), source: Source::Span(whole_text(name, bytes)), line: 0 }]
             }
             _ => return None,
         };
@@ -243,7 +243,7 @@ impl<'a> RunningText<'a> {
         for segment in &self.segments {
             let length = self.length(segment);
             let end = begin + 1 + length;
-            if end > from && (left == room || left >= LEAST_ROOM) {
+            if end > from && (left == room || left >= MIN_TEXT_CHARS) {
                 let offset = from.saturating_sub(begin);
                 if !out.text.is_empty() {
                     out.text.push_str("\n\n");
@@ -347,7 +347,7 @@ impl Search {
 }
 
 /// Returns the span of a part that is a single text.
-fn whole(name: &str, bytes: &dyn PartBytes) -> TextSpan {
+fn whole_text(name: &str, bytes: &dyn PartBytes) -> TextSpan {
     if part_class(name) == PartClass::Json {
         let first = bytes.read(0, 1 << 10).unwrap_or_default();
         let begin = first.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
@@ -366,7 +366,7 @@ fn segments_of(lines: &[TreeLine]) -> Vec<Segment> {
     while let Some(line) = lines.get(at) {
         if !line.title.is_empty() {
             message_segments(lines, at, &mut out);
-            at = inside(lines, at).end;
+            at = lines_inside(lines, at).end;
             continue;
         }
         if let Some(span) = line.text.filter(|_| is_prose(line)) {
@@ -385,7 +385,7 @@ fn segments_of(lines: &[TreeLine]) -> Vec<Segment> {
 /// Appends the segments of a message: its role, its texts, and its other values.
 fn message_segments(lines: &[TreeLine], message: usize, out: &mut Vec<Segment>) {
     let mut title = lines.get(message).map(|line| line.title.clone()).unwrap_or_default();
-    let range = inside(lines, message);
+    let range = lines_inside(lines, message);
     let mut rest = range.start;
     for at in range.clone() {
         let Some((line, span)) = lines.get(at).and_then(|line| Some((line, line.text?))) else { continue };

@@ -7,7 +7,6 @@ use gristmill_core::Outcome;
 /// Maximum distance from the end of a page in which the end of a line is searched, in bytes.
 const LINE_SEARCH: usize = 8 << 10;
 
-/// A page of text.
 pub(super) struct TextPage {
     /// Start in bytes, inclusive.
     pub(super) from: u64,

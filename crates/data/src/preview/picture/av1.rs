@@ -13,7 +13,7 @@ use re_rav1d::dav1d::{Decoder, Error, PixelLayout, PlanarImageComponent as Compo
 type Frame = re_rav1d::dav1d::Picture;
 
 /// Maximum number of polls for a finished frame.
-const MAX_LOOKS: usize = 1000;
+const MAX_POLLS: usize = 1000;
 /// Bytes per pixel during decoding: usually a whole and two quarters of a plane, of one or two bytes each.
 const PIXEL_BYTES: u64 = 3;
 
@@ -90,7 +90,7 @@ fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     settings.set_frame_size_limit(u32::try_from(most_pixels).unwrap_or(u32::MAX));
     let mut decoder = Decoder::with_settings(&settings).ok()?;
     let mut sent = decoder.send_data(codes, None, None, None);
-    for _ in 0..MAX_LOOKS {
+    for _ in 0..MAX_POLLS {
         if sent.is_err_and(|error| !error.is_again()) {
             return None;
         }
@@ -154,7 +154,7 @@ fn part(at: usize, parts: usize, all: usize) -> std::ops::Range<usize> {
 #[derive(Clone, Copy)]
 struct Range {
     low: f32,
-    bright: f32,
+    white: f32,
     middle: f32,
     wide: f32,
 }
@@ -165,13 +165,13 @@ impl Range {
         let most = 256.0 * step - 1.0;
         match frame.color_range() {
             YUVRange::Limited => {
-                Self { low: 16.0 * step, bright: 219.0 * step, middle: 128.0 * step, wide: 224.0 * step }
+                Self { low: 16.0 * step, white: 219.0 * step, middle: 128.0 * step, wide: 224.0 * step }
             }
-            YUVRange::Full => Self { low: 0.0, bright: most, middle: 128.0 * step, wide: most },
+            YUVRange::Full => Self { low: 0.0, white: most, middle: 128.0 * step, wide: most },
         }
     }
     fn luma(self, number: f32) -> f32 {
-        (number - self.low) / self.bright
+        (number - self.low) / self.white
     }
     fn chroma(self, number: f32) -> f32 {
         (number - self.middle) / self.wide

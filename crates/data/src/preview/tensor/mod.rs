@@ -6,9 +6,9 @@ pub mod npz;
 use gristmill_core::text::{count, display_safe, grouped};
 
 /// Maximum bytes of values of one array that are examined.
-pub const LOOKED_AT: usize = 4 << 20;
+pub const MAX_EXAMINED_BYTES: usize = 4 << 20;
 /// Maximum number of values that are kept for display.
-const KEPT_VALUES: usize = 2_000;
+const MAX_SHOWN_VALUES: usize = 2_000;
 /// Number of classes of the distribution.
 pub const CLASSES: usize = 48;
 
@@ -41,9 +41,9 @@ pub struct ValueStatistics {
     /// Mean.
     pub mean: f64,
     /// Number of values examined, including those that are not finite.
-    pub seen: u64,
+    pub examined: u64,
     /// Number of values that are NaN or infinite.
-    pub odd: u64,
+    pub not_finite: u64,
     /// Number of values in each of the equal classes between minimum and maximum.
     pub classes: [u64; CLASSES],
 }
@@ -130,8 +130,8 @@ impl ValueStatistics {
                 min: 0.0,
                 max: 0.0,
                 mean: 0.0,
-                seen,
-                odd: seen,
+                examined: seen,
+                not_finite: seen,
                 classes: [0; CLASSES],
             });
         }
@@ -146,20 +146,20 @@ impl ValueStatistics {
                 *count += 1;
             }
         }
-        Some(Self { min, max, mean: sum, seen, odd: seen - finite, classes })
+        Some(Self { min, max, mean: sum, examined: seen, not_finite: seen - finite, classes })
     }
 
     fn lines(&self, columns: usize, ascii: bool) -> Vec<String> {
         let facts_of = |words: String| crate::preview::text::wrap(&words, columns.max(1), usize::MAX - 1);
-        let mut facts = match self.odd == self.seen {
-            true => format!("none of {} is a finite number", count(self.seen, "value")),
+        let mut facts = match self.not_finite == self.examined {
+            true => format!("none of {} is a finite number", count(self.examined, "value")),
             false => format!("{} to {}, mean {}", short(self.min), short(self.max), short(self.mean)),
         };
-        if self.odd > 0 && self.odd < self.seen {
-            facts.push_str(&format!(", {} NaN or infinite", grouped(self.odd)));
+        if self.not_finite > 0 && self.not_finite < self.examined {
+            facts.push_str(&format!(", {} NaN or infinite", grouped(self.not_finite)));
         }
         let mut out = facts_of(facts);
-        if self.odd < self.seen && columns >= 12 {
+        if self.not_finite < self.examined && columns >= 12 {
             out.push(self.bars(columns, ascii));
         }
         out

@@ -1,6 +1,6 @@
 //! `.npy` files: the header, and the first values. Arrays of Python objects are never read, since that runs code.
 
-use super::{short, TensorView, ValueStatistics, KEPT_VALUES, LOOKED_AT};
+use super::{short, TensorView, ValueStatistics, MAX_EXAMINED_BYTES, MAX_SHOWN_VALUES};
 use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -10,7 +10,7 @@ const MAX_HEADER: usize = 64 << 10;
 const MAX_AXES: usize = 64;
 
 /// Bytes of a file that must be read for [`view`].
-pub const NEEDED: usize = LOOKED_AT + MAX_HEADER;
+pub const NEEDED: usize = MAX_EXAMINED_BYTES + MAX_HEADER;
 
 /// Returns an array from the first bytes of its file of `length` bytes. The error is for the user, safe to show.
 pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String> {
@@ -43,13 +43,13 @@ pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String>
         }
         _ => {}
     }
-    let end = needed.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)).min(LOOKED_AT);
+    let end = needed.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)).min(MAX_EXAMINED_BYTES);
     let data = first.get(header.data..).unwrap_or_default();
     let data = data.get(..end).unwrap_or(data);
     item.read(data, &mut view);
     if let (Some(spread), Some(all)) = (&view.spread, view.items()) {
-        if spread.seen < all && view.note.is_none() {
-            view.note = Some(format!("from the first {}", gristmill_core::text::count(spread.seen, "value")));
+        if spread.examined < all && view.note.is_none() {
+            view.note = Some(format!("from the first {}", gristmill_core::text::count(spread.examined, "value")));
         }
     }
     Ok(view)
@@ -78,19 +78,19 @@ impl Header {
         let text = bytes.get(start..data).and_then(|b| std::str::from_utf8(b).ok()).ok_or_else(broken)?;
         let dtype = dtype(text).ok_or_else(broken)?;
         let shape = shape(text).ok_or_else(broken)?;
-        let is_fortran = after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
+        let is_fortran = text_after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
         Ok(Self { dtype, shape, is_fortran, data })
     }
 }
 
-fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let at = text.find(key)?;
     text.get(at + key.len()..).map(str::trim_start)
 }
 
 /// Returns the quoted type, or the text in its place for structured types.
 fn dtype(text: &str) -> Option<String> {
-    let rest = after(text, "'descr':")?;
+    let rest = text_after(text, "'descr':")?;
     match rest.strip_prefix('\'') {
         Some(inner) => Some(inner.get(..inner.find('\'')?)?.to_owned()),
         None => Some(rest.get(..rest.find(']')? + 1)?.to_owned()),
@@ -98,7 +98,7 @@ fn dtype(text: &str) -> Option<String> {
 }
 
 fn shape(text: &str) -> Option<Vec<u64>> {
-    let rest = after(text, "'shape':")?.strip_prefix('(')?;
+    let rest = text_after(text, "'shape':")?.strip_prefix('(')?;
     let inner = rest.get(..rest.find(')')?)?;
     let axes: Option<Vec<u64>> =
         inner.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect();
@@ -131,22 +131,22 @@ impl Item {
     fn read(&self, data: &[u8], view: &mut TensorView) {
         let items = data.chunks_exact(self.bytes);
         match self.kind {
-            b'S' | b'U' => view.values = items.take(KEPT_VALUES).map(|item| self.text(item)).collect(),
-            b'c' => view.values = items.take(KEPT_VALUES).map(|item| self.complex(item)).collect(),
+            b'S' | b'U' => view.values = items.take(MAX_SHOWN_VALUES).map(|item| self.text(item)).collect(),
+            b'c' => view.values = items.take(MAX_SHOWN_VALUES).map(|item| self.complex(item)).collect(),
             b'i' | b'u' => {
-                view.values = items.clone().take(KEPT_VALUES).map(|item| self.whole(item).to_string()).collect();
+                view.values = items.clone().take(MAX_SHOWN_VALUES).map(|item| self.integer(item).to_string()).collect();
                 // The distribution does not need the last digits of large numbers.
-                view.spread = ValueStatistics::of(&items.map(|item| self.whole(item) as f64).collect::<Vec<_>>());
+                view.spread = ValueStatistics::of(&items.map(|item| self.integer(item) as f64).collect::<Vec<_>>());
             }
             b'b' => {
                 let words = |item: &[u8]| if item.first() == Some(&0) { "False" } else { "True" }.to_owned();
-                view.values = items.clone().take(KEPT_VALUES).map(words).collect();
+                view.values = items.clone().take(MAX_SHOWN_VALUES).map(words).collect();
                 let number = |item: &[u8]| f64::from(u8::from(item.first() != Some(&0)));
                 view.spread = ValueStatistics::of(&items.map(number).collect::<Vec<_>>());
             }
             _ => {
                 let numbers: Vec<f64> = items.map(|item| self.float(item)).collect();
-                view.values = numbers.iter().take(KEPT_VALUES).map(|n| short(*n)).collect();
+                view.values = numbers.iter().take(MAX_SHOWN_VALUES).map(|n| short(*n)).collect();
                 view.spread = ValueStatistics::of(&numbers);
             }
         }
@@ -162,7 +162,7 @@ impl Item {
         }
     }
 
-    fn whole(&self, item: &[u8]) -> i128 {
+    fn integer(&self, item: &[u8]) -> i128 {
         let bits = self.bits(item);
         if self.kind == b'u' {
             return i128::from(bits);
@@ -175,7 +175,7 @@ impl Item {
     fn float(&self, item: &[u8]) -> f64 {
         let bits = self.bits(item);
         match item.len() {
-            2 => half(bits as u16),
+            2 => half_to_f64(bits as u16),
             4 => f64::from(f32::from_bits(bits as u32)),
             _ => f64::from_bits(bits),
         }
@@ -203,7 +203,7 @@ impl Item {
 }
 
 /// Converts a 16-bit float.
-fn half(bits: u16) -> f64 {
+fn half_to_f64(bits: u16) -> f64 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from((bits >> 10) & 0x1f), f64::from(bits & 0x3ff));
     sign * match exponent {
@@ -244,7 +244,7 @@ pub(in super::super) mod tests {
         assert_eq!(view.describe(), "float32 (2, 2)");
         assert_eq!(view.values, ["1.5", "-2", "NaN", "0.25"]);
         let spread = view.spread.unwrap();
-        assert_eq!((spread.min, spread.max, spread.odd, spread.seen), (-2.0, 1.5, 1, 4));
+        assert_eq!((spread.min, spread.max, spread.not_finite, spread.examined), (-2.0, 1.5, 1, 4));
         assert_eq!(of("'>i2'", "(2,)", &[0xff, 0xfe, 1, 0]).values, ["-2", "256"]);
         assert_eq!(of("'|u1'", "(3,)", &[0, 1, 255]).values, ["0", "1", "255"]);
         assert_eq!(of("'|b1'", "(2,)", &[0, 1]).values, ["False", "True"]);

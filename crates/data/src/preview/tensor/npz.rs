@@ -232,7 +232,7 @@ pub(in super::super) mod tests {
         assert!(bytes.len() < 200_000);
         let (views, _) = views(&bytes).unwrap().unwrap();
         assert_eq!(views[0].shape, [100_000_000]);
-        assert!(views[0].spread.as_ref().unwrap().seen <= MAX_UNPACKED_BYTES as u64);
+        assert!(views[0].spread.as_ref().unwrap().examined <= MAX_UNPACKED_BYTES as u64);
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl<'a> JsonExtensions<'a> {
 
 impl Visit for JsonExtensions<'_> {
     const WANTS_ODDITIES: bool = true;
-    const DEEPEST: usize = MAX_JSON_DEPTH;
+    const MAX_NESTING: usize = MAX_JSON_DEPTH;
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
     const IS_LINE: bool = false;
 
@@ -65,7 +65,7 @@ impl Visit for JsonExtensions<'_> {
         self.overflows = true;
     }
 
-    fn half(&mut self, at: usize) {
+    fn unpaired_surrogate(&mut self, at: usize) {
         self.list.push((at, at + 6, "\\ufffd"));
     }
 }

@@ -5,7 +5,7 @@ use super::line_documents::LineDocuments;
 use super::long::Spool;
 use super::record::Record;
 use super::row_documents::RowDocuments;
-use super::HELD_LINE;
+use super::MAX_BUFFERED_LINE_BYTES;
 use crate::source::documents::{Damage, Position, TextFile};
 use gristmill_core::{Cancel, Outcome};
 
@@ -29,7 +29,7 @@ impl Documents {
         spool: Box<dyn Spool>,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        Self::open_holding(file, text_key, range, spool, HELD_LINE, cancel)
+        Self::open_holding(file, text_key, range, spool, MAX_BUFFERED_LINE_BYTES, cancel)
     }
 
     /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of

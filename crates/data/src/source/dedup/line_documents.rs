@@ -23,7 +23,7 @@ pub struct LineDocuments {
     input: UnpackedReader,
     source: Arc<ReadFile>,
     file: TextFile,
-    held_line: usize,
+    buffered_line: usize,
     cancel: Cancel,
     /// Read buffer; the first `filled` bytes hold data.
     buffer: Vec<u8>,
@@ -42,7 +42,7 @@ pub struct LineDocuments {
 /// A line whose end was found.
 enum LineKind {
     /// In the buffer; its length in bytes.
-    Held(usize),
+    Buffered(usize),
     Long(Kind),
 }
 
@@ -69,7 +69,7 @@ impl LineDocuments {
             input,
             source,
             file: file.clone(),
-            held_line,
+            buffered_line: held_line,
             cancel: cancel.clone(),
             buffer: Vec::new(),
             filled: 0,
@@ -99,12 +99,12 @@ impl LineDocuments {
         };
         let Position { offset: start, line } = self.at;
         let (kind, text, body, bytes) = match found {
-            LineKind::Held(len) => {
+            LineKind::Buffered(len) => {
                 let held = self.buffer.get(self.from..self.from + len).unwrap_or_default();
                 let (kind, text) = line_kind(held, &mut self.fields);
                 self.from += len + usize::from(is_ended);
                 self.searched = 0;
-                (kind, text, Body::Held(held), len as u64)
+                (kind, text, Body::Buffered(held), len as u64)
             }
             LineKind::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
         };
@@ -165,10 +165,10 @@ impl LineDocuments {
             let unsearched = waiting.get(self.searched..).unwrap_or_default();
             let end = memchr(b'\n', unsearched).map(|at| at + self.searched);
             match end {
-                Some(end) if end <= self.held_line => return Ok(Some((LineKind::Held(end), true))),
+                Some(end) if end <= self.buffered_line => return Ok(Some((LineKind::Buffered(end), true))),
                 // The line is long, and its end is already in the buffer.
                 Some(_) => return self.long_line(),
-                None if waiting.len() > self.held_line => return self.long_line(),
+                None if waiting.len() > self.buffered_line => return self.long_line(),
                 None if self.is_over => return Ok(self.last()),
                 None => self.searched = waiting.len(),
             }
@@ -183,7 +183,7 @@ impl LineDocuments {
             self.damaged(left as u64);
             return None;
         }
-        (left > 0).then_some((LineKind::Held(left), false))
+        (left > 0).then_some((LineKind::Buffered(left), false))
     }
 
     fn damaged(&mut self, lost: u64) {
@@ -244,7 +244,7 @@ impl LineDocuments {
             let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
             let end = memchr(b'\n', waiting);
             let piece = waiting.get(..end.unwrap_or(waiting.len())).unwrap_or_default();
-            reading.take(piece, &mut self.fields);
+            reading.push_piece(piece, &mut self.fields);
             if matches!(self.long.place, LongLineBytes::Spool) {
                 self.long.spool.append(piece)?;
             }
@@ -295,32 +295,32 @@ fn line_kind<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
 struct LongReading {
     line_kind: LineChecker,
     /// Bytes of a character that the last piece truncated.
-    cut: Vec<u8>,
-    seen: u64,
+    truncated_character: Vec<u8>,
+    read_bytes: u64,
     not_utf8: Option<u64>,
     has_mark: bool,
     has_content: bool,
 }
 
 impl LongReading {
-    fn take(&mut self, piece: &[u8], fields: &mut Fields) {
-        if self.seen == 0 {
+    fn push_piece(&mut self, piece: &[u8], fields: &mut Fields) {
+        if self.read_bytes == 0 {
             self.has_mark = piece.starts_with(b"\xef\xbb\xbf");
         }
         self.has_content |= piece.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
         self.utf8(piece);
-        self.seen += piece.len() as u64;
-        self.line_kind.take(piece, fields);
+        self.read_bytes += piece.len() as u64;
+        self.line_kind.push(piece, fields);
     }
 
     fn utf8(&mut self, mut piece: &[u8]) {
-        while !self.cut.is_empty() && self.not_utf8.is_none() {
+        while !self.truncated_character.is_empty() && self.not_utf8.is_none() {
             let Some((first, rest)) = piece.split_first() else { return };
-            self.cut.push(*first);
+            self.truncated_character.push(*first);
             piece = rest;
-            match std::str::from_utf8(&self.cut) {
-                Ok(_) => self.cut.clear(),
-                Err(error) if error.error_len().is_some() => self.not_utf8 = Some(self.seen),
+            match std::str::from_utf8(&self.truncated_character) {
+                Ok(_) => self.truncated_character.clear(),
+                Err(error) if error.error_len().is_some() => self.not_utf8 = Some(self.read_bytes),
                 Err(_) => {}
             }
         }
@@ -329,8 +329,10 @@ impl LongReading {
         }
         if let Err(error) = std::str::from_utf8(piece) {
             match error.error_len() {
-                None => self.cut.extend_from_slice(piece.get(error.valid_up_to()..).unwrap_or_default()),
-                Some(_) => self.not_utf8 = Some(self.seen + error.valid_up_to() as u64),
+                None => {
+                    self.truncated_character.extend_from_slice(piece.get(error.valid_up_to()..).unwrap_or_default())
+                }
+                Some(_) => self.not_utf8 = Some(self.read_bytes + error.valid_up_to() as u64),
             }
         }
     }
@@ -340,14 +342,14 @@ impl LongReading {
         if !self.has_content {
             return Kind::Blank;
         }
-        if let Some(at) = self.not_utf8.or((!self.cut.is_empty()).then_some(self.seen)) {
+        if let Some(at) = self.not_utf8.or((!self.truncated_character.is_empty()).then_some(self.read_bytes)) {
             return invalid(at, NOT_UTF8);
         }
         if self.has_mark {
             return invalid(0, BYTE_ORDER_MARK);
         }
         if !self.line_kind.end(fields) {
-            return invalid(self.line_kind.seen(), "it is no JSON");
+            return invalid(self.line_kind.valid_bytes(), "it is no JSON");
         }
         if self.line_kind.keys().is_none() {
             // One of the keys that were not kept may have been that of the text.

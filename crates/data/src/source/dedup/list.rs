@@ -11,7 +11,7 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Name of this step in errors.
-const WHAT: &str = "looking for text files";
+const ACTIVITY: &str = "looking for text files";
 /// Hint on how to read files that are set aside.
 const RENAME: &str = "to read such a file as well, give it another name";
 /// Hint on how to read files that are left out next to tables.
@@ -22,7 +22,7 @@ const NOT_WRITTEN_HINT: &str = "convert them to lines of JSON or to Parquet";
 const NDJSON: (&str, &str) =
     ("it is left out: its name has no .json in it", "name the file itself, or give it a name that ends in .jsonl");
 /// Text that a name must contain.
-const WANTED: &str = ".json";
+const NAME_PART: &str = ".json";
 /// Text that is removed from paths when they are compared.
 const NOT_COMPARED: &str = "crawl=";
 /// Suffixes of packings that no command reads: their bytes would be treated as lines.
@@ -41,12 +41,12 @@ pub const HUB_RULES: InputRules =
 /// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
 /// any work. Finding no file is a usage error.
 pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
-    let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let facts = files::metadata(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     if facts.is_file() {
         return one_file(path);
     }
     if !facts.is_dir() {
-        return Err(Failure::usage(WHAT, "it is not a folder or a file")
+        return Err(Failure::usage(ACTIVITY, "it is not a folder or a file")
             .on(Subject::path(path))
             .with_hint("name a .jsonl file, or the folder that holds such files"));
     }
@@ -64,7 +64,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     Walk {
         folder: path,
         wants: &wants,
-        sees_hidden: !follows_reference,
+        includes_hidden: !follows_reference,
         is_chosen: false,
         listing: &mut listing,
         cancel,
@@ -105,7 +105,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
             || "there is no file with .json in its name, and none of Parquet".to_owned(),
             |note| note.message,
         );
-        return Err(Failure::usage(WHAT, why)
+        return Err(Failure::usage(ACTIVITY, why)
             .on(Subject::path(path))
             .with_hint("name a .jsonl file, or the folder that holds the .jsonl, .jsonl.gz or .jsonl.zst files"));
     }
@@ -140,7 +140,7 @@ fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> O
 
 /// Returns the failure for files that are only read.
 fn not_written(path: &Path, name: &str) -> Failure {
-    Failure::usage(WHAT, format!("files of {name} are not written back"))
+    Failure::usage(ACTIVITY, format!("files of {name} are not written back"))
         .on(Subject::path(path))
         .with_hint(NOT_WRITTEN_HINT)
 }
@@ -148,14 +148,14 @@ fn not_written(path: &Path, name: &str) -> Failure {
 /// Lists a file that is itself the input.
 fn one_file(path: &Path) -> Outcome<Listing> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-        return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
+        return Err(Failure::usage(ACTIVITY, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
     };
     let file = text_file(path.to_owned(), name.to_owned(), false)?;
     if file.source.is_table() && file.source.rewriter().is_none() {
         return Err(not_written(path, file.source.name()));
     }
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
-        return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
+        return Err(Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
     }
     let file = TextFile { packing: by_name(&file), ..file };
     Ok(Listing { files: vec![file], ..Listing::default() })
@@ -178,7 +178,7 @@ fn own_name(name: &str) -> &str {
 }
 
 fn is_wanted(name: &str) -> bool {
-    own_name(name).to_ascii_lowercase().contains(WANTED)
+    own_name(name).to_ascii_lowercase().contains(NAME_PART)
 }
 
 /// Whether a name is that of a table that can be written back.

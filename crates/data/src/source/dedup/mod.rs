@@ -1,6 +1,6 @@
 //! Reading documents for dedup: files in the global order, lines of any length, the text of each (docs/formats/bsade.md §1).
 //!
-//! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
+//! A line up to [`MAX_BUFFERED_LINE_BYTES`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
 //! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
 
 mod document_range;
@@ -24,7 +24,7 @@ pub use record::{blank_note, Body, Kind, Record, SkippedLine};
 pub use row_documents::{offset_after, row_kind, row_record, text_field};
 
 /// The longest line that is held in memory, in bytes.
-pub const HELD_LINE: usize = 8 << 20;
+pub const MAX_BUFFERED_LINE_BYTES: usize = 8 << 20;
 /// Maximum size of an object or array in a field of a longer line, in bytes: a line with a larger one is passed through unchanged.
 pub const MAX_NESTED_BYTES: u64 = 64 << 20;
 

@@ -41,7 +41,7 @@ pub enum SkippedLine {
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// In memory, without its `\n`.
-    Held(&'a [u8]),
+    Buffered(&'a [u8]),
     /// To be read in pieces.
     Long(&'a LongLine),
 }
@@ -73,7 +73,7 @@ impl<'a> Record<'a> {
     where
         'a: 't,
     {
-        let (Kind::Document, Body::Held(_)) = (self.kind, self.body) else { return None };
+        let (Kind::Document, Body::Buffered(_)) = (self.kind, self.body) else { return None };
         if self.group.is_some() {
             return Some(self.text);
         }

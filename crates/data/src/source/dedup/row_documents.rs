@@ -25,7 +25,7 @@ pub struct RowDocuments {
     spare: Vec<u8>,
     /// Texts of the rows of a block, one after another.
     texts: String,
-    rows: Vec<HeldRow>,
+    rows: Vec<BufferedRow>,
     /// The next row among those.
     next: usize,
     at: Position,
@@ -35,7 +35,7 @@ pub struct RowDocuments {
 
 /// A row of the current block.
 #[derive(Clone, Copy)]
-struct HeldRow {
+struct BufferedRow {
     number: u64,
     group: u64,
     kind: Kind,
@@ -93,7 +93,7 @@ impl RowDocuments {
                     let (kind, text) = row_kind(row);
                     let from = texts.len();
                     texts.push_str(text);
-                    rows.push(HeldRow { number: row.number, group: row.group, kind, from, to: texts.len() });
+                    rows.push(BufferedRow { number: row.number, group: row.group, kind, from, to: texts.len() });
                 }
                 Ok(())
             })?;
@@ -141,7 +141,7 @@ pub fn row_record<'a>(
     fields: &'a Fields,
 ) -> Record<'a> {
     let bytes = text.len() as u64;
-    Record { line: number, start, bytes, kind, body: Body::Held(b""), text, group: Some(group), fields }
+    Record { line: number, start, bytes, kind, body: Body::Buffered(b""), text, group: Some(group), fields }
 }
 
 /// Returns the offset of the next row.

@@ -58,7 +58,7 @@ fn read(bytes: &[u8]) -> Vec<ReadLine> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     put(&path, bytes);
-    read_holding(&text_file(&path, Packing::Plain), HELD_LINE).0
+    read_holding(&text_file(&path, Packing::Plain), MAX_BUFFERED_LINE_BYTES).0
 }
 
 fn kinds(bytes: &[u8]) -> Vec<String> {
@@ -148,7 +148,7 @@ fn many_members_and_frames_are_read_and_lines_go_over_their_ends() {
             })
             .collect();
         put(&path, &packed);
-        for held in [3, HELD_LINE] {
+        for held in [3, MAX_BUFFERED_LINE_BYTES] {
             let (seen, damage) = read_holding(&text_file(&path, packing), held);
             let texts: Vec<&str> = seen.iter().map(|(.., text)| text.as_str()).collect();
             assert_eq!((texts, damage), (vec!["one", "two", "three"], None));
@@ -164,7 +164,7 @@ fn a_cut_stream_gives_what_came_before_and_states_it() {
     let packed = gzip(lines.as_bytes());
     put(&path, &packed[..packed.len() / 2]);
     let file = text_file(&path, Packing::Gzip);
-    for held in [3, HELD_LINE] {
+    for held in [3, MAX_BUFFERED_LINE_BYTES] {
         let (seen, damage) = read_holding(&file, held);
         let damage = damage.unwrap();
         assert!(seen.len() > 500 && seen.len() < 1500, "{}", seen.len());
@@ -292,7 +292,7 @@ fn a_line_with_more_than_is_read_is_passed_on() {
     put(&path, format!("{keys}\n{fields}\n").as_bytes());
     let (seen, _) = read_holding(&text_file(&path, Packing::Plain), 100);
     assert!(seen.iter().all(|(_, _, kind, _)| matches!(kind, Kind::Passed(SkippedLine::TooMuch(_)))), "{seen:?}");
-    let (seen, _) = read_holding(&text_file(&path, Packing::Plain), HELD_LINE);
+    let (seen, _) = read_holding(&text_file(&path, Packing::Plain), MAX_BUFFERED_LINE_BYTES);
     assert_eq!(seen[0].2, Kind::Document, "a line that is held has no such limit");
     assert!(matches!(seen[1].2, Kind::Passed(SkippedLine::TooMuch(_))));
 }

@@ -8,7 +8,7 @@ use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome};
 
 /// Rows that are passed on together.
-pub(super) const ROWS_TOGETHER: usize = 64;
+pub(super) const ROWS_PER_BATCH: usize = 64;
 /// Columns that a message names.
 const MAX_NAMED_COLUMNS: usize = 20;
 /// Reason for rows whose text has more than 64 MiB.

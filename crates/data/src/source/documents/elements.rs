@@ -40,7 +40,7 @@ impl LineForm for Elements {
                     }
                     b' '
                 }
-                State::Inside => self.inside(*byte),
+                State::Inside => self.take_inner_byte(*byte),
                 State::After => {
                     self.has_rest |= !byte.is_ascii_whitespace();
                     b' '
@@ -71,7 +71,7 @@ impl LineForm for Elements {
 }
 
 impl Elements {
-    fn inside(&mut self, byte: u8) -> u8 {
+    fn take_inner_byte(&mut self, byte: u8) -> u8 {
         self.has_content |= !byte.is_ascii_whitespace() && (byte != b']' || self.depth > 0);
         if !byte.is_ascii_whitespace() {
             self.last = byte;

@@ -5,7 +5,7 @@ use super::verdict::{Quirks, HALF_IN_TEXT, NO_TEXT, NULL_TEXT};
 use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{halves, unescape};
-use gristmill_pycompat::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
+use gristmill_pycompat::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_PYTHON, MAX_NESTING};
 use gristmill_pycompat::white_space::{is_white_space, strip};
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub enum Text<'a> {
 
 impl<'a> Text<'a> {
     /// Returns the string, or an empty one if there is none.
-    pub fn words(self) -> &'a str {
+    pub fn as_str(self) -> &'a str {
         match self {
             Self::Is(text) => text,
             _ => "",
@@ -58,14 +58,14 @@ pub struct Document<'a> {
 
 /// Extracts the text from lines. Each thread has its own; its memory is reused.
 pub struct Extractor {
-    way: TextSelector,
+    selector: TextSelector,
     /// Whether texts lose white space at both ends.
     strips: bool,
     /// Texts that differ from their spelling in the line, concatenated.
     texts: String,
 }
 
-/// A parsed line, valid until [`forget`](Extractor::forget) is called on the extractor; [`document`](Self::document) returns its contents.
+/// A parsed line, valid until [`clear`](Extractor::clear) is called on the extractor; [`document`](Self::document) returns its contents.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLine<'a> {
     text: TextLocation<'a>,
@@ -100,7 +100,7 @@ impl Extractor {
                 None => TextSelector::Program(Box::new(Program::new(program)?)),
             },
         };
-        Ok(Self { way, strips: false, texts: String::new() })
+        Ok(Self { selector: way, strips: false, texts: String::new() })
     }
 
     /// Sets whether texts lose white space at both ends, as by Python's `str.strip`.
@@ -111,13 +111,13 @@ impl Extractor {
 
     /// Extracts the text of a line, which is passed without its `\n`. Texts held before are dropped.
     pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
-        self.forget();
-        let held = self.hold(line);
+        self.clear();
+        let held = self.document_in_batch(line);
         held.document(self)
     }
 
     /// Drops all texts.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.texts.clear();
         if self.texts.capacity() > MAX_KEPT_BYTES {
             self.texts = String::new();
@@ -125,7 +125,7 @@ impl Extractor {
     }
 
     /// Like [`document`](Self::document), for several lines at a time.
-    pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
+    pub fn document_in_batch<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
         let held = self.parse(line);
         if !self.strips {
             return held;
@@ -142,8 +142,8 @@ impl Extractor {
         ParsedLine { text, ..held }
     }
 
-    /// Like [`hold`](Self::hold), for a text that is not in a line.
-    pub fn hold_text<'a>(&self, text: Text<'a>) -> ParsedLine<'a> {
+    /// Like [`document_in_batch`](Self::document_in_batch), for a text that is not in a line.
+    pub fn text_in_batch<'a>(&self, text: Text<'a>) -> ParsedLine<'a> {
         let text = match text {
             Text::Is(text) if self.strips => Text::Is(strip(text)),
             other => other,
@@ -160,7 +160,7 @@ impl Extractor {
             return invalid(at, if is_half { "half of a character is no UTF-8" } else { "a byte that is not UTF-8" });
         };
         let mark = if all.starts_with('\u{feff}') { 3 } else { 0 };
-        let path: &[String] = match &self.way {
+        let path: &[String] = match &self.selector {
             TextSelector::Path(path) => path,
             TextSelector::Program(_) => &[],
         };
@@ -174,14 +174,14 @@ impl Extractor {
             false => Quirks::SECOND_HALF_IN_TEXT,
         };
         let mut quirks = finder.quirks(mark > 0, half);
-        let found = finder.found;
-        let Self { way, texts, .. } = self;
+        let found = finder.result;
+        let Self { selector: way, texts, .. } = self;
         let program = match way {
             TextSelector::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
             TextSelector::Program(program) => program,
         };
         let all = all.get(mark..).unwrap_or_default();
-        if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
+        if !quirks.has(Quirks::SURROGATE_IN_OTHER_FIELD) {
             return ParsedLine { text: program.run(all, texts), quirks };
         }
         // jq reads an unpaired surrogate as the replacement character.
@@ -287,25 +287,25 @@ struct Finder<'a> {
     matched: usize,
     /// Index in the path of the key that the next value belongs to.
     awaited: Option<usize>,
-    found: PathResult,
+    result: PathResult,
     halves: u32,
     quirks: Quirks,
 }
 
 impl<'a> Finder<'a> {
     fn new(path: &'a [String]) -> Self {
-        Self { path, matched: 0, awaited: None, found: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
+        Self { path, matched: 0, awaited: None, result: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
     }
 
     /// Returns the peculiarities; `half` is reported for an unpaired surrogate in the text itself.
     fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
         let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
-        let in_text = matches!(self.found, PathResult::Value(Kind::String, span) if span.has_half);
+        let in_text = matches!(self.result, PathResult::Value(Kind::String, span) if span.has_half);
         if in_text {
             quirks = quirks.with(half);
         }
         if self.halves > u32::from(in_text) {
-            quirks = quirks.with(Quirks::SURROGATE_ELSEWHERE);
+            quirks = quirks.with(Quirks::SURROGATE_IN_OTHER_FIELD);
         }
         quirks
     }
@@ -313,7 +313,7 @@ impl<'a> Finder<'a> {
 
 impl Visit for Finder<'_> {
     const WANTS_ODDITIES: bool = true;
-    const DEEPEST: usize = DEEPEST;
+    const MAX_NESTING: usize = MAX_NESTING;
 
     #[inline(always)]
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
@@ -344,11 +344,11 @@ impl Visit for Finder<'_> {
         }
         let is_outermost = depth == 0 && !self.path.is_empty();
         if is_outermost && !matches!(kind, Kind::Object | Kind::EmptyObject) {
-            self.found = PathResult::Outermost(kind);
+            self.result = PathResult::Outermost(kind);
         }
         if let Some(place) = self.awaited.take() {
             let is_end = place + 1 == self.path.len();
-            self.found = match kind {
+            self.result = match kind {
                 _ if is_end => PathResult::Value(kind, span),
                 Kind::Object => {
                     self.matched = place + 1;
@@ -394,7 +394,7 @@ const MAX_KEYS: usize = 100;
 struct KeyCollector(Vec<String>);
 
 impl Visit for KeyCollector {
-    const DEEPEST: usize = DEEPEST;
+    const MAX_NESTING: usize = MAX_NESTING;
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
         if depth == 1 && self.0.len() < MAX_KEYS {
             let key = unescaped(text.get(span.from..span.to).unwrap_or_default());
@@ -455,7 +455,7 @@ fn find<'a>(line: &'a [u8], path: &[String]) -> Option<(&'a str, Kind, Span)> {
     let all = simdutf8::basic::from_utf8(line).ok()?;
     let mut finder = Finder::new(path);
     walk(line, mark, &mut finder).ok()?;
-    match finder.found {
+    match finder.result {
         PathResult::Value(kind, span) => Some((all, kind, span)),
         _ => None,
     }

@@ -64,7 +64,7 @@ impl Glob {
     }
 
     /// Whether a relative path with `/` separators matches.
-    pub fn fits(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();
         // Marks the positions in the names where a prefix of the pattern may end.
         let mut ends = vec![false; names.len() + 1];
@@ -83,7 +83,7 @@ impl Glob {
                 }
                 Component::Name(pieces) => {
                     for (at, name) in names.iter().enumerate() {
-                        next[at + 1] = ends[at] && fits(pieces, name);
+                        next[at + 1] = ends[at] && matches(pieces, name);
                     }
                 }
             }
@@ -139,7 +139,7 @@ fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
     Some((GlobPart::Class { is_negated, ranges }, close + 1))
 }
 
-fn fits(pieces: &[GlobPart], name: &str) -> bool {
+fn matches(pieces: &[GlobPart], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut piece, mut at) = (0, 0);
     // Position to retry from when the text matched by a `*` was too short.
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn patterns_fit_as_the_format_page_says() {
-        let fits = |pattern: &str, path: &str| Glob::new(pattern).unwrap().fits(path);
+        let fits = |pattern: &str, path: &str| Glob::new(pattern).unwrap().matches(path);
         for (pattern, path, wanted) in [
             (".jsonl", "a.jsonl", true),
             (".jsonl", "sub/a.jsonl", false),
@@ -216,6 +216,6 @@ mod tests {
 
     #[test]
     fn a_pattern_of_many_stars_takes_no_time() {
-        assert!(!Glob::new(&format!("{}b", "*a".repeat(200))).unwrap().fits(&"a".repeat(4000)));
+        assert!(!Glob::new(&format!("{}b", "*a".repeat(200))).unwrap().matches(&"a".repeat(4000)));
     }
 }

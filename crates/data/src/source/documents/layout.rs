@@ -131,9 +131,9 @@ impl<'a> Text<'a> {
         let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
         loop {
             // A line end is white space between values and is not allowed in a string.
-            checker.take(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
+            checker.push(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
             fed += 1;
-            if checker.seen() < fed {
+            if checker.valid_bytes() < fed {
                 return Ok(End::Broken);
             }
             if matches!(byte, b'}' | b']') && checker.is_json() {

@@ -32,7 +32,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
-const WHAT: &str = "looking for text files";
+const ACTIVITY: &str = "looking for text files";
 /// Maximum size of a file of paths, in bytes.
 const PATHS_LIMIT: u64 = 256 << 20;
 /// Hint on how to read files that are set aside.
@@ -122,7 +122,7 @@ pub fn list(
     if let Some(paths_file) = selection.paths_file {
         let [folder] = inputs else {
             return Err(Failure::usage(
-                WHAT,
+                ACTIVITY,
                 "with --paths-file there is one input: the folder that the paths start from",
             ));
         };
@@ -149,8 +149,8 @@ pub fn list(
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
             let chooser = Chooser { glob: glob.as_ref(), rules, selection };
             let wants = |name: &str| chooser.wants(name);
-            let (sees_hidden, is_chosen) = (chooser.sees_hidden(), glob.is_some() && selection.reads_tables);
-            Walk { folder: input, wants: &wants, sees_hidden, is_chosen, listing: &mut listing, cancel }.run()?;
+            let (includes_hidden, is_chosen) = (chooser.includes_hidden(), glob.is_some() && selection.reads_tables);
+            Walk { folder: input, wants: &wants, includes_hidden, is_chosen, listing: &mut listing, cancel }.run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
@@ -184,7 +184,7 @@ pub fn list(
             None => (rules.nothing, rules.nothing_hint),
         };
         let tables = if glob.is_none() && selection.reads_tables { table_names() } else { String::new() };
-        return Err(Failure::usage(WHAT, format!("{why}{tables}")).on(subject).with_hint(hint));
+        return Err(Failure::usage(ACTIVITY, format!("{why}{tables}")).on(subject).with_hint(hint));
     }
     remaining(listing)
 }
@@ -220,12 +220,12 @@ fn leave_out(
 /// Returns the failure that every file is left out.
 fn nothing_left(problems: Vec<Problem>) -> Failure {
     let mut lost = problems.into_iter().filter(|problem| problem.severity > Severity::Note);
-    let Some(first) = lost.next() else { return Failure::internal(WHAT, "no file is left, for no reason") };
+    let Some(first) = lost.next() else { return Failure::internal(ACTIVITY, "no file is left, for no reason") };
     let more = match lost.count() as u64 {
         0 => "no other file is there".to_owned(),
         more => format!("{} left out, too, and none remains", count_verb(more, "other file", "is", "are")),
     };
-    Failure { what: WHAT.to_owned(), why: format!("{}; {more}", first.message), ..first.into_failure() }
+    Failure { what: ACTIVITY.to_owned(), why: format!("{}; {more}", first.message), ..first.into_failure() }
 }
 
 /// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.
@@ -262,7 +262,7 @@ pub(in crate::source) fn leave_out_others(
 /// Refuses files that only some commands read.
 fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
     match files.iter().find(|file| file.source.is_table()) {
-        Some(file) => Err(Failure::usage(WHAT, format!("it is a file of {}, not of lines", file.source.name()))
+        Some(file) => Err(Failure::usage(ACTIVITY, format!("it is a file of {}, not of lines", file.source.name()))
             .on(Subject::path(&file.path))
             .with_hint("`gristmill pack` reads such files")),
         None => Ok(()),
@@ -296,16 +296,19 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
             false => files::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone()),
         };
         if *seen.entry(path).or_insert(input) != input {
-            return Err(Failure::usage(WHAT, "two of the inputs hold this file, so its documents would be read twice")
-                .on(Subject::path(&file.path))
-                .with_hint("name each file or folder once"));
+            return Err(Failure::usage(
+                ACTIVITY,
+                "two of the inputs hold this file, so its documents would be read twice",
+            )
+            .on(Subject::path(&file.path))
+            .with_hint("name each file or folder once"));
         }
     }
     Ok(())
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
-    let failure = Failure::io(WHAT, path, error);
+    let failure = Failure::io(ACTIVITY, path, error);
     if !failure.is_missing() {
         return failure;
     }
@@ -327,7 +330,7 @@ pub(super) fn bare_name(path: &Path) -> String {
 /// Opens a file to detect its kind and its packing. `is_chosen` says whether the user has named it.
 pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool) -> Outcome<TextFile> {
     let file = open_read(&path)?;
-    let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
+    let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &path, &error))?;
     let source = source_of(&name, &first_bytes(&file)?, is_chosen);
     let packing = if source.is_compressible() { Packing::of(&file)? } else { Packing::Plain };
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None })
@@ -388,7 +391,7 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// Whether hidden files are examined: to read them, or to report that they are left out.
-    fn sees_hidden(&self) -> bool {
+    fn includes_hidden(&self) -> bool {
         match self.glob {
             Some(glob) => self.rules.reads_hidden || glob.has_hidden(),
             None => self.rules.reads_hidden || !self.selection.follows_reference,
@@ -401,7 +404,7 @@ impl Chooser<'_> {
 
     fn wants(&self, name: &str) -> FileChoice {
         if let Some(glob) = self.glob {
-            return if glob.fits(name) { FileChoice::Yes } else { FileChoice::No };
+            return if glob.matches(name) { FileChoice::Yes } else { FileChoice::No };
         }
         if !self.selection.follows_reference && is_set_aside(name) {
             let is_data =
@@ -456,7 +459,7 @@ pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) folder: &'a Path,
     pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
     /// Whether names that begin with a dot are included.
-    pub(in crate::source) sees_hidden: bool,
+    pub(in crate::source) includes_hidden: bool,
     /// Whether the user has named the files that are wanted.
     pub(in crate::source) is_chosen: bool,
     /// Receives the files found, in the order of the folder.
@@ -466,11 +469,11 @@ pub(in crate::source) struct Walk<'a> {
 
 impl Walk<'_> {
     pub(in crate::source) fn run(mut self) -> Outcome<()> {
-        files::read_dir(self.folder).map(drop).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
-        let sees_hidden = self.sees_hidden;
+        files::read_dir(self.folder).map(drop).map_err(|error| Failure::io(ACTIVITY, self.folder, &error))?;
+        let includes_hidden = self.includes_hidden;
         let is_seen = move |entry: &WalkEntry| {
-            let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
-            entry.depth() == 0 || is_shown && !(entry.kind().is_dir() && is_beside_output(entry.path()))
+            let is_shown = includes_hidden || !entry.file_name().as_bytes().starts_with(b".");
+            entry.depth() == 0 || is_shown && !(entry.kind().is_dir() && is_next_to_output(entry.path()))
         };
         let mut entries: Box<dyn Iterator<Item = Result<WalkEntry, WalkError>>> =
             Box::new(walk::Walk::new(self.folder).filter_entry(is_seen));
@@ -551,7 +554,7 @@ impl Walk<'_> {
 
     fn error(&mut self, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(self.folder);
-        let failure = error.failure(WHAT, self.folder);
+        let failure = error.failure(ACTIVITY, self.folder);
         if path == self.folder {
             return Err(failure);
         }

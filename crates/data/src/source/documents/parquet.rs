@@ -2,7 +2,9 @@
 
 mod table;
 
-use super::columns::{json_lines, layout_of_table, sample_of_table, scale, Columns, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
+use super::columns::{
+    json_lines, layout_of_table, sample_of_table, scale, Columns, NOT_UTF8, ROWS_PER_BATCH, TOO_LONG,
+};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
 use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
@@ -18,7 +20,7 @@ const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
 /// Size of rows as JSON that are in memory together, in bytes: more than a block has, unless entries of a dictionary are repeated.
 const JSON_BYTES: usize = 64 << 20;
 /// Name of the step that writes files, in errors.
-const WRITING: &str = "writing the Parquet file";
+const WRITE_ACTIVITY: &str = "writing the Parquet file";
 /// Bytes of a file that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
@@ -132,7 +134,7 @@ impl FileRewriter for Parquet {
         };
         let why = format!("its column `{}` holds {described}, and only text is changed", edits.text_key);
         let hint = "name a column of text with --text-key, or convert the column to text";
-        Err(Failure::usage(WRITING, why).on(Subject::path(&file.path)).with_hint(hint))
+        Err(Failure::usage(WRITE_ACTIVITY, why).on(Subject::path(&file.path)).with_hint(hint))
     }
 
     fn rewrite(
@@ -249,7 +251,7 @@ impl RowBlock for JsonBlock {
             let appended = self.file.json_rows(self.names.as_deref(), left.clone(), JSON_BYTES, &mut bytes)?;
             let row = |(number, line)| Row { number, group, text: None, line };
             let rows: Vec<Row<'_>> = left.clone().zip(json_lines(&bytes)).map(row).collect();
-            rows.chunks(ROWS_TOGETHER).try_for_each(&mut *each)?;
+            rows.chunks(ROWS_PER_BATCH).try_for_each(&mut *each)?;
             left.start += appended.rows.max(1);
         }
         Ok(())
@@ -285,11 +287,11 @@ impl RowBlock for TextBlock {
     fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
         let spare = || DECODERS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut decoder = spare().pop().unwrap_or_default();
-        let mut batch = Vec::with_capacity(ROWS_TOGETHER);
+        let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
         let group = self.row_group as u64;
         for (number, value) in decoder.decode(self)? {
             batch.push(row_of(number, group, value));
-            if batch.len() == ROWS_TOGETHER {
+            if batch.len() == ROWS_PER_BATCH {
                 each(&batch)?;
                 batch.clear();
             }
@@ -320,7 +322,7 @@ fn copy(file: &ParquetFile, write: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outc
     while at < file.len() {
         let size = (file.len() - at).min(COPY_BYTES);
         buffer.resize(usize::try_from(size).unwrap_or_default(), 0);
-        file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io(WRITING, file.path(), &error))?;
+        file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io(WRITE_ACTIVITY, file.path(), &error))?;
         write(&buffer)?;
         at += size;
     }

@@ -87,7 +87,7 @@ impl DocumentRules {
             .with(Quirks::BOM)
             .with(Quirks::SURROGATE_IN_TEXT)
             .with(Quirks::SECOND_HALF_IN_TEXT)
-            .with(Quirks::SURROGATE_ELSEWHERE),
+            .with(Quirks::SURROGATE_IN_OTHER_FIELD),
         skips_missing: true,
         skips_empty: true,
         takes_empty: false,

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the saved data set";
+const ACTIVITY: &str = "reading the saved data set";
 /// State of a data set.
 const STATE: &str = "state.json";
 /// Description of a data set.
@@ -57,7 +57,7 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
         let split = |name: String| {
             let own = plain(&folder.join(SPLITS), &name)?;
             let missing = || missing(&folder.join(&own).join(STATE));
-            let saved = one(folder, &own)?.ok_or_else(missing)?;
+            let saved = saved_split(folder, &own)?.ok_or_else(missing)?;
             Ok(SavedSplit { name: Some(name), ..saved })
         };
         return splits.into_iter().map(split).collect::<Outcome<_>>().map(Some);
@@ -66,11 +66,11 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
     if !files::is_file(folder.join(STATE)) || !files::is_file(folder.join(INFO)) {
         return Ok(None);
     }
-    Ok(one(folder, Path::new(""))?.map(|split| vec![split]))
+    Ok(saved_split(folder, Path::new(""))?.map(|split| vec![split]))
 }
 
 /// Returns the split in a folder below the data set.
-fn one(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
+fn saved_split(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
     let path = root.join(folder).join(STATE);
     let Some(state) = read::<State>(&path)? else { return Ok(None) };
     check_unique(&path, state.files.iter().map(|file| file.filename.as_str()))?;
@@ -90,14 +90,14 @@ fn check_unique<'n>(from: &Path, names: impl Iterator<Item = &'n str>) -> Outcom
     let mut seen = HashSet::new();
     match names.into_iter().find(|name| !seen.insert(*name)) {
         None => Ok(()),
-        Some(name) => Err(Failure::data(WHAT, format!("it lists {} twice", display_safe(name)))
+        Some(name) => Err(Failure::data(ACTIVITY, format!("it lists {} twice", display_safe(name)))
             .on(Subject::path(from))
             .with_hint("save the data set again")),
     }
 }
 
 fn missing(path: &Path) -> Failure {
-    Failure::data(WHAT, "the data set names this file, and it does not exist")
+    Failure::data(ACTIVITY, "the data set names this file, and it does not exist")
         .on(Subject::path(path))
         .with_hint("copy the folder again, or name the files that exist one by one")
 }
@@ -109,7 +109,7 @@ fn plain(from: &Path, name: &str) -> Outcome<PathBuf> {
         (Some(Component::Normal(only)), None) => Ok(only.into()),
         _ => {
             let why = format!("it names {}, which is no file or folder next to it", display_safe(name));
-            Err(Failure::data(WHAT, why).on(Subject::path(from)).with_hint("save the data set again"))
+            Err(Failure::data(ACTIVITY, why).on(Subject::path(from)).with_hint("save the data set again"))
         }
     }
 }
@@ -118,7 +118,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Outcome<Option<T>> {
     let Some(bytes) = read_whole(path, MAX_STATE_BYTES)? else { return Ok(None) };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         let hint = "save the data set again, or name its files one by one";
-        Failure::data(WHAT, error.to_string()).on(Subject::path(path)).with_hint(hint)
+        Failure::data(ACTIVITY, error.to_string()).on(Subject::path(path)).with_hint(hint)
     })
 }
 

@@ -11,7 +11,7 @@ const RATIO_SAMPLE_BYTES: u64 = 1 << 20;
 /// Bytes unpacked at a time.
 const UNPACK_BYTES: usize = 16 << 10;
 /// Maximum text that is unpacked, as a multiple of the bytes to read.
-const MAX_GIVEN: u64 = 32;
+const MAX_UNPACK_RATIO: u64 = 32;
 
 /// Unpacks the beginning of a file, about `most` bytes of it; returns the bytes read and the bytes unpacked from them. Data that cannot be
 /// unpacked counts as read only.
@@ -23,7 +23,7 @@ pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let (mut buffer, mut taken, mut given) = (vec![0; UNPACK_BYTES], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
     // Equal documents may unpack to thousands of times the bytes read.
-    while (taken < most || last.is_none()) && given < MAX_GIVEN * most {
+    while (taken < most || last.is_none()) && given < MAX_UNPACK_RATIO * most {
         let count = input.read(&mut buffer)?;
         let now = input.consumed();
         if count == 0 {
@@ -57,7 +57,7 @@ pub fn text_share(file: &TextFile, fields: &DocumentFields, most: u64, cancel: &
     let mut text = 0;
     if let DocumentBlock::Rows(block) = block {
         block.decode(&mut |rows: &[Row<'_>]| {
-            text += rows.iter().map(|row| row.text.map_or("", Text::words).len() as u64).sum::<u64>();
+            text += rows.iter().map(|row| row.text.map_or("", Text::as_str).len() as u64).sum::<u64>();
             Ok(())
         })?;
     }

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "looking for tables";
+const ACTIVITY: &str = "looking for tables";
 
 /// A kind of files with tables.
 pub trait TableFormat: Sync {
@@ -154,11 +154,11 @@ pub fn tables_in_order(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
 }
 
 fn table_listing(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
-    let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let facts = files::metadata(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     if !facts.is_dir() {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let Some(format) = format_of(&name) else {
-            return Err(Failure::usage(WHAT, "it is not a file with a table").on(Subject::path(path)));
+            return Err(Failure::usage(ACTIVITY, "it is not a file with a table").on(Subject::path(path)));
         };
         return Ok((vec![TableFile { path: path.to_owned(), name, bytes: facts.len(), format }], Vec::new()));
     }
@@ -166,7 +166,7 @@ fn table_listing(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
     for entry in walk(path, usize::MAX) {
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) if error.path() == Some(path) => return Err(error.failure(WHAT, path)),
+            Err(error) if error.path() == Some(path) => return Err(error.failure(ACTIVITY, path)),
             // The commands that read everything report what cannot be read.
             Err(_) => continue,
         };

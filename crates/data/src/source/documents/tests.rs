@@ -12,7 +12,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 fn slow(line: &[u8]) -> bool {
     let mut checker = LineChecker::default();
-    checker.take(line, &mut NullVisitor);
+    checker.push(line, &mut NullVisitor);
     checker.is_json()
 }
 
@@ -123,7 +123,7 @@ fn texts_lose_white_space_at_both_ends_on_demand() {
             let line = format!(r#"{{"text": "{text}"}}"#);
             assert_eq!(extractor.document(line.as_bytes()).text, Text::Is(wanted), "{line}");
         }
-        assert_eq!(extractor.document(b"{bad").text.words(), "");
+        assert_eq!(extractor.document(b"{bad").text.as_str(), "");
     }
 }
 
@@ -265,11 +265,11 @@ fn what_is_held_of_several_lines_is_what_each_says() {
     for way in [".a", ".a | .", ".a | ascii_upcase"] {
         let [mut holding, mut one_by_one] = [(); 2].map(|()| Extractor::new(&TextField::Jq(way.into())).unwrap());
         for _ in 0..2 {
-            let held: Vec<ParsedLine<'_>> = lines.iter().map(|line| holding.hold(line)).collect();
+            let held: Vec<ParsedLine<'_>> = lines.iter().map(|line| holding.document_in_batch(line)).collect();
             for (held, line) in held.iter().zip(lines) {
                 assert_eq!(held.document(&holding), one_by_one.document(line), "{way}: {}", line.escape_ascii());
             }
-            holding.forget();
+            holding.clear();
         }
     }
 }

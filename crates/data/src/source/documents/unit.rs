@@ -96,7 +96,7 @@ impl ParsedLine<'_> {
         while self.filled < wanted {
             self.cancel.check()?;
             let space = self.memory.get_mut(self.filled..wanted.min(self.filled + READ_BYTES)).unwrap_or_default();
-            self.filled += some(self.file, self.base + self.filled as u64, space)?;
+            self.filled += read_some(self.file, self.base + self.filled as u64, space)?;
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl ParsedLine<'_> {
             while start + bytes < self.file.len() {
                 self.cancel.check()?;
                 let left = usize::try_from(self.file.len() - start - bytes).unwrap_or(usize::MAX).min(READ_BYTES);
-                let count = some(self.file, start + bytes, piece.get_mut(..left).unwrap_or_default())?;
+                let count = read_some(self.file, start + bytes, piece.get_mut(..left).unwrap_or_default())?;
                 match memchr(b'\n', piece.get(..count).unwrap_or_default()) {
                     Some(end) => return Ok(Some(OverlongLine { start, bytes: bytes + end as u64 })),
                     None => bytes += count as u64,
@@ -136,7 +136,7 @@ impl ParsedLine<'_> {
 }
 
 /// Reads at least one byte.
-fn some(file: &ReadFile, at: u64, space: &mut [u8]) -> Outcome<usize> {
+fn read_some(file: &ReadFile, at: u64, space: &mut [u8]) -> Outcome<usize> {
     let count = file.read_at(space, at).map_err(|error| Failure::io("reading the text", file.path(), &error))?;
     if count == 0 {
         return Err(Failure::data("reading the text", "the file changed while it was read")

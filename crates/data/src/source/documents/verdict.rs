@@ -19,7 +19,7 @@ impl Quirks {
     /// An escaped unpaired surrogate (`\ud800`) in the text itself.
     pub const SURROGATE_IN_TEXT: Self = Self(1 << 3);
     /// An escaped unpaired surrogate anywhere else.
-    pub const SURROGATE_ELSEWHERE: Self = Self(1 << 4);
+    pub const SURROGATE_IN_OTHER_FIELD: Self = Self(1 << 4);
     /// Unpaired second surrogates (`\udc00`) and no first ones in the text itself: jq reads them as U+FFFD.
     pub const SECOND_HALF_IN_TEXT: Self = Self(1 << 6);
     /// More than 1,000 nested objects and arrays.
@@ -52,7 +52,7 @@ impl Quirks {
             (Self::BOM, BYTE_ORDER_MARK),
             (Self::SURROGATE_IN_TEXT, HALF_IN_TEXT),
             (Self::SECOND_HALF_IN_TEXT, HALF_IN_TEXT),
-            (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
+            (Self::SURROGATE_IN_OTHER_FIELD, "half of a character (a lone surrogate) is in it"),
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];
         let refused = Self(self.0 & rules.refused.0);

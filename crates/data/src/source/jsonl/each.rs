@@ -57,7 +57,7 @@ pub fn each_line(
                 break end;
             }
             let waiting = window.waiting().len();
-            if waiting > longest || !window.fill()? {
+            if waiting > longest || !window.read_more()? {
                 break waiting;
             }
             if waiting > LONG_LINE_BYTES && held.is_none() {
@@ -113,7 +113,7 @@ impl<'a> Window<'a> {
     }
 
     /// Reads more; returns `false` at the end of the file.
-    fn fill(&mut self) -> Outcome<bool> {
+    fn read_more(&mut self) -> Outcome<bool> {
         self.cancel.check()?;
         if self.from > 0 {
             self.bytes.drain(..self.from);
@@ -149,7 +149,7 @@ impl<'a> Window<'a> {
             }
             self.from = self.bytes.len();
             self.searched = 0;
-            if !self.fill()? {
+            if !self.read_more()? {
                 return Ok(());
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Window<'a> {
             }
             past.from = past.bytes.len();
             past.searched = 0;
-            if !past.fill()? {
+            if !past.read_more()? {
                 return Ok(past.position() - self.position());
             }
         }

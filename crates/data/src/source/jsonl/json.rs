@@ -23,7 +23,7 @@ pub enum Issue {
     /// `NaN`, `Infinity`, or a number beyond the range of a float: not JSON, but accepted by Python.
     NotFinite,
     /// An unpaired surrogate, such as `\ud800`.
-    LoneSurrogate,
+    UnpairedSurrogate,
     /// An integer beyond 2⁵³, which many readers round.
     LargeInteger,
 }
@@ -44,7 +44,7 @@ impl Issue {
             Self::NotUtf8 => "a byte that is not UTF-8",
             Self::DuplicateKey => "a key that the object has already: only the last value is read",
             Self::NotFinite => "a number that is not finite, which only some readers take",
-            Self::LoneSurrogate => "half of a character (a lone surrogate), which cannot be written as UTF-8",
+            Self::UnpairedSurrogate => "half of a character (a lone surrogate), which cannot be written as UTF-8",
             Self::LargeInteger => "an integer beyond 2^53, which some readers round",
         }
     }
@@ -113,7 +113,7 @@ impl<F: FnMut(usize, Issue)> IssueFinder<'_, F> {
 
 impl<F: FnMut(usize, Issue)> Visit for IssueFinder<'_, F> {
     const WANTS_ODDITIES: bool = true;
-    const DEEPEST: usize = 1_000;
+    const MAX_NESTING: usize = 1_000;
 
     #[inline(always)]
     fn key(&mut self, text: &[u8], _: usize, span: Span) {
@@ -154,8 +154,8 @@ impl<F: FnMut(usize, Issue)> Visit for IssueFinder<'_, F> {
         self.overflows = true;
     }
 
-    fn half(&mut self, at: usize) {
-        (self.found)(at, Issue::LoneSurrogate);
+    fn unpaired_surrogate(&mut self, at: usize) {
+        (self.found)(at, Issue::UnpairedSurrogate);
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
             (r#"{"a":1e999}"#, vec![(5, NotFinite)]),
             (
                 r#"{"a":"\ud800","b":"\udc00\ud800x"}"#,
-                vec![(6, LoneSurrogate), (19, LoneSurrogate), (25, LoneSurrogate)],
+                vec![(6, UnpairedSurrogate), (19, UnpairedSurrogate), (25, UnpairedSurrogate)],
             ),
             (
                 r#"{"a":9007199254740993,"b":-123456789012345678901234567890}"#,
@@ -282,7 +282,7 @@ mod tests {
         ) {
             let ours = issues(line.as_bytes());
             let is_fatal = ours.iter().any(|(_, issue)| issue.is_fatal());
-            let odd = ours.iter().any(|(_, issue)| matches!(issue, Issue::LoneSurrogate | Issue::NotFinite));
+            let odd = ours.iter().any(|(_, issue)| matches!(issue, Issue::UnpairedSurrogate | Issue::NotFinite));
             let theirs = serde_json::from_str::<serde_json::Value>(&line);
             prop_assert!(odd || is_fatal == theirs.is_err(), "{} {:?} {:?}", line, ours, theirs);
         }

@@ -10,7 +10,7 @@ pub const MAX_UNIT_BYTES: u64 = 1 << 30;
 /// Bytes read at a time: fits into the cache of one core.
 const READ_BYTES: usize = 256 << 10;
 /// Bad lines that a range stores with their location; more are only counted.
-const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::KEPT_PROBLEMS;
+const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::MAX_LISTED_PROBLEMS;
 
 /// The first and the last non-white-space byte of a line, or of a piece of one, with their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use gristmill_storage::read::ReadFile;
 use std::io;
 
 /// Bytes examined.
-const LOOKED_AT: usize = 4096;
+const EXAMINED_BYTES: usize = 4096;
 
 /// Kind of the beginning of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl JsonlCompression {
 
 /// Detects the kind from the first bytes of a file.
 pub fn start_of(file: &ReadFile) -> Outcome<FileStart> {
-    let mut start = [0; LOOKED_AT];
+    let mut start = [0; EXAMINED_BYTES];
     let mut filled = 0;
     while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
         match file.read_at(space, filled as u64) {

@@ -51,7 +51,7 @@ impl AppleDoubles {
     }
 
     /// Whether the sample that is being collected has only AppleDouble entries.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(super) fn has_no_partner(&self) -> bool {
         self.entries > 0 && !self.has_others
     }
 

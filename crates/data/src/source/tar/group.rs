@@ -4,18 +4,18 @@ use super::apple_double::{self, AppleDoubles};
 use super::names;
 use super::notes::{Notes, MISREAD_BY_PYTHON};
 use super::walk::Entry;
-use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, PART_NAMES_KEPT};
+use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, MAX_PART_NAMES};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum parts of one sample that are held back until it is known to be whole. A sample with more is passed on in pieces.
-const PARTS_HELD: usize = 1 << 16;
+const MAX_BUFFERED_PARTS: usize = 1 << 16;
 /// Maximum parts of a sample in a sketch.
 const SKETCH_PARTS: usize = 64;
 
 /// One part of the sample that is being collected; its name is stored in `Grouper::names`.
 #[derive(Clone, Copy)]
-struct HeldPart {
+struct BufferedPart {
     name_from: usize,
     name_to: usize,
     content_offset: u64,
@@ -37,7 +37,7 @@ pub(super) struct Grouper<'a> {
     /// Whether some of its parts have already been passed to the sink.
     handed_out: bool,
     names: Vec<u8>,
-    parts: Vec<HeldPart>,
+    parts: Vec<BufferedPart>,
     /// Whether the next sample begins after lost bytes.
     after_damage: bool,
     /// Whether the next entry is the first after lost bytes and may have lost its true name.
@@ -46,7 +46,7 @@ pub(super) struct Grouper<'a> {
     in_doubt: bool,
     /// An entry that may have lost its true name and that begins another sample by its remaining name; held until the next entry decides
     /// whether it does.
-    held: Option<(Vec<u8>, Entry)>,
+    undecided: Option<(Vec<u8>, Entry)>,
     /// Offset of the global headers directly before the next entry.
     globals_from: Option<u64>,
     apple_doubles: AppleDoubles,
@@ -72,7 +72,7 @@ impl<'a> Grouper<'a> {
             after_damage: false,
             doubtful: false,
             in_doubt: false,
-            held: None,
+            undecided: None,
             globals_from: None,
             apple_doubles: AppleDoubles::default(),
             follows_sample: false,
@@ -92,17 +92,17 @@ impl<'a> Grouper<'a> {
         if let Some(why) = entry.suspect {
             self.notes.count(ProblemKind::BadExtendedHeader, name, entry.offset, why);
         }
-        let Some(dot) = self.judge(name, entry) else { return Ok(()) };
+        let Some(dot) = self.split_name(name, entry) else { return Ok(()) };
         let is_apple_double = apple_double::has_name(name, dot) && begins_with(&apple_double::MAGIC)?;
         let entry = &Entry { is_apple_double, ..*entry };
         let is_next = !self.open || name[..dot] != self.key[..];
         if is_next {
             self.release()?;
             if self.open && self.doubtful {
-                self.held = Some((name.to_owned(), *entry));
+                self.undecided = Some((name.to_owned(), *entry));
                 return Ok(());
             }
-        } else if self.held.take().is_some() {
+        } else if self.undecided.take().is_some() {
             // The sample continues, so the held entry was a part of it that has lost its name.
             self.doubtful = false;
         }
@@ -111,7 +111,7 @@ impl<'a> Grouper<'a> {
 
     /// Begins a sample of its own with the held entry: the entry that follows does not continue the sample before.
     pub(super) fn release(&mut self) -> Outcome<()> {
-        let Some((name, entry)) = self.held.take() else { return Ok(()) };
+        let Some((name, entry)) = self.undecided.take() else { return Ok(()) };
         let dot = names::split(&name).unwrap_or(name.len());
         self.add(&name, dot, &entry, None)
     }
@@ -142,7 +142,7 @@ impl<'a> Grouper<'a> {
         }
         self.doubtful = false;
         self.damaged |= entry.suspect.is_some() | std::mem::take(&mut self.after_damage);
-        if self.parts.len() >= PARTS_HELD {
+        if self.parts.len() >= MAX_BUFFERED_PARTS {
             self.hand_out_parts()?;
             self.handed_out = true;
         }
@@ -151,12 +151,12 @@ impl<'a> Grouper<'a> {
         self.names.extend_from_slice(&name[dot + 1..]);
         let (content_offset, size) = (entry.content_offset, entry.size);
         let (name_to, sparse_at) = (self.names.len(), entry.is_sparse.then_some(entry.offset));
-        self.parts.push(HeldPart { name_from, name_to, content_offset, size, sparse_at });
+        self.parts.push(BufferedPart { name_from, name_to, content_offset, size, sparse_at });
         Ok(())
     }
 
     /// Returns where the name splits; an entry that is skipped is noted and returns `None`.
-    fn judge(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
+    fn split_name(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
         let skipped = if entry.is_link && Self::makes_part(name) {
             ProblemKind::LinkedPart
         } else if !entry.regular {
@@ -262,7 +262,7 @@ impl<'a> Grouper<'a> {
     }
 
     fn hand_out_parts(&mut self) -> Outcome<()> {
-        if self.apple_doubles.is_alone() {
+        if self.apple_doubles.has_no_partner() {
             self.parts.clear();
             self.names.clear();
             return Ok(());
@@ -302,7 +302,7 @@ impl<'a> Grouper<'a> {
     /// Returns for each held part whether an earlier one has the same name. Empty when no name is repeated: the usual case, without
     /// allocation.
     fn repeated(&self) -> Vec<bool> {
-        let name = |part: &HeldPart| &self.names[part.name_from..part.name_to];
+        let name = |part: &BufferedPart| &self.names[part.name_from..part.name_to];
         let parts = &self.parts;
         let few = parts.len() <= 16;
         if few && !parts.iter().enumerate().any(|(i, p)| parts[..i].iter().any(|earlier| name(earlier) == name(p))) {
@@ -319,7 +319,7 @@ impl<'a> Grouper<'a> {
             return;
         }
         let Ok(key) = std::str::from_utf8(&self.key) else { return };
-        let text = |p: &HeldPart| {
+        let text = |p: &BufferedPart| {
             let name = std::str::from_utf8(&self.names[p.name_from..p.name_to]).ok()?;
             Some((name.to_owned(), p.content_offset, p.size))
         };
@@ -364,14 +364,14 @@ impl Statistics {
     fn find(&mut self, position: usize, name: &str) -> Option<usize> {
         let found = match self.index.get(name) {
             Some(&n) => n,
-            None if self.names.len() >= PART_NAMES_KEPT => return None,
+            None if self.names.len() >= MAX_PART_NAMES => return None,
             None => {
                 self.names.push((name.to_owned(), PartFacts::default()));
                 self.index.insert(name.to_owned(), self.names.len() - 1);
                 self.names.len() - 1
             }
         };
-        if position < PART_NAMES_KEPT {
+        if position < MAX_PART_NAMES {
             if self.at_position.len() <= position {
                 self.at_position.resize(position + 1, found);
             }

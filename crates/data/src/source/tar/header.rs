@@ -101,7 +101,7 @@ impl<'a> Header<'a> {
     /// For a GNU sparse header, returns whether extension blocks follow, and the size of the unfolded file. `None` when one of its numbers
     /// is invalid.
     pub(super) fn sparse(&self) -> Option<(bool, i128)> {
-        if !numbers_hold(&self.block[386..482]) {
+        if !has_valid_numbers(&self.block[386..482]) {
             return None;
         }
         Some((self.block[482] != 0, number(&self.block[483..495])?))
@@ -110,10 +110,10 @@ impl<'a> Header<'a> {
 
 /// For an extension block of a GNU sparse header, returns whether another one follows; `None` when a number is invalid.
 pub(super) fn sparse_extension(block: &[u8; BLOCK]) -> Option<bool> {
-    numbers_hold(&block[..504]).then_some(block[504] != 0)
+    has_valid_numbers(&block[..504]).then_some(block[504] != 0)
 }
 
-fn numbers_hold(fields: &[u8]) -> bool {
+fn has_valid_numbers(fields: &[u8]) -> bool {
     fields.chunks_exact(12).all(is_number)
 }
 
@@ -143,7 +143,7 @@ pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
 }
 
 /// Whether a damaged block resembles a header that only describes the next header.
-pub(super) fn looks_like_extension(block: &[u8; BLOCK]) -> bool {
+pub(super) fn is_like_extension(block: &[u8; BLOCK]) -> bool {
     let name = until_nul(&block[..100]);
     matches!(block[156], b'L' | b'K' | b'x' | b'X' | b'g')
         || name == b"././@LongLink"

@@ -89,7 +89,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
     names::is_reserved(name)
 }
 
-pub use gristmill_core::facts::PART_NAMES_KEPT;
+pub use gristmill_core::facts::MAX_PART_NAMES;
 pub use header::{can_precede, BLOCK};
 pub use notes::MISREAD_BY_PYTHON;
 pub use prefix::write_prefixed;
@@ -97,7 +97,7 @@ pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry,
 pub use sparse::{read_sparse_map, StoredRange};
 
 /// Maximum number of samples per shard that are kept whole, for questions and field maps.
-pub const SKETCHES_KEPT: usize = 8;
+pub const MAX_SKETCHES: usize = 8;
 
 /// Result of scanning a shard, in addition to the rows passed to the sink.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -125,7 +125,7 @@ pub struct ShardScan {
     /// Keys of samples that have only such entries: counted, not in the tables, to be excluded from training.
     #[serde(default)]
     pub apple_double_keys: Vec<String>,
-    /// Samples for answering questions, at most [`SKETCHES_KEPT`]: the first ones, the later half of them replaced by later samples as the
+    /// Samples for answering questions, at most [`MAX_SKETCHES`]: the first ones, the later half of them replaced by later samples as the
     /// shard turns out to be longer.
     pub sketches: Vec<SampleSketch>,
     /// Size, time and inode of the file when the scan began.
@@ -137,13 +137,13 @@ pub struct ShardScan {
 /// Whether the sample of this number is kept among the sketches of its shard, of which there are `kept` so far: the first ones, then one at
 /// each doubling.
 pub fn is_sketched(index: u64, kept: usize) -> bool {
-    kept < SKETCHES_KEPT || index.is_power_of_two()
+    kept < MAX_SKETCHES || index.is_power_of_two()
 }
 
 /// Adds a sketch; if there are enough, it replaces the oldest one of the later half.
 pub fn keep_sketch(sketches: &mut Vec<SampleSketch>, sketch: SampleSketch) {
-    if sketches.len() >= SKETCHES_KEPT {
-        sketches.remove(SKETCHES_KEPT / 2);
+    if sketches.len() >= MAX_SKETCHES {
+        sketches.remove(MAX_SKETCHES / 2);
     }
     sketches.push(sketch);
 }

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-const WHAT: &str = "writing a shard with other names";
+const ACTIVITY: &str = "writing a shard with other names";
 /// Bytes written at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 const NAME: Range<usize> = 0..100;
@@ -44,10 +44,10 @@ pub fn write_prefixed(fs: &dyn Fs, shard: &Shard, prefix: &str, target: &Path, h
     // The new shard is scanned next.
     copy.out.keep_in_page_cache();
     let written = copy.entries(shard, prefix.as_bytes(), handles).and_then(|()| copy.finish());
-    let now = file.stamp().map_err(|error| Failure::io(WHAT, &shard.path, &error));
+    let now = file.stamp().map_err(|error| Failure::io(ACTIVITY, &shard.path, &error));
     let result = written.and_then(|()| match now? == shard.stamp {
         true => Ok(()),
-        false => Err(Failure::data(WHAT, "it changed while it was read; nothing is published")
+        false => Err(Failure::data(ACTIVITY, "it changed while it was read; nothing is published")
             .on(Subject::shard(&shard.name))
             .of_kind(ProblemKind::ChangedDuringScan)
             .with_hint("wait until no program writes to it, then run again")),
@@ -61,7 +61,7 @@ pub fn write_prefixed(fs: &dyn Fs, shard: &Shard, prefix: &str, target: &Path, h
 
 fn refuse(shard: &Shard, at: u64, kind: ProblemKind, why: &str) -> Failure {
     let subject = Subject::shard(&shard.name).at(at);
-    Failure::data(WHAT, format!("{why}; no shard is changed")).on(subject).of_kind(kind).with_hint(
+    Failure::data(ACTIVITY, format!("{why}; no shard is changed")).on(subject).of_kind(kind).with_hint(
         "gristmill shard FOLDER --output NEW --duplicates prefix writes all samples that can be read into new shards",
     )
 }
@@ -84,7 +84,7 @@ impl Copy {
             let before = self.at;
             match walker.step()? {
                 Step::Entry(entry) => {
-                    self.until(entry.offset)?;
+                    self.copy_until(entry.offset)?;
                     if !is_reserved(&walker.name) {
                         if walker.name.len() + prefix.len() > MAX_NAME {
                             let why = format!("the name of {} would be too long", printable(&walker.name));
@@ -97,7 +97,7 @@ impl Copy {
                     }
                 }
                 Step::Global { at, .. } => {
-                    self.until(at)?;
+                    self.copy_until(at)?;
                     let mut global = Extension::read(&mut walker.window, at)?;
                     global.add_prefix([prefix, b""]);
                     self.replace(walker.at, |buffer| global.write(buffer))?;
@@ -115,19 +115,19 @@ impl Copy {
             handles.progress.add(0, self.at - before);
         }
         let before = self.at;
-        self.until(self.file.len())?;
+        self.copy_until(self.file.len())?;
         handles.progress.add(0, self.at - before);
         Ok(())
     }
 
     /// Copies the bytes before an offset.
-    fn until(&mut self, end: u64) -> Outcome<()> {
+    fn copy_until(&mut self, end: u64) -> Outcome<()> {
         while self.at < end {
             let from = self.buffer.len();
             let now = (end - self.at).min(BUFFER_BYTES as u64) as usize;
             self.buffer.resize(from + now, 0);
             let read = self.file.read_exact_at(self.buffer.get_mut(from..).unwrap_or_default(), self.at);
-            read.map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
+            read.map_err(|error| Failure::io(ACTIVITY, self.file.path(), &error))?;
             self.at += now as u64;
             self.write_if_full()?;
         }
@@ -355,7 +355,8 @@ fn block_at(window: &mut impl Window, at: u64) -> Outcome<[u8; BLOCK]> {
 
 /// Returns the failure for headers that are not those of the step before.
 fn moved() -> Failure {
-    Failure::data(WHAT, "it changed while it was read; nothing is published").of_kind(ProblemKind::ChangedDuringScan)
+    Failure::data(ACTIVITY, "it changed while it was read; nothing is published")
+        .of_kind(ProblemKind::ChangedDuringScan)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Resynchronisation after a damaged header.
 
-use super::header::{is_plausible, looks_like_extension, salvaged_sizes, BLOCK, BLOCK_BYTES};
+use super::header::{is_like_extension, is_plausible, salvaged_sizes, BLOCK, BLOCK_BYTES};
 use super::walk::Walker;
 use super::window::Window;
 use gristmill_core::Outcome;
@@ -22,19 +22,19 @@ impl<W: Window> Walker<'_, W> {
     /// Returns where the walk can continue, given that the block at `bad` cannot be trusted: the next header, or the end.
     pub(super) fn find_next(&mut self, bad: u64) -> Outcome<ResumeOffset> {
         // The remains of the size field are tried first, so that an archive inside the lost content is not mistaken for part of this one.
-        match self.hop(bad)? {
+        match self.find_next_header(bad)? {
             Some(at) => Ok(ResumeOffset { at, by_search: false }),
             None => self.search(bad + BLOCK_BYTES).map(|at| ResumeOffset { at, by_search: true }),
         }
     }
 
-    fn hop(&mut self, bad: u64) -> Outcome<Option<u64>> {
+    fn find_next_header(&mut self, bad: u64) -> Outcome<Option<u64>> {
         let mut at = bad;
         for _ in 0..MAX_SKIPPED_HEADERS {
             let Some(block) = self.block(at)? else { return Ok(None) };
             let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
             // The entry described by a lost extended header has a name or size that only that header contained.
-            if !sound || !(looks_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
+            if !sound || !(is_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
                 return Ok(Some(target));
             }
             at = target;
@@ -52,9 +52,9 @@ impl<W: Window> Walker<'_, W> {
             let target = size
                 .checked_next_multiple_of(BLOCK_BYTES)
                 .and_then(|n| at.checked_add(BLOCK_BYTES)?.checked_add(n))
-                .filter(|&t| self.window.can_look_ahead(t));
+                .filter(|&t| self.window.can_read_ahead(t));
             let Some(target) = target else { continue };
-            if !self.window.reaches(target)? {
+            if !self.window.has_bytes_to(target)? {
                 continue;
             }
             if self.block(target)?.is_some_and(|b| is_plausible(&b)) {

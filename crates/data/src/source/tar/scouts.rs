@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Places from which an archive is walked, that of the walk included.
-const PLACES: u64 = 16;
+const WALK_POSITIONS: u64 = 16;
 /// Jumps from which their mean distance is computed, and those to the next place.
 const MIN_JUMPS: u64 = if cfg!(test) { 4 } else { 32 };
 const JUMPS_TO_NEXT: u64 = if cfg!(test) { 6 } else { 128 };
 /// Bytes that are searched for a header at a time, and the largest part of the distance to the next place that is searched.
-const SEARCHED: u64 = if cfg!(test) { 4 << 10 } else { 256 << 10 };
+const MAX_SEARCH_BYTES: u64 = if cfg!(test) { 4 << 10 } else { 256 << 10 };
 const SEARCHED_SHARE: u64 = 16;
 /// Fetched bytes of one archive above which no scout goes on.
 const MAX_PIECES_BYTES: usize = 2 << 20;
@@ -68,7 +68,7 @@ impl HeaderPrefetches {
         if self.jumps >= MIN_JUMPS && self.scouts.is_empty() {
             let distance = (offset.saturating_sub(first) / self.jumps).saturating_mul(JUMPS_TO_NEXT);
             let distance = distance.next_multiple_of(BLOCK_BYTES);
-            let places = (1..PLACES).map(|place| offset.saturating_add(place.saturating_mul(distance)));
+            let places = (1..WALK_POSITIONS).map(|place| offset.saturating_add(place.saturating_mul(distance)));
             self.scouts = places
                 .take_while(|at| at.saturating_add(distance) <= end && distance > 0)
                 .map(|at| HeaderPrefetch { at, end: at + distance, search_to: Some(at + distance / SEARCHED_SHARE) })
@@ -79,7 +79,8 @@ impl HeaderPrefetches {
         {
             self.waits += 1;
         }
-        let wanted = |scout: &HeaderPrefetch| scout.at..end.min(scout.at + scout.search_to.map_or(chunk, |_| SEARCHED));
+        let wanted =
+            |scout: &HeaderPrefetch| scout.at..end.min(scout.at + scout.search_to.map_or(chunk, |_| MAX_SEARCH_BYTES));
         self.scouts.iter().map(wanted).collect()
     }
 

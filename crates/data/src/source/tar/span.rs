@@ -49,7 +49,7 @@ pub fn each_entry(
     match Compression::of(file)? {
         None if from >= file.len() => Ok(()),
         None => {
-            let mut walker = Walker::new(FileWindow::until(Arc::clone(file), to), cancel);
+            let mut walker = Walker::new(FileWindow::with_end(Arc::clone(file), to), cancel);
             walker.at = from;
             walk(walker, from, to, take)
         }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum number of stretches of one entry.
-const MAX_STRETCHES: usize = 1 << 18;
+const MAX_STORED_RANGES: usize = 1 << 18;
 /// Largest file whose holes are filled, in bytes: the limit of ext4.
 const MAX_FILE_BYTES: u64 = 1 << 44;
 /// Bytes of a number, and of an offset with a length, in maps of GNU.
@@ -45,7 +45,7 @@ pub fn read_sparse_map(
     if size > MAX_FILE_BYTES {
         return Ok(Err("its file has more than 16 TiB"));
     }
-    let mut walker = Walker::new(FileWindow::until(Arc::clone(file), file.len()), cancel);
+    let mut walker = Walker::new(FileWindow::with_end(Arc::clone(file), file.len()), cancel);
     walker.at = offset;
     let Step::Entry(entry) = walker.step()? else { return Ok(Err("its headers are damaged")) };
     if !entry.is_sparse || entry.size != size {
@@ -53,7 +53,7 @@ pub fn read_sparse_map(
     }
     let stored = walker.at.saturating_sub(entry.content_offset);
     let map = read_numbers(&mut walker.window, offset, entry.content_offset)?;
-    Ok(map.and_then(|numbers| stretches(&numbers, entry.content_offset, stored, size)))
+    Ok(map.and_then(|numbers| stored_ranges(&numbers, entry.content_offset, stored, size)))
 }
 
 /// Returns offsets and lengths, in turn.
@@ -114,7 +114,7 @@ fn read_blocks(
         let used = field.chunks_exact(PAIR).take_while(|pair| pair.get(NUMBER) != Some(&0));
         used.flat_map(|pair| pair.chunks_exact(NUMBER)).try_for_each(|field| {
             numbers.push(u64::try_from(number(field)?).ok()?);
-            (numbers.len() <= 2 * MAX_STRETCHES).then_some(())
+            (numbers.len() <= 2 * MAX_STORED_RANGES).then_some(())
         })
     };
     let mut fits = push(header.get(IN_HEADER).unwrap_or_default()).is_some();
@@ -132,7 +132,7 @@ fn read_lines(window: &mut FileWindow, map: Range<u64>) -> Outcome<Result<Vec<u6
     let text = window.bytes(map.start, bytes)?;
     let mut lines = text.split(|byte| *byte == b'\n').map(decimal);
     let count = lines.next().flatten().and_then(|count| usize::try_from(count).ok());
-    let Some(count) = count.filter(|count| *count <= MAX_STRETCHES) else { return Ok(Err(BROKEN)) };
+    let Some(count) = count.filter(|count| *count <= MAX_STORED_RANGES) else { return Ok(Err(BROKEN)) };
     let numbers: Option<Vec<u64>> = lines.take(2 * count).collect();
     Ok(numbers.filter(|numbers| numbers.len() == 2 * count).ok_or(BROKEN))
 }
@@ -142,8 +142,13 @@ fn decimal(text: &[u8]) -> Option<u64> {
 }
 
 /// Returns the stretches of a map, whose content has `stored` bytes with its padding.
-fn stretches(numbers: &[u64], content_offset: u64, stored: u64, size: u64) -> Result<Vec<StoredRange>, &'static str> {
-    if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * MAX_STRETCHES {
+fn stored_ranges(
+    numbers: &[u64],
+    content_offset: u64,
+    stored: u64,
+    size: u64,
+) -> Result<Vec<StoredRange>, &'static str> {
+    if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * MAX_STORED_RANGES {
         return Err(BROKEN);
     }
     let (mut found, mut end, mut sum) = (Vec::new(), 0, 0);
@@ -170,10 +175,10 @@ mod tests {
     #[test]
     fn maps_that_contradict_their_entries_are_refused() {
         assert_eq!(
-            stretches(&[0, 512, 1024, 10, 4096, 0], 512, 1024, 4096).unwrap(),
+            stored_ranges(&[0, 512, 1024, 10, 4096, 0], 512, 1024, 4096).unwrap(),
             [StoredRange { at: 0, offset: 512, bytes: 512 }, StoredRange { at: 1024, offset: 1024, bytes: 10 }]
         );
-        assert_eq!(stretches(&[4096, 0], 512, 0, 4096), Ok(Vec::new()));
+        assert_eq!(stored_ranges(&[4096, 0], 512, 0, 4096), Ok(Vec::new()));
         let cases: [(&[u64], u64); 7] = [
             (&[], 0),
             (&[0], 512),
@@ -184,7 +189,7 @@ mod tests {
             (&[0, 512], 1024),
         ];
         for (numbers, stored) in cases {
-            assert!(stretches(numbers, 512, stored, 4096).is_err(), "{numbers:?}");
+            assert!(stored_ranges(numbers, 512, stored, 4096).is_err(), "{numbers:?}");
         }
     }
 

@@ -108,13 +108,13 @@ pub(super) struct Walker<'a, W> {
     globals_from: Option<u64>,
     suspect: Option<&'static str>,
     /// Whether something was skipped, so the walk may have entered an archive inside lost content.
-    met_damage: bool,
+    has_skipped: bool,
 }
 
 impl<'a, W: Window> Walker<'a, W> {
     pub(super) fn new(window: W, cancel: &'a Cancel) -> Self {
         let globals = PaxRecords::default();
-        Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, met_damage: false }
+        Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, has_skipped: false }
     }
 
     /// Performs the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
@@ -135,7 +135,7 @@ impl<'a, W: Window> Walker<'a, W> {
                 copy_name(&mut self.name, &header);
                 self.finish(draft)
             }
-            Block::Zero if self.met_damage => self.doubtful_end(at),
+            Block::Zero if self.has_skipped => self.doubtful_end(at),
             Block::Zero => Ok(self.end(at, Some(at))),
             Block::Bad(why) if at == 0 => Ok(Step::NotATar { why }),
             Block::Bad(why) => self.damage(at, at, why),
@@ -150,7 +150,7 @@ impl<'a, W: Window> Walker<'a, W> {
     /// Handles a zero block that may be the end of an archive inside lost content: it is the end only if no header follows.
     fn doubtful_end(&mut self, at: u64) -> Outcome<Step> {
         let next = self.search(at + BLOCK_BYTES)?;
-        if self.window.reaches(next.saturating_add(BLOCK_BYTES))? {
+        if self.window.has_bytes_to(next.saturating_add(BLOCK_BYTES))? {
             if let Some(block) = self.block(next)? {
                 if is_plausible(&block) {
                     let why = "zero blocks are between entries";
@@ -236,7 +236,7 @@ impl<'a, W: Window> Walker<'a, W> {
             let size = draft.size;
             draft.resized_by_pax = size > i128::from(MAX_EXTENSION);
             let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
-            if size < 0 || !self.window.reaches(next)? {
+            if size < 0 || !self.window.has_bytes_to(next)? {
                 if size < 0 || draft.resized_by_pax {
                     return Ok(HeadersEnd::Step(self.damage_of(
                         offset,
@@ -376,7 +376,7 @@ impl<'a, W: Window> Walker<'a, W> {
             return self.impossible(&draft, "its size is larger than any file");
         }
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
-        if !self.window.reaches(next)? {
+        if !self.window.has_bytes_to(next)? {
             if draft.resized_by_pax {
                 return self.impossible(&draft, "its size is larger than the file");
             }
@@ -408,7 +408,7 @@ impl<'a, W: Window> Walker<'a, W> {
     fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
         let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
         let Some(own) = own else { return Ok(None) };
-        if !self.window.reaches(own)? {
+        if !self.window.has_bytes_to(own)? {
             return Ok(None);
         }
         let block = self.window.bytes(own, BLOCK)?;
@@ -423,7 +423,7 @@ impl<'a, W: Window> Walker<'a, W> {
     /// Skips an entry that is refused; its own header is valid.
     fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
-        if draft.size >= 0 && self.window.reaches(next)? {
+        if draft.size >= 0 && self.window.has_bytes_to(next)? {
             let resumed = ResumeOffset { at: next, by_search: false };
             return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
         }
@@ -443,7 +443,7 @@ impl<'a, W: Window> Walker<'a, W> {
     fn resume(&mut self, from: u64, resumed: ResumeOffset, kind: ProblemKind, why: &'static str) -> Step {
         self.at = resumed.at;
         self.globals_from = None;
-        self.met_damage = true;
+        self.has_skipped = true;
         Step::Damage { from, to: resumed.at, kind, why, doubtful: resumed.by_search }
     }
 }

@@ -13,11 +13,11 @@ const CHUNK_MIN: usize = 8 << 10;
 /// Maximum bytes read at once; fits into the processor's cache.
 const CHUNK_MAX: usize = 256 << 10;
 /// A gap up to this size, in bytes, is read instead of jumped over.
-const JUMP_WORTH: u64 = 128 << 10;
+const MIN_JUMP_BYTES: u64 = 128 << 10;
 /// The same for a file in a store, where every jump is a request.
 const JUMP_CHUNK_MIN: usize = 4 << 10;
 /// Jumps whose need of bytes is remembered.
-const JUMPS_KNOWN: usize = 8;
+const MAX_REMEMBERED_JUMPS: usize = 8;
 /// Bytes of a stream before the newest one that remain accessible.
 const STREAM_KEEPS: usize = 4 << 20;
 
@@ -26,9 +26,9 @@ pub(super) trait Window {
     /// Returns `len` bytes from `offset`; fewer only where the archive ends (or cannot be read any further).
     fn bytes(&mut self, offset: u64, len: usize) -> Outcome<&[u8]>;
     /// Whether the archive has at least `end` bytes.
-    fn reaches(&mut self, end: u64) -> Outcome<bool>;
+    fn has_bytes_to(&mut self, end: u64) -> Outcome<bool>;
     /// Whether bytes from `offset` on can be read without losing those before.
-    fn can_look_ahead(&self, offset: u64) -> bool;
+    fn can_read_ahead(&self, offset: u64) -> bool;
     /// Returns the bytes of the *file* that are finished when the walk is at `offset` of the archive.
     fn file_bytes_done(&self, offset: u64) -> u64;
     /// Returns the known bytes of the archive: all of a plain file, the unpacked ones of a stream.
@@ -46,7 +46,7 @@ pub(super) struct FileWindow {
     filled: usize,
     chunk: usize,
     /// Nothing after this offset is read.
-    until: u64,
+    with_end: u64,
     jumps: Jumps,
     scouts: HeaderPrefetches,
 }
@@ -57,20 +57,20 @@ struct Jumps {
     /// Offset of the last jump; `None` if the bytes since then are read in order.
     from: Option<u64>,
     /// Bytes that were needed after each of the last jumps, as powers of two.
-    needs: [usize; JUMPS_KNOWN],
+    needs: [usize; MAX_REMEMBERED_JUMPS],
     current: usize,
 }
 
 impl Jumps {
     fn new() -> Self {
-        Self { from: None, needs: [JUMP_CHUNK_MIN; JUMPS_KNOWN], current: 0 }
+        Self { from: None, needs: [JUMP_CHUNK_MIN; MAX_REMEMBERED_JUMPS], current: 0 }
     }
 
     /// Jumps, and returns the number of bytes to read.
     fn jump(&mut self, to: u64) -> usize {
         self.from = Some(to);
         let chunk = self.needs.iter().copied().max().unwrap_or(JUMP_CHUNK_MIN);
-        self.current = (self.current + 1) % JUMPS_KNOWN;
+        self.current = (self.current + 1) % MAX_REMEMBERED_JUMPS;
         self.needs[self.current] = JUMP_CHUNK_MIN;
         chunk
     }
@@ -92,21 +92,21 @@ impl Jumps {
 impl FileWindow {
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         let len = file.len();
-        Self { buffer: vec![0; CHUNK_MAX], until: u64::MAX, ..Self::until(file, len) }
+        Self { buffer: vec![0; CHUNK_MAX], with_end: u64::MAX, ..Self::with_end(file, len) }
     }
 
     /// Treats the bytes before an offset as the whole file.
-    pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
+    pub(super) fn with_end(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
         let jumps = Jumps::new();
         let scouts = HeaderPrefetches::default();
-        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len, jumps, scouts }
+        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, with_end: len, jumps, scouts }
     }
 
     fn refill(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let end = self.start + self.filled as u64;
         let remote = self.file.bytes_worth_a_jump();
-        let near = offset >= self.start && offset <= end.saturating_add(remote.unwrap_or(JUMP_WORTH));
+        let near = offset >= self.start && offset <= end.saturating_add(remote.unwrap_or(MIN_JUMP_BYTES));
         if let (Some(_), false) = (remote, near) {
             return self.jump(offset, len);
         }
@@ -116,7 +116,7 @@ impl FileWindow {
             None if near => (self.chunk * 2).min(CHUNK_MAX),
             None => CHUNK_MIN,
         };
-        let left = usize::try_from(self.until.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.with_end.saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = self.chunk.max(len).min(left);
         if self.buffer.len() < want {
             self.buffer.resize(want, 0);
@@ -126,7 +126,7 @@ impl FileWindow {
         while self.filled < len.min(want) {
             let at = offset.saturating_add(self.filled as u64);
             let rest = &mut self.buffer[self.filled..want];
-            let read = if alone.is_some() { self.file.read_alone_at(rest, at) } else { self.file.read_at(rest, at) };
+            let read = if alone.is_some() { self.file.read_at_directly(rest, at) } else { self.file.read_at(rest, at) };
             match read {
                 Ok(0) => break,
                 Ok(n) => self.filled += n,
@@ -148,7 +148,7 @@ impl FileWindow {
     /// Jumps to an offset of a file in a store. Scouts go on with the same wait.
     fn jump(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let chunk = self.jumps.jump(offset).max(len) as u64;
-        let end = self.until.min(self.len);
+        let end = self.with_end.min(self.len);
         if let Some((start, piece)) = self.scouts.take(offset, len, end) {
             (self.start, self.filled, self.buffer) = (start, piece.len(), piece);
             return Ok(());
@@ -156,7 +156,7 @@ impl FileWindow {
         let wanted = offset..offset.saturating_add(chunk).min(end).max(offset);
         let mut ranges: Vec<_> = std::iter::once(wanted).collect();
         ranges.extend(self.scouts.begin_jump(offset, chunk, end));
-        let mut answers = self.file.read_alone_each(&ranges).into_iter();
+        let mut answers = self.file.read_ranges_directly(&ranges).into_iter();
         let own = answers.next().unwrap_or_else(|| Ok(Vec::new()));
         self.scouts.end_jump(answers.map(Result::ok).collect());
         self.buffer = own.map_err(|error| Failure::io("reading the shard", self.file.path(), &error))?;
@@ -176,10 +176,10 @@ impl Window for FileWindow {
         let to = (from + len).min(self.filled);
         Ok(&self.buffer[from.min(to)..to])
     }
-    fn reaches(&mut self, end: u64) -> Outcome<bool> {
+    fn has_bytes_to(&mut self, end: u64) -> Outcome<bool> {
         Ok(end <= self.len)
     }
-    fn can_look_ahead(&self, offset: u64) -> bool {
+    fn can_read_ahead(&self, offset: u64) -> bool {
         offset <= self.len
     }
     fn file_bytes_done(&self, offset: u64) -> u64 {
@@ -239,10 +239,10 @@ impl Window for StreamWindow<'_> {
         let to = from.saturating_add(len).min(self.buffer.len());
         Ok(&self.buffer[from..to])
     }
-    fn reaches(&mut self, end: u64) -> Outcome<bool> {
+    fn has_bytes_to(&mut self, end: u64) -> Outcome<bool> {
         self.unpack_to(end)
     }
-    fn can_look_ahead(&self, offset: u64) -> bool {
+    fn can_read_ahead(&self, offset: u64) -> bool {
         offset.saturating_add(BLOCK_BYTES) <= self.end().saturating_add(STREAM_KEEPS as u64 / 2)
     }
     fn file_bytes_done(&self, _offset: u64) -> u64 {

@@ -109,7 +109,7 @@ impl<'a> Bits<'a> {
     }
 
     /// Reads up to 32 bits.
-    fn take(&mut self, width: u32) -> Option<u32> {
+    fn read_bits(&mut self, width: u32) -> Option<u32> {
         if u64::from(width) > self.left() {
             return None;
         }
@@ -124,7 +124,7 @@ impl<'a> Bits<'a> {
     }
 
     fn flag(&mut self) -> Option<bool> {
-        self.take(1).map(|bit| bit == 1)
+        self.read_bits(1).map(|bit| bit == 1)
     }
 
     fn skip(&mut self, width: u64) -> Option<()> {
@@ -138,32 +138,32 @@ impl<'a> Bits<'a> {
 
 /// Reads the modes, which have no fixed offset, and everything before them.
 fn modes(bits: &mut Bits, channels: u32) -> Option<Vec<bool>> {
-    let books = bits.take(8)? + 1;
+    let books = bits.read_bits(8)? + 1;
     for _ in 0..books {
         codebook(bits)?;
     }
-    for _ in 0..=bits.take(6)? {
-        if bits.take(16)? != 0 {
+    for _ in 0..=bits.read_bits(6)? {
+        if bits.read_bits(16)? != 0 {
             return None;
         }
     }
-    let floors = bits.take(6)? + 1;
+    let floors = bits.read_bits(6)? + 1;
     for _ in 0..floors {
         floor(bits, books)?;
     }
-    let residues = bits.take(6)? + 1;
+    let residues = bits.read_bits(6)? + 1;
     for _ in 0..residues {
         residue(bits, books)?;
     }
-    let mappings = bits.take(6)? + 1;
+    let mappings = bits.read_bits(6)? + 1;
     for _ in 0..mappings {
         mapping(bits, channels, floors, residues)?;
     }
     let mut modes = Vec::new();
-    for _ in 0..=bits.take(6)? {
+    for _ in 0..=bits.read_bits(6)? {
         modes.push(bits.flag()?);
         bits.skip(32)?;
-        below(bits.take(8)?, mappings)?;
+        below(bits.read_bits(8)?, mappings)?;
     }
     bits.flag()?.then_some(modes)
 }
@@ -174,15 +174,15 @@ fn below(index: u32, count: u32) -> Option<u32> {
 }
 
 fn codebook(bits: &mut Bits) -> Option<()> {
-    if bits.take(24)? != 0x56_43_42 {
+    if bits.read_bits(24)? != 0x56_43_42 {
         return None;
     }
-    let (dimensions, entries) = (bits.take(16)?, bits.take(24)?);
+    let (dimensions, entries) = (bits.read_bits(16)?, bits.read_bits(24)?);
     if bits.flag()? {
         let mut entry = 0;
         bits.skip(5)?;
         while entry < entries {
-            entry += bits.take(log2(entries - entry))?;
+            entry += bits.read_bits(log2(entries - entry))?;
         }
         if entry > entries {
             return None;
@@ -195,14 +195,14 @@ fn codebook(bits: &mut Bits) -> Option<()> {
             }
         }
     }
-    let values = match bits.take(4)? {
+    let values = match bits.read_bits(4)? {
         0 => return Some(()),
         1 => lattice(entries, dimensions),
         2 => u64::from(entries) * u64::from(dimensions),
         _ => return None,
     };
     bits.skip(64)?;
-    let width = u64::from(bits.take(4)? + 1);
+    let width = u64::from(bits.read_bits(4)? + 1);
     bits.skip(1 + values * width)
 }
 
@@ -233,11 +233,11 @@ fn lattice(entries: u32, dimensions: u32) -> u64 {
 }
 
 fn floor(bits: &mut Bits, books: u32) -> Option<()> {
-    match bits.take(16)? {
+    match bits.read_bits(16)? {
         0 => {
             bits.skip(8 + 16 + 16 + 6 + 8)?;
-            for _ in 0..=bits.take(4)? {
-                below(bits.take(8)?, books)?;
+            for _ in 0..=bits.read_bits(4)? {
+                below(bits.read_bits(8)?, books)?;
             }
             Some(())
         }
@@ -248,24 +248,24 @@ fn floor(bits: &mut Bits, books: u32) -> Option<()> {
 
 fn floor_1(bits: &mut Bits, books: u32) -> Option<()> {
     let mut partitions = Vec::new();
-    for _ in 0..bits.take(5)? {
-        partitions.push(bits.take(4)? as usize);
+    for _ in 0..bits.read_bits(5)? {
+        partitions.push(bits.read_bits(4)? as usize);
     }
     let mut dimensions = [0; 16];
     let classes = partitions.iter().max().map_or(0, |highest| highest + 1);
     for dimension in dimensions.iter_mut().take(classes) {
-        *dimension = bits.take(3)? + 1;
-        let subclasses = bits.take(2)?;
+        *dimension = bits.read_bits(3)? + 1;
+        let subclasses = bits.read_bits(2)?;
         if subclasses > 0 {
-            below(bits.take(8)?, books)?;
+            below(bits.read_bits(8)?, books)?;
         }
         for _ in 0..1 << subclasses {
             // The number of a book plus one; 0 for none.
-            below(bits.take(8)?, books + 1)?;
+            below(bits.read_bits(8)?, books + 1)?;
         }
     }
     bits.skip(2)?;
-    let width = u64::from(bits.take(4)?);
+    let width = u64::from(bits.read_bits(4)?);
     for class in partitions {
         bits.skip(u64::from(*dimensions.get(class)?) * width)?;
     }
@@ -273,47 +273,47 @@ fn floor_1(bits: &mut Bits, books: u32) -> Option<()> {
 }
 
 fn residue(bits: &mut Bits, books: u32) -> Option<()> {
-    if bits.take(16)? > 2 {
+    if bits.read_bits(16)? > 2 {
         return None;
     }
     bits.skip(24 + 24 + 24)?;
-    let classes = bits.take(6)? + 1;
-    below(bits.take(8)?, books)?;
+    let classes = bits.read_bits(6)? + 1;
+    below(bits.read_bits(8)?, books)?;
     let mut used = 0;
     for _ in 0..classes {
-        used += bits.take(3)?.count_ones();
+        used += bits.read_bits(3)?.count_ones();
         if bits.flag()? {
-            used += bits.take(5)?.count_ones();
+            used += bits.read_bits(5)?.count_ones();
         }
     }
     for _ in 0..used {
-        below(bits.take(8)?, books)?;
+        below(bits.read_bits(8)?, books)?;
     }
     Some(())
 }
 
 fn mapping(bits: &mut Bits, channels: u32, floors: u32, residues: u32) -> Option<()> {
-    if bits.take(16)? != 0 {
+    if bits.read_bits(16)? != 0 {
         return None;
     }
-    let submaps = if bits.flag()? { bits.take(4)? + 1 } else { 1 };
+    let submaps = if bits.flag()? { bits.read_bits(4)? + 1 } else { 1 };
     if bits.flag()? {
         let width = log2(channels - 1);
-        for _ in 0..=bits.take(8)? {
-            below(bits.take(width)?, channels)?;
-            below(bits.take(width)?, channels)?;
+        for _ in 0..=bits.read_bits(8)? {
+            below(bits.read_bits(width)?, channels)?;
+            below(bits.read_bits(width)?, channels)?;
         }
     }
     bits.skip(2)?;
     if submaps > 1 {
         for _ in 0..channels {
-            below(bits.take(4)?, submaps)?;
+            below(bits.read_bits(4)?, submaps)?;
         }
     }
     for _ in 0..submaps {
         bits.skip(8)?;
-        below(bits.take(8)?, floors)?;
-        below(bits.take(8)?, residues)?;
+        below(bits.read_bits(8)?, floors)?;
+        below(bits.read_bits(8)?, residues)?;
     }
     Some(())
 }

@@ -139,7 +139,7 @@ struct Bits<'a> {
 
 impl Bits<'_> {
     /// Reads the next `count` bits, at most 32.
-    fn take(&mut self, count: u32) -> Option<u32> {
+    fn read_bits(&mut self, count: u32) -> Option<u32> {
         let first = self.at / 8;
         let mut window = [0; 8];
         let rest = self.bytes.get(first..)?;
@@ -178,11 +178,11 @@ impl Bits<'_> {
 
 /// Skips the samples of one channel.
 fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
-    if bits.take(1)? != 0 {
+    if bits.read_bits(1)? != 0 {
         return None;
     }
-    let kind = bits.take(6)?;
-    if bits.take(1)? == 1 {
+    let kind = bits.read_bits(6)?;
+    if bits.read_bits(1)? == 1 {
         let wasted = bits.zeros()? + 1;
         depth = depth.checked_sub(wasted).filter(|depth| *depth > 0)?;
     }
@@ -198,7 +198,7 @@ fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
         32..=63 => {
             let order = kind - 31;
             bits.skip(depth * u64::from(order))?;
-            let precision = bits.take(4)? + 1;
+            let precision = bits.read_bits(4)? + 1;
             if precision == 16 {
                 return None;
             }
@@ -211,20 +211,20 @@ fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
 
 /// Skips the residual of a prediction.
 fn residual(bits: &mut Bits, order: u32, samples: u32) -> Option<()> {
-    let width = match bits.take(2)? {
+    let width = match bits.read_bits(2)? {
         0 => 4,
         1 => 5,
         _ => return None,
     };
-    let partitions = 1_u32 << bits.take(4)?;
+    let partitions = 1_u32 << bits.read_bits(4)?;
     if !samples.is_multiple_of(partitions) || samples / partitions < order || order > samples {
         return None;
     }
     for partition in 0..partitions {
         let count = samples / partitions - if partition == 0 { order } else { 0 };
-        let parameter = bits.take(width)?;
+        let parameter = bits.read_bits(width)?;
         if parameter == (1 << width) - 1 {
-            let plain = bits.take(5)?;
+            let plain = bits.read_bits(5)?;
             bits.skip(u64::from(plain) * u64::from(count))?;
             continue;
         }
@@ -267,10 +267,10 @@ mod tests {
     fn bits_are_taken_across_bytes_until_they_end() {
         let mut bits = Bits { bytes: &[0b0010_1000, 0, 0b0000_0001, 0xff], at: 0 };
         assert_eq!(bits.zeros(), Some(2));
-        assert_eq!(bits.take(2), Some(1));
+        assert_eq!(bits.read_bits(2), Some(1));
         assert_eq!(bits.zeros(), Some(18));
-        assert_eq!(bits.take(8), Some(0xff));
-        assert_eq!(bits.take(1), None);
+        assert_eq!(bits.read_bits(8), Some(0xff));
+        assert_eq!(bits.read_bits(1), None);
         assert_eq!(bits.zeros(), None);
     }
 }

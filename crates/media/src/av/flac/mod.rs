@@ -188,7 +188,6 @@ fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<CoverPicture
     CoverPicture::new(reader, &mime, next + 4, picture_len)
 }
 
-/// The end of the sound.
 struct SoundEnd {
     /// In samples per channel.
     end: u64,

@@ -25,7 +25,7 @@ pub struct Timeline {
     /// Difference between presentation and decoding times at the beginning, in ticks; subtracted from a time before seeking.
     pub lead: i64,
     /// Whether a sample starts after the end of the file.
-    pub beyond: bool,
+    pub exceeds_file: bool,
     /// Whether the edits were applied, rather than only shifting times.
     pub applied: bool,
     /// For each edit, the time at which its discarded samples begin.
@@ -55,10 +55,10 @@ pub fn timeline(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeErr
             line.first = sample.time;
             line.start = (track.kind == Kind::Video).then_some(sample.time + track.early + sample.shift);
         }
-        line.beyond |= sample.size > 0 && sample.at >= reader.len();
+        line.exceeds_file |= sample.size > 0 && sample.at >= reader.len();
         line.count += 1;
         if line.count > MAX_VISITED_SAMPLES {
-            return Err(tangled());
+            return Err(invalid_edit_list());
         }
     }
     if !track.edited {
@@ -122,14 +122,14 @@ fn edited(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeError> {
         duration: track.duration.min(walk.end.saturating_add(track.early)),
         cut: walk.cut,
         lead: walk.earliest.saturating_sub(walk.pauses),
-        beyond: walk.beyond,
+        exceeds_file: walk.exceeds_file,
         applied: true,
         prefixes: walk.prefixes,
         shift,
     })
 }
 
-fn tangled() -> ProbeError {
+fn invalid_edit_list() -> ProbeError {
     ProbeError::broken("its edit lists are too long to be followed", 0)
 }
 
@@ -148,7 +148,7 @@ struct EditWalk<'a> {
     /// Number of audio edits so far: samples are cut only before the first one.
     sound_edits: u32,
     steps: u64,
-    beyond: bool,
+    exceeds_file: bool,
 }
 
 /// The state of one edit.
@@ -177,7 +177,7 @@ impl<'a> EditWalk<'a> {
             end: -track.early,
             sound_edits: 0,
             steps: 0,
-            beyond: false,
+            exceeds_file: false,
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> EditWalk<'a> {
             heard = true;
             self.sound_edits += u32::from(self.track.kind == Kind::Audio);
             let stretch = EditSegment { time: edit.time, duration, now, begun: false, before: 0, has_key_after: false };
-            if !self.stretch(reader, index, stretch, visitor)? {
+            if !self.play_segment(reader, index, stretch, visitor)? {
                 break;
             }
         }
@@ -248,13 +248,13 @@ impl<'a> EditWalk<'a> {
     fn step(&mut self) -> Result<(), ProbeError> {
         self.steps += 1;
         if self.steps > MAX_VISITED_SAMPLES {
-            Err(tangled())
+            Err(invalid_edit_list())
         } else {
             Ok(())
         }
     }
 
-    fn stretch(
+    fn play_segment(
         &mut self,
         reader: &mut Reader,
         index: usize,
@@ -263,7 +263,7 @@ impl<'a> EditWalk<'a> {
     ) -> Result<bool, ProbeError> {
         // Each edit reads the tables from their beginning, so a large number of edits of long tables would take quadratic time.
         if reader.bytes_read() / 16 > reader.len() + (1 << 20) {
-            return Err(tangled());
+            return Err(invalid_edit_list());
         }
         let entry = self.entry_point(reader, edit.time)?;
         let mut prefix = self.line.and_then(|line| line.prefixes.get(index)).copied();
@@ -290,7 +290,7 @@ impl<'a> EditWalk<'a> {
                 edit.now = edit.now.saturating_add(length);
             }
             self.count += 1;
-            self.beyond |= sample.size > 0 && sample.at >= reader.len();
+            self.exceeds_file |= sample.size > 0 && sample.at >= reader.len();
             if self.line.is_none() && self.first.is_none() && !before {
                 self.first = Some(time.saturating_sub(edit.before));
             }
@@ -302,7 +302,7 @@ impl<'a> EditWalk<'a> {
             if self.line.is_some() && !visitor(reader, shifted)? {
                 return Ok(false);
             }
-            if self.over(&mut edit, &sample, length, shown) {
+            if self.ends_edit(&mut edit, &sample, length, shown) {
                 break;
             }
         }
@@ -340,7 +340,7 @@ impl<'a> EditWalk<'a> {
     }
 
     /// Whether a sample ends its edit.
-    fn over(&self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
+    fn ends_edit(&self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
         let sound = self.track.kind == Kind::Audio;
         if shown.saturating_add(length) < edit.duration.saturating_add(edit.time) || !(sample.key || sound) {
             return false;

@@ -203,7 +203,7 @@ impl Entry {
     }
 
     /// Completes the description once everything is read: a missing sample rate is replaced by the time scale.
-    pub fn settle(&mut self, scale: u32) {
+    pub fn complete(&mut self, scale: u32) {
         if self.audio.rate == 0 && scale > 1 {
             self.audio.rate = scale;
         }
@@ -333,7 +333,7 @@ fn video_codec(format: &[u8; 4]) -> VideoCodec {
 
 /// Whether the size in the description is valid for this format.
 fn other_video(format: &[u8; 4]) -> bool {
-    const KNOWN: &[&[u8; 4]] = &[
+    const HANDLED_BOXES: &[&[u8; 4]] = &[
         b"raw ", b"yuv2", b"2vuy", b"2Vuy", b"UYVY", b"YV12", b"I420", b"v210", b"v308", b"v408", b"v410", b"y408",
         b"v4+ ", b"yuvs", b"yuvu", b"bxyv", b"bxbg", b"bxrg", b"AVUI", b"AV1x", b"AVup", b"NO16", b"DVOO", b"R420",
         b"R411", b"R10k", b"R10g", b"r210", b"B48r", b"b48r", b"b64a", b"b16g", b"BGRA", b"RGBA", b"ABGR", b"L555",
@@ -348,5 +348,5 @@ fn other_video(format: &[u8; 4]) -> bool {
         b"ULH2", b"M8RG", b"M8RA", b"vvc1", b"vvi1", b"evc1", b"gifs", b"cdvp", b"SPV1", b"fiel", b"ZyGo", b"qdrw",
         b"rv40", b"RV40", b"MPNG", b"LAGS", b"snow", b"BBCD",
     ];
-    KNOWN.contains(&format)
+    HANDLED_BOXES.contains(&format)
 }

@@ -3,7 +3,7 @@
 use super::edits::{self, Timeline};
 use super::fragments;
 use super::samples::{parsed, Sample, Visitor};
-use super::track::{Kind, Track, UNTOLD};
+use super::track::{Kind, Track, NO_DURATION};
 use super::Movie;
 use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, SampleTally, VideoCodec};
 use crate::av::cover::CoverPicture;
@@ -17,7 +17,7 @@ struct Overview {
     count: u64,
     /// Decoding and presentation time of the first sample.
     first: Option<(i64, i64)>,
-    beyond: bool,
+    exceeds_file: bool,
 }
 
 /// Returns the facts of the first video and the first audio stream.
@@ -92,9 +92,9 @@ impl Stage<'_> {
         let mut view = Overview {
             count: line.count,
             first: (line.count > 0).then_some((line.first, line.first)),
-            beyond: line.beyond,
+            exceeds_file: line.exceeds_file,
         };
-        if !self.fragmented && !line.beyond && line.start.is_some() {
+        if !self.fragmented && !line.exceeds_file && line.start.is_some() {
             return Ok(view);
         }
         let early = self.movie.tracks.get(index).map_or(0, |track| track.early);
@@ -106,9 +106,9 @@ impl Stage<'_> {
                 }
                 view.first = Some((sample.time, sample.time + sample.shift + early));
             }
-            view.beyond = sample.size > 0 && sample.at >= reader.len();
-            view.count += u64::from(!view.beyond);
-            Ok(!view.beyond)
+            view.exceeds_file = sample.size > 0 && sample.at >= reader.len();
+            view.count += u64::from(!view.exceeds_file);
+            Ok(!view.exceeds_file)
         })?;
         Ok(view)
     }
@@ -133,7 +133,7 @@ impl Stage<'_> {
         let base = track.base();
         let start = line.start.or(view.first.filter(|_| view.count > 0).map(|(_, shown)| shown));
         let mut end = Some(line.duration);
-        if line.duration == UNTOLD {
+        if line.duration == NO_DURATION {
             end = self.last_end(reader, index, &line)?;
         }
         let Some(end) = end else {
@@ -150,7 +150,7 @@ impl Stage<'_> {
         };
         let size = self.size(reader, index, &line)?;
         (facts.video_width, facts.video_height) = (Some(size.0), Some(size.1));
-        if view.beyond {
+        if view.exceeds_file {
             probed.remarks.push("it ends before all of its video".into());
         }
         let wanted = line.lead.saturating_add(track.early).saturating_neg();
@@ -216,9 +216,8 @@ impl Stage<'_> {
         };
         let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
         let length = match sound {
-            Some(sound) => {
-                Some((edits::timeline(sound, reader)?.duration, sound.base())).filter(|&(ticks, _)| ticks != UNTOLD)
-            }
+            Some(sound) => Some((edits::timeline(sound, reader)?.duration, sound.base()))
+                .filter(|&(ticks, _)| ticks != NO_DURATION),
             None => None,
         };
         cover.show(reader, length, &mut probed.facts)
@@ -290,7 +289,7 @@ impl Stage<'_> {
         facts.audio_channels = Some(hearing.setup.channels);
         facts.audio_num_samples = Some(hearing.tally.samples());
         facts.audio_duration =
-            hearing.tally.duration(start, Some(line.duration).filter(|&duration| duration != UNTOLD));
+            hearing.tally.duration(start, Some(line.duration).filter(|&duration| duration != NO_DURATION));
         Ok(())
     }
 }
@@ -317,7 +316,7 @@ impl AudioTally<'_> {
     fn next(&mut self, reader: &mut Reader, sample: Sample) -> Result<(), ProbeError> {
         if let Some(before) = self.pending.replace(sample) {
             let duration = if before.duration == 0 { (sample.time - before.time).max(0) } else { before.duration };
-            self.hear(reader, &before, duration, false)?;
+            self.count_sample(reader, &before, duration, false)?;
         }
         Ok(())
     }
@@ -325,12 +324,18 @@ impl AudioTally<'_> {
     fn finish(&mut self, reader: &mut Reader, end: i64) -> Result<(), ProbeError> {
         if let Some(last) = self.pending.take() {
             let duration = if last.duration == 0 { end.saturating_sub(last.time).max(0) } else { last.duration };
-            self.hear(reader, &last, duration, true)?;
+            self.count_sample(reader, &last, duration, true)?;
         }
         Ok(())
     }
 
-    fn hear(&mut self, reader: &mut Reader, sample: &Sample, duration: i64, last: bool) -> Result<(), ProbeError> {
+    fn count_sample(
+        &mut self,
+        reader: &mut Reader,
+        sample: &Sample,
+        duration: i64,
+        last: bool,
+    ) -> Result<(), ProbeError> {
         let mut size = sample.size;
         let end = sample.at.saturating_add(size);
         if end > reader.len() {

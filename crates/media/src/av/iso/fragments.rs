@@ -36,7 +36,7 @@ struct CurrentFragment {
     implicit: u64,
     base: u64,
     track: u32,
-    found: bool,
+    has_fragment: bool,
     description: u32,
     duration: u32,
     size: u32,
@@ -88,7 +88,7 @@ pub fn visit(
                     }
                     Ok(())
                 });
-                fragments.take(reader, &head, &mut tracks, &mut *give)?;
+                fragments.read_box(reader, &head, &mut tracks, &mut *give)?;
             }
             _ => {}
         }
@@ -135,7 +135,7 @@ impl Fragments {
     }
 
     /// Reads a box of a fragment; irrelevant boxes are skipped.
-    pub fn take(
+    pub fn read_box(
         &mut self,
         reader: &mut Reader,
         head: &BoxHeader,
@@ -188,7 +188,7 @@ impl Fragments {
         self.current = CurrentFragment {
             base,
             track,
-            found: true,
+            has_fragment: true,
             description: field(reader, 2, defaults.description)?,
             duration: field(reader, 8, defaults.duration)?,
             size: field(reader, 0x10, defaults.size)?,
@@ -218,7 +218,7 @@ impl Fragments {
         tracks: &mut [Track],
         visitor: &mut Visitor,
     ) -> Result<(), ProbeError> {
-        if !self.current.found {
+        if !self.current.has_fragment {
             return Err(ProbeError::broken("a run of samples belongs to no track", head.at));
         }
         let Some(index) = self.find(tracks) else { return Ok(()) };

@@ -5,7 +5,7 @@ use super::samples::{Sample, Samples};
 use super::track::Kind;
 use super::Movie;
 use crate::av::codec::VideoCodec;
-use crate::av::key_frame::{FrameSpan, LOOKED_AT};
+use crate::av::key_frame::{FrameSpan, MAX_SEARCHED_FRAMES};
 use crate::{ProbeError, Reader};
 
 /// Returns the location of the first key frame of the first video track; `None` if the track is not of `codec` or has none.
@@ -20,7 +20,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameS
     if entry.encrypted {
         return Err(ProbeError::broken("its video is encrypted", 0));
     }
-    let (mut left, mut found) = (LOOKED_AT, None);
+    let (mut left, mut found) = (MAX_SEARCHED_FRAMES, None);
     let mut look = |sample: Sample| {
         left -= 1;
         found = Some(sample).filter(|sample| sample.key && sample.size > 0);

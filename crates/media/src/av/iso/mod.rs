@@ -188,12 +188,12 @@ impl Movie {
             b"covr" => self.cover(reader, head)?,
             b"----" => self.gapless(reader, head)?,
             b"tfhd" | b"tfdt" | b"trun" => {
-                self.fragments.take(reader, head, &mut self.tracks, &mut |_, _, _| Ok(()))?
+                self.fragments.read_box(reader, head, &mut self.tracks, &mut |_, _, _| Ok(()))?
             }
             _ => {
                 let brand = self.brand;
                 if let Some(track) = self.tracks.last_mut().filter(|_| inside) {
-                    track.take(reader, head, &brand)?;
+                    track.read_box(reader, head, &brand)?;
                 }
             }
         }

@@ -45,7 +45,7 @@ pub struct Edit {
 }
 
 /// A duration that is not specified.
-pub const UNTOLD: i64 = i64::MIN;
+pub const NO_DURATION: i64 = i64::MIN;
 
 /// The maximum number of edits of one track that are read; real files have fewer.
 const MAX_EDITS: u64 = 4096;
@@ -59,7 +59,7 @@ pub struct Track {
     pub id: Option<u32>,
     /// Ticks per second; 0 before it is known.
     pub scale: u32,
-    /// In ticks; [`UNTOLD`] if no box specifies it.
+    /// In ticks; [`NO_DURATION`] if no box specifies it.
     pub duration: i64,
     /// Display width and height of the track in pixels.
     pub shown: (u32, u32),
@@ -106,7 +106,7 @@ pub struct Track {
     /// The MIME type of a cover, and the offsets of the beginning and end of its picture.
     pub cover: Option<(&'static str, u64, u64)>,
     /// Boxes that were seen already.
-    pub seen: UniqueBoxes,
+    pub read_boxes: UniqueBoxes,
 }
 
 /// Boxes that are allowed only once in a track.
@@ -119,7 +119,7 @@ pub struct UniqueBoxes {
 impl Track {
     /// Creates a track without any known values.
     pub fn new() -> Self {
-        Self { duration: UNTOLD, ..Self::default() }
+        Self { duration: NO_DURATION, ..Self::default() }
     }
 
     /// The time base, once the track is read.
@@ -132,7 +132,7 @@ impl Track {
     }
 
     /// Reads a box of the track; irrelevant boxes are skipped.
-    pub fn take(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
+    pub fn read_box(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
         match &head.kind {
             b"tkhd" => self.track_header(reader, head),
             b"mdhd" => self.media_header(reader, head),
@@ -179,10 +179,10 @@ impl Track {
 
     fn media_header(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
-        if self.seen.media_header || version > 1 {
+        if self.read_boxes.media_header || version > 1 {
             return Err(ProbeError::broken("the header of a track's media is of an unknown kind", head.at));
         }
-        self.seen.media_header = true;
+        self.read_boxes.media_header = true;
         let long = version == 1;
         let at = head.body + if long { 20 } else { 12 };
         let scale = be32(reader, at)?;
@@ -205,10 +205,10 @@ impl Track {
     fn descriptions(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
         let count = be32(reader, head.body + 4)?;
-        if self.seen.descriptions || count == 0 || u64::from(count) > head.len() / 8 || count > 1024 {
+        if self.read_boxes.descriptions || count == 0 || u64::from(count) > head.len() / 8 || count > 1024 {
             return Err(ProbeError::broken("the sample descriptions of a track cannot be read", head.at));
         }
-        self.seen.descriptions = true;
+        self.read_boxes.descriptions = true;
         let mut at = head.body + 8;
         for index in 0..count {
             let size = u64::from(be32(reader, at)?);
@@ -228,7 +228,7 @@ impl Track {
             at += size;
         }
         if let Some(entry) = &mut self.entry {
-            entry.settle(self.scale);
+            entry.complete(self.scale);
         }
         Ok(())
     }

@@ -40,8 +40,11 @@ const CLUSTER_SEARCH_BYTES: usize = 64 << 10;
 pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> Result<bool, ProbeError> {
     let (mut at, mut cluster_time, mut sound, mut large) = (at, 0_i64, true, false);
     while at < end {
-        let next =
-            if large { Element::apart(reader, at, reader.len())? } else { Element::at(reader, at, reader.len())? };
+        let next = if large {
+            Element::at_without_read_ahead(reader, at, reader.len())?
+        } else {
+            Element::at(reader, at, reader.len())?
+        };
         let Some(element) = next.filter(is_known) else {
             sound = false;
             match next_cluster(reader, at + 1, end)? {
@@ -83,10 +86,10 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
 
 /// Whether the ID occurs in segments and clusters; other IDs indicate damage.
 fn is_known(element: &Element) -> bool {
-    const SEGMENT: [u32; 8] =
+    const ROOT_ELEMENTS: [u32; 8] =
         [CLUSTER, 0x114d_9b74, 0x1549_a966, 0x1654_ae6b, 0x1c53_bb6b, 0x1043_a770, 0x1941_a469, 0x1254_c367];
     const IN_CLUSTER: [u32; 9] = [0xe7, 0xa3, 0xa0, 0xa7, 0xab, 0xaf, 0x5854, 0xec, 0xbf];
-    SEGMENT.contains(&element.id) || IN_CLUSTER.contains(&element.id)
+    ROOT_ELEMENTS.contains(&element.id) || IN_CLUSTER.contains(&element.id)
 }
 
 /// Returns the offset of the next cluster.

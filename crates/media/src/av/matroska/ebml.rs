@@ -26,7 +26,7 @@ impl Element {
     }
 
     /// Like [`at`](Self::at), but without reading ahead: a large body is usually followed by another one.
-    pub fn apart(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
+    pub fn at_without_read_ahead(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
         let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(HEADER_READ_BYTES);
         Ok(Self::parsed(reader.sparse(at, left)?, at))
     }

@@ -10,7 +10,7 @@ mod video;
 
 use super::codec::VideoCodec;
 use super::cover::CoverPicture;
-use super::key_frame::{FrameSpan, LOOKED_AT};
+use super::key_frame::{FrameSpan, MAX_SEARCHED_FRAMES};
 use super::rational::{rescale, Rational, Rounding};
 use super::AvProbeResult;
 use crate::{ProbeError, Reader};
@@ -41,7 +41,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
         return Err(ProbeError::broken("it has no video and no sound", segment.body));
     }
     file.header.check([video, audio])?;
-    file.go_through(reader, video, audio, &mut probed)?;
+    file.read_elements(reader, video, audio, &mut probed)?;
     if video.is_none() {
         file.cover(reader, &mut probed)?;
     }
@@ -64,7 +64,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameS
     if *coded != codec {
         return Ok(None);
     }
-    let ((from, end), mut left, mut found) = (file.clusters, LOOKED_AT, None);
+    let ((from, end), mut left, mut found) = (file.clusters, MAX_SEARCHED_FRAMES, None);
     blocks::visit(reader, from, end, &mut |_, frame| {
         left -= 1;
         if frame.track == track.number && frame.key && frame.len > 0 {
@@ -208,7 +208,7 @@ impl File {
     }
 
     /// Reads all clusters, and adds the resulting facts.
-    fn go_through(
+    fn read_elements(
         &mut self,
         reader: &mut Reader,
         video: Option<usize>,
@@ -227,7 +227,7 @@ impl File {
             if let (Some(at), Some(pictures)) = (video.filter(|_| Some(frame.track) == video_number), &mut pictures) {
                 pictures.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;
                 if let Some(sound) = &mut sound {
-                    sound.meet_picture(self.time(at, &frame), frame.key);
+                    sound.count_picture(self.time(at, &frame), frame.key);
                 }
             }
             if let (Some(at), Some(sound)) = (audio.filter(|_| Some(frame.track) == audio_number), &mut sound) {
@@ -237,10 +237,10 @@ impl File {
         })?;
         let duration = |at: Option<usize>| at.and_then(|at| self.whole_duration(at));
         if let Some(pictures) = pictures {
-            pictures.fill(duration(video), &mut probed.facts)?;
+            pictures.add_facts(duration(video), &mut probed.facts)?;
         }
         if let Some(sound) = sound {
-            sound.fill(duration(audio), &mut probed.facts)?;
+            sound.add_facts(duration(audio), &mut probed.facts)?;
         }
         self.sound &= undamaged;
         Ok(())

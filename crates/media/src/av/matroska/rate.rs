@@ -18,7 +18,7 @@ pub struct Analysis {
     /// Rate according to the codec headers.
     rate: Option<Rational>,
     /// Whether the rate of the headers is trusted, so that packets are not analysed.
-    believed: bool,
+    is_confirmed: bool,
     packets: u64,
     /// Number of packets whose durations were counted, and the sum in ticks.
     counted: i64,
@@ -33,7 +33,7 @@ impl Analysis {
             base,
             guess: FrameRateEstimator::new(base),
             rate: timing.rate,
-            believed: codec == VideoCodec::Mpeg4 && plausible,
+            is_confirmed: codec == VideoCodec::Mpeg4 && plausible,
             packets: 0,
             counted: 0,
             sum: 0,
@@ -65,7 +65,7 @@ impl Analysis {
 
     /// Returns the rate, if one was determined.
     pub fn rate(&self) -> Option<Rational> {
-        if self.believed {
+        if self.is_confirmed {
             return None;
         }
         self.by_durations().or_else(|| self.guess.rate())

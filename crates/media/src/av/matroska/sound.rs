@@ -67,7 +67,7 @@ impl SoundCounter {
     }
 
     /// Handles a video frame: from its first key frame on, all sound counts.
-    pub fn meet_picture(&mut self, time: i64, key: bool) {
+    pub fn count_picture(&mut self, time: i64, key: bool) {
         if key && self.seek.is_none_or(|seek| time >= seek) {
             self.found = true;
         }
@@ -150,7 +150,7 @@ impl SoundCounter {
     ///
     /// # Errors
     /// [`ProbeError::Broken`] if the length of a TTA stream is not specified, which its decoder requires.
-    pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
+    pub fn add_facts(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         if self.setup.codec == AudioCodec::Tta && whole.is_none() {
             return Err(ProbeError::broken("the length of its sound is not given", 0));
         }

@@ -37,7 +37,6 @@ pub struct Track {
 pub enum Kind {
     /// Video.
     Video {
-        /// The codec.
         codec: VideoCodec,
         /// Width and height in pixels, from the codec configuration, otherwise from the container.
         size: (u32, u32),

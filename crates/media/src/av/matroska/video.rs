@@ -100,7 +100,7 @@ impl Pictures {
     ///
     /// # Errors
     /// [`ProbeError::Broken`] if the frame rate would be a division by a duration of 0.
-    pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
+    pub fn add_facts(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         let own = self.analysis.as_ref().map_or(0, Analysis::last);
         let end = self.last.map(|(time, duration)| time.saturating_add(duration.unwrap_or(own)));
         let started = self.frames >= self.needed();

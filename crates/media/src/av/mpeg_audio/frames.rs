@@ -8,7 +8,7 @@ use super::TICKS;
 use crate::{ProbeError, Reader};
 
 /// Bytes that are searched for two consecutive frames.
-const SEARCHED: u64 = 64 << 10;
+const MAX_SEARCH_BYTES: u64 = 64 << 10;
 /// Length of an ID3v1 tag in bytes.
 const ID3V1: u64 = 128;
 /// Length of the footer of an APE tag in bytes.
@@ -29,7 +29,7 @@ pub(super) struct DecodedSound {
 
 /// Returns the offset of the first of two consecutive matching frames, at or after `from`.
 pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
-    for at in from..from.saturating_add(SEARCHED) {
+    for at in from..from.saturating_add(MAX_SEARCH_BYTES) {
         let here = reader.up_to(at, 4)?;
         let Some(here) = here.first_chunk::<4>().copied() else {
             return Err(ProbeError::broken("no two frames of MPEG audio follow each other", at));
@@ -39,7 +39,8 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
         };
         // This read must not move the window, or a search through invalid data would read everything twice.
         let next = reader.up_to(at, bytes as usize + 4)?.get(bytes as usize..).unwrap_or_default();
-        if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && same(here, *next)) {
+        if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && is_same_stream(here, *next))
+        {
             return Ok(at);
         }
     }
@@ -47,7 +48,7 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
 }
 
 /// Whether two headers have the same version, layer, rate, channel mode and emphasis.
-fn same(a: [u8; 4], b: [u8; 4]) -> bool {
+fn is_same_stream(a: [u8; 4], b: [u8; 4]) -> bool {
     const COMPARED: u32 = 0xfffe_0ccf;
     (u32::from_be_bytes(a) ^ u32::from_be_bytes(b)) & COMPARED == 0
 }
@@ -72,7 +73,7 @@ pub(super) fn walk(
             }
             sound.remarks.push(format!("its last frame is cut short (byte {})", packet.header_at));
         }
-        if !gives_sound(reader, &packet)? {
+        if !has_sound(reader, &packet)? {
             continue;
         }
         let header = packet.header;
@@ -129,7 +130,7 @@ impl TrimmedFrame {
 }
 
 /// Whether a decoder outputs samples for a packet; fails if the decoder would stop.
-fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
+fn has_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
     let sound_at = match first_byte(reader, packet.start, packet.header_at)? {
         Some(at) if reader.up_to(at, 3)? == b"TAG" => return Ok(false),
         Some(at) => {

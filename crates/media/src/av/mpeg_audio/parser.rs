@@ -6,11 +6,11 @@ use super::TICKS;
 use crate::{ProbeError, Reader};
 
 /// Bytes that are passed to the parser at a time.
-const CHUNK: u64 = 1024;
+const CHUNK_BYTES: u64 = 1024;
 /// Number of packets that are read when a file is opened.
 const OPENED_BY: u32 = 50;
 /// Bytes that are searched at a time.
-const SEARCHED: usize = 4096;
+const MAX_SEARCH_BYTES: usize = 4096;
 
 /// The values known after a file was opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,13 +71,13 @@ impl Parser {
         if header_at > start {
             self.count = -2;
         }
-        self.see(header);
+        self.note_header(header);
         self.at = header_at + u64::from(bytes);
         let ticks = self.ticks();
         Ok(Some(Packet { start, header_at, end: self.at, header, ticks }))
     }
 
-    fn see(&mut self, header: MpegHeader) {
+    fn note_header(&mut self, header: MpegHeader) {
         let threshold = i64::from(self.known.layer.unwrap_or(Layer::III) != header.layer);
         if self.header.is_some_and(|before| {
             (before.layer, before.rate, before.low_rate) != (header.layer, header.rate, header.low_rate)
@@ -116,7 +116,7 @@ fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>
     let mut at = from;
     loop {
         // Consecutive frames require only four bytes each; a search requires more.
-        let wanted = if at == from { 4 } else { SEARCHED };
+        let wanted = if at == from { 4 } else { MAX_SEARCH_BYTES };
         let bytes = reader.up_to(at, wanted)?;
         if bytes.len() < 4 {
             return Ok(None);
@@ -148,7 +148,7 @@ pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<FileStart, Probe
         }
         seen += 1;
         if seen == OPENED_BY {
-            read_up_to = first + (packet.end - first).div_ceil(CHUNK) * CHUNK;
+            read_up_to = first + (packet.end - first).div_ceil(CHUNK_BYTES) * CHUNK_BYTES;
         }
     }
 }

@@ -4,9 +4,9 @@ use super::super::codec::MpegHeader;
 use crate::{ProbeError, Reader};
 
 /// Bytes that are searched if nothing is recognised at the beginning.
-const FAR: usize = 1 << 20;
+const MAX_SEARCH_BYTES: usize = 1 << 20;
 /// The maximum number of copies of a header within its own frame; with more, the header is not genuine.
-const IMITATIONS: usize = 2;
+const OTHER_SIGNATURES: usize = 2;
 
 /// Whether these first bytes are MPEG audio. This is a heuristic, so more reliable signatures must be checked first.
 pub fn matches(first: &[u8]) -> bool {
@@ -22,7 +22,7 @@ pub fn matches(first: &[u8]) -> bool {
 /// # Errors
 /// If the entry cannot be read.
 pub fn matches_far(reader: &mut Reader, start: u64) -> Result<bool, ProbeError> {
-    Ok(matches(reader.up_to(start, FAR)?))
+    Ok(matches(reader.up_to(start, MAX_SEARCH_BYTES)?))
 }
 
 /// Sequences of frames in a piece of data.
@@ -80,8 +80,9 @@ impl Row {
             let there = length.min(end - row.end);
             let own = head(row.end).unwrap_or_default();
             let inside = bytes.get(row.end + 4..(row.end + there + 3).min(bytes.len())).unwrap_or_default();
-            let imitations = inside.windows(4).filter(|other| same(own, other)).take(IMITATIONS + 1).count();
-            if imitations > IMITATIONS {
+            let imitations =
+                inside.windows(4).filter(|other| is_same_kind(own, other)).take(OTHER_SIGNATURES + 1).count();
+            if imitations > OTHER_SIGNATURES {
                 break;
             }
             row.bytes += length;
@@ -96,7 +97,7 @@ impl Row {
 }
 
 /// Whether two headers are of the same kind.
-fn same(own: [u8; 4], other: &[u8]) -> bool {
+fn is_same_kind(own: [u8; 4], other: &[u8]) -> bool {
     const COMPARED: [u8; 4] = [0xff, 0xfe, 0x0c, 0xcf];
     own.iter().zip(other).zip(COMPARED).all(|((a, b), mask)| (a ^ b) & mask == 0)
 }

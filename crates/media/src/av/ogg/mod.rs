@@ -80,7 +80,7 @@ fn headers(reader: &mut Reader, start: u64) -> Result<Vec<Stream>, ProbeError> {
         let Some(stream) = streams.get_mut(at) else { break };
         let Some(codec) = &mut stream.codec else { continue };
         let packets = stream.assembly.add(&page, true);
-        for packet in &packets.whole {
+        for packet in &packets.complete {
             if !codec.header(packet, page.flags & FIRST != 0, page.at)? {
                 for stream in &mut streams {
                     stream.assembly = Assembly::default();
@@ -122,7 +122,7 @@ impl Stream {
     fn data(&mut self, page: &Page) -> Result<(), ProbeError> {
         let Some(codec) = &mut self.codec else { return Ok(()) };
         let headers = codec.wants_headers();
-        let Packets { whole, ends_with_whole } = self.assembly.add(page, headers);
+        let Packets { complete: whole, ends_with_whole } = self.assembly.add(page, headers);
         let mut first = true;
         for (at, packet) in whole.iter().enumerate() {
             if codec.wants_headers() && codec.header(packet, page.flags & FIRST != 0, page.at)? {

@@ -155,7 +155,7 @@ pub(super) struct Assembly {
 /// The packets that end on a page.
 #[derive(Debug)]
 pub(super) struct Packets {
-    pub(super) whole: Vec<Packet>,
+    pub(super) complete: Vec<Packet>,
     /// Whether the last packet ends at the end of the page.
     pub(super) ends_with_whole: bool,
 }
@@ -178,7 +178,7 @@ impl Assembly {
                 }
             }
         }
-        let mut packets = Packets { whole: Vec::new(), ends_with_whole: false };
+        let mut packets = Packets { complete: Vec::new(), ends_with_whole: false };
         for &length in segments {
             let (piece, rest) = content.split_at_checked(length.into()).unwrap_or((content, &[]));
             content = rest;
@@ -187,7 +187,7 @@ impl Assembly {
             self.partial.length += piece.len();
             packets.ends_with_whole = length < 255;
             if length < 255 {
-                packets.whole.push(std::mem::take(&mut self.partial));
+                packets.complete.push(std::mem::take(&mut self.partial));
             }
         }
         self.unfinished = self.partial.length > 0;

@@ -93,7 +93,7 @@ struct State {
     packets: u64,
     /// The two letters after the stream number in its chunks, and the number of consecutive occurrences.
     suffix: [u8; 2],
-    seen: u32,
+    stream_count: u32,
 }
 
 /// Iterates over the chunks.
@@ -186,13 +186,13 @@ impl<'a> ChunkWalk<'a> {
         }
         let Some(state) = self.states.get_mut(index) else { return ChunkKind::Nothing };
         let known = state.suffix == [c, d];
-        if !known && (c > 127 || d > 127 || (state.seen >= 5 && searched > 1)) {
+        if !known && (c > 127 || d > 127 || (state.stream_count >= 5 && searched > 1)) {
             return ChunkKind::Nothing;
         }
         if known {
-            state.seen = state.seen.saturating_add(1);
+            state.stream_count = state.stream_count.saturating_add(1);
         } else if size > 0 && [c, d] != *b"pc" {
-            (state.suffix, state.seen) = ([c, d], 0);
+            (state.suffix, state.stream_count) = ([c, d], 0);
         }
         ChunkKind::Packet(index, size)
     }

@@ -71,7 +71,13 @@ impl Frames {
     }
 
     /// Reads `len` bytes at `at`; `stamp` is the time of the first frame that begins in them.
-    pub fn feed(&mut self, reader: &mut Reader, at: u64, len: u64, stamp: Option<i64>) -> Result<(), ProbeError> {
+    pub fn read_frames(
+        &mut self,
+        reader: &mut Reader,
+        at: u64,
+        len: u64,
+        stamp: Option<i64>,
+    ) -> Result<(), ProbeError> {
         let (mut stamp, mut begun_here) = (stamp, false);
         let mut done = self.left.min(len);
         self.left -= done;
@@ -176,7 +182,7 @@ pub(super) fn count(
         return Err(ProbeError::broken("its sound is coded in a way that is not read in this kind of file", format_at));
     };
     for piece in pieces {
-        frames.feed(reader, piece.at, piece.len, None)?;
+        frames.read_frames(reader, piece.at, piece.len, None)?;
     }
     let found = frames.finish(reader.len())?;
     if found.samples == 0 {

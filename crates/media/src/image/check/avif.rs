@@ -1,7 +1,7 @@
 //! AVIF: decodes the AV1 data of one image like libavif.
 
 use super::super::avif_items::coded;
-use super::{cut, error};
+use super::{error, truncated};
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 use re_rav1d::dav1d::{Decoder, Error, Settings};
@@ -12,12 +12,12 @@ const MAX_PIXELS: u32 = 40_000_000;
 const MAX_CODED_BYTES: u64 = 64 << 20;
 /// The maximum number of frames in the coded data of one image, such as layers.
 const MAX_FRAMES: usize = 1000;
-const PIECE: u64 = 64 << 10;
+const CHUNK_BYTES: u64 = 64 << 10;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     for spans in coded(reader).map_err(error)? {
         if spans.iter().any(|(at, len)| at.saturating_add(*len) > reader.len()) {
-            return Err(cut(reader));
+            return Err(truncated(reader));
         }
         let len = spans.iter().fold(0_u64, |sum, (_, len)| sum.saturating_add(*len));
         if len > MAX_CODED_BYTES || u64::from(facts.width) * u64::from(facts.height) > MAX_PIXELS.into() {
@@ -27,7 +27,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
         for (at, len) in &spans {
             let mut done = 0;
             while done < *len {
-                let count = (len - done).min(PIECE);
+                let count = (len - done).min(CHUNK_BYTES);
                 bytes.extend_from_slice(reader.exactly(at + done, usize::try_from(count).unwrap_or_default())?);
                 done += count;
             }

@@ -1,7 +1,7 @@
 //! Bitmaps: checks that all rows are present, compressed or not.
 
 use super::super::bmp::{bitmap, Bitmap};
-use super::{cut, error};
+use super::{error, truncated};
 use crate::{ProbeError, Reader};
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
@@ -30,7 +30,7 @@ pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<
     if is_whole {
         Ok(())
     } else {
-        Err(cut(reader))
+        Err(truncated(reader))
     }
 }
 

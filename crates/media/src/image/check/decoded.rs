@@ -1,7 +1,7 @@
 //! Images that have to be decoded to be checked.
 
 use super::super::webp::{first_frame_fits, lacks_its_alpha};
-use super::cut;
+use super::truncated;
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 use hayro_jpeg2000::error::{DecodeError, TileError};
@@ -16,7 +16,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 const MAX_MEMORY: u64 = 256 << 20;
 /// Pixels of the largest image that is decoded.
 const MAX_PIXELS: u64 = 100_000_000;
-const PIECE: usize = 32 << 10;
+const CHUNK_BYTES: usize = 32 << 10;
 
 /// The entry as a stream. Read errors are kept, because decoders convert them to errors of their own.
 struct Stream<'r, 'a> {
@@ -37,7 +37,7 @@ impl Read for Stream<'_, '_> {
 
 impl BufRead for Stream<'_, '_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.reader.up_to(self.at, PIECE) {
+        match self.reader.up_to(self.at, CHUNK_BYTES) {
             Ok(bytes) => Ok(bytes),
             Err(error) => {
                 self.failed = Some(error);
@@ -65,7 +65,7 @@ impl Seek for Stream<'_, '_> {
 /// Checks a WebP image: the whole file must be present, and the first image must decode.
 pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     super::webp::chunks(reader)?;
-    fits(facts)?;
+    check_size(facts)?;
     first_frame_fits(reader)?;
     if lacks_its_alpha(reader)? {
         // The decoder requires the declared alpha channel.
@@ -78,13 +78,13 @@ pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
 
 /// Checks a TIFF image of a compression that the decoder supports.
 pub(super) fn tiff(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
-    fits(facts)?;
+    check_size(facts)?;
     let mut stream = Stream { reader, at: 0, failed: None };
     let loaded = TiffDecoder::new(&mut stream).and_then(load);
     map_result(loaded, stream)
 }
 
-fn fits(facts: &ImageFacts) -> Result<(), ProbeError> {
+fn check_size(facts: &ImageFacts) -> Result<(), ProbeError> {
     if u64::from(facts.width) * u64::from(facts.height) > MAX_PIXELS {
         return Err(ProbeError::broken(format!("too large to decode: more than {MAX_PIXELS} pixels"), 0));
     }
@@ -108,7 +108,9 @@ fn map_result(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), Prob
         Ok(()) | Err(ImageError::Unsupported(_)) => Ok(()),
         Err(_) if stream.failed.is_some() => stream.failed.map_or(Ok(()), Err),
         Err(ImageError::Limits(_)) => Err(ProbeError::broken("too large to decode", 0)),
-        Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(stream.reader)),
+        Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(truncated(stream.reader))
+        }
         Err(error) => Err(ProbeError::broken(format!("the picture does not decode: {error}"), stream.at)),
     }
 }
@@ -123,7 +125,7 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < len {
         let at = begin + bytes.len() as u64;
-        let count = usize::try_from(len - bytes.len() as u64).unwrap_or(PIECE).min(PIECE);
+        let count = usize::try_from(len - bytes.len() as u64).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
         bytes.extend_from_slice(reader.exactly(at, count)?);
     }
     let settings = DecodeSettings { strict: true, ..DecodeSettings::default() };

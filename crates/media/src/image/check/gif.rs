@@ -1,7 +1,7 @@
 //! GIF: checks that the codes of the first frame yield all of its pixels. The pixels are counted, but not reconstructed.
 
 use super::super::gif::first_frame;
-use super::{cut, error};
+use super::{error, truncated};
 use crate::{ProbeError, Reader};
 
 /// The number of codes of at most [`MAX_CODE_BITS`] bits.
@@ -30,7 +30,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
             continue;
         }
         if code == end {
-            return Err(cut(bits.reader));
+            return Err(truncated(bits.reader));
         }
         let Some(before) = last else {
             if code > clear {
@@ -79,7 +79,7 @@ impl Bits<'_, '_> {
             if self.block == 0 {
                 // Sub-blocks must be complete; empty ones are skipped.
                 if self.at + u64::from(byte) > self.reader.len() {
-                    return Err(cut(self.reader));
+                    return Err(truncated(self.reader));
                 }
                 self.block = byte;
                 continue;
@@ -97,6 +97,6 @@ impl Bits<'_, '_> {
     fn byte(&mut self) -> Result<u8, ProbeError> {
         let byte = self.reader.up_to(self.at, 1)?.first().copied().ok_or(());
         self.at += 1;
-        byte.map_err(|()| cut(self.reader))
+        byte.map_err(|()| truncated(self.reader))
     }
 }

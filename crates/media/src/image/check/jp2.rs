@@ -1,6 +1,6 @@
 //! JPEG 2000: checks that the codestream has the components declared in the header, and that its parts are complete up to the end marker.
 
-use super::{cut, decoded};
+use super::{decoded, truncated};
 use crate::{ProbeError, Reader};
 
 /// The maximum number of boxes, segments or tile-parts; real images have far fewer.
@@ -55,7 +55,7 @@ fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
 /// Visits the segments and tile-parts from `at` to the end marker.
 fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
     for _ in 0..MAX_PARTS {
-        let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(cut(reader)) };
+        let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(truncated(reader)) };
         match marker {
             [0xff, 0xd9] => return Ok(()),
             [0xff, 0x90] => {
@@ -66,7 +66,7 @@ fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
                         return if reader.up_to(end.saturating_sub(2), 2)? == [0xff, 0xd9] {
                             Ok(())
                         } else {
-                            Err(cut(reader))
+                            Err(truncated(reader))
                         }
                     }
                     len => at += len.max(12),

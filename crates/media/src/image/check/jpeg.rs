@@ -1,8 +1,8 @@
 //! JPEG: checks that the segments are valid, all tables are present, and the scans are followed by the end marker.
 
 use super::codes;
-use super::cut;
 use super::scans::{Frame, ScanState};
+use super::truncated;
 use crate::{ProbeError, Reader};
 
 /// Bytes of a scan that are searched at a time.
@@ -13,7 +13,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     match segments(reader, &mut scans) {
         // An image of a single scan is complete with its last unit, even if the file ends there.
         Err(WalkEnd::Cut) if scans.only.is_some() => Ok(()),
-        Err(WalkEnd::Cut) => Err(cut(reader)),
+        Err(WalkEnd::Cut) => Err(truncated(reader)),
         Err(WalkEnd::Error(error)) => Err(error),
         Ok(()) => Ok(()),
     }

@@ -78,13 +78,13 @@ fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
             }
             if len == 3 * bytes {
                 if at + len > reader.len() {
-                    return Err(cut(reader));
+                    return Err(truncated(reader));
                 }
             } else {
                 runs::icns_bare(reader, at, bytes)?;
             }
             match mask {
-                Some(mask) if mask + bytes > reader.len() => Err(cut(reader)),
+                Some(mask) if mask + bytes > reader.len() => Err(truncated(reader)),
                 _ => Ok(()),
             }
         }
@@ -98,7 +98,7 @@ fn icon(reader: &mut Reader) -> Result<(), ProbeError> {
     }
     let (bitmap, rows, end) = super::ico::bitmap_within(reader).map_err(error)?;
     if end.is_none_or(|end| end > u128::from(reader.len())) {
-        return Err(cut(reader));
+        return Err(truncated(reader));
     }
     bmp::part(reader, &bitmap, rows)
 }
@@ -127,7 +127,7 @@ pub(super) fn error(stop: ReadEnd) -> ProbeError {
 }
 
 /// Creates the error for an image that ends early.
-fn cut(reader: &Reader) -> ProbeError {
+fn truncated(reader: &Reader) -> ProbeError {
     ProbeError::broken("it is cut short", reader.len())
 }
 

@@ -1,11 +1,11 @@
 //! PNG: checks that the image data decompress to rows of known filters, no chunk is cut, and no text is too long.
 
-use super::{cut, png_text::Texts};
+use super::{png_text::Texts, truncated};
 use crate::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Bytes that are read, and bytes that are decompressed, at a time.
-const PIECE: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 const DECOMPRESS_BYTES: usize = 64 << 10;
 
 /// Checks the image at `start`.
@@ -47,7 +47,7 @@ impl Chunks<'_, '_> {
                     self.begin(&kind, len)?;
                     return Ok(rows);
                 }
-                _ => self.texts.take(self.reader, &kind, self.at, len)?,
+                _ => self.texts.add_chunk(self.reader, &kind, self.at, len)?,
             }
             self.at += len + 4;
         }
@@ -78,11 +78,11 @@ impl Chunks<'_, '_> {
                     self.at -= 4;
                     return Ok(&[]);
                 }
-                None => return Err(cut(self.reader)),
+                None => return Err(truncated(self.reader)),
             }
         }
-        let count = usize::try_from(self.left).unwrap_or(PIECE).min(PIECE);
-        let end = cut(self.reader);
+        let count = usize::try_from(self.left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let end = truncated(self.reader);
         let bytes = self.reader.up_to(self.at, count)?;
         if bytes.is_empty() {
             return Err(end);
@@ -102,9 +102,9 @@ impl Chunks<'_, '_> {
             let content = self.at + 8;
             self.at = content + len;
             if self.at > self.reader.len() {
-                return Err(cut(self.reader));
+                return Err(truncated(self.reader));
             }
-            self.texts.take(self.reader, &kind, content, len)?;
+            self.texts.add_chunk(self.reader, &kind, content, len)?;
             self.at += 4;
         }
         Ok(())
@@ -176,7 +176,7 @@ impl RowTracker {
     }
 
     /// Whether the first byte of each row is the number of a filter.
-    fn take(&mut self, mut bytes: &[u8]) -> bool {
+    fn check_filters(&mut self, mut bytes: &[u8]) -> bool {
         while !self.done && !bytes.is_empty() {
             if self.left == self.len && bytes[0] > 4 {
                 return false;
@@ -203,7 +203,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
         let at = chunks.at;
         let mut bytes = chunks.data()?;
         if bytes.is_empty() {
-            return Err(cut(chunks.reader));
+            return Err(truncated(chunks.reader));
         }
         loop {
             let room = usize::try_from(left).unwrap_or(DECOMPRESS_BYTES).min(DECOMPRESS_BYTES);
@@ -213,7 +213,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
             let made = inflate.total_out() - out_before;
             bytes = bytes.get(used..).unwrap_or_default();
             let made_bytes = usize::try_from(made).ok().and_then(|made| out.get(..made)).unwrap_or_default();
-            if !follow.take(made_bytes) {
+            if !follow.check_filters(made_bytes) {
                 return Err(ProbeError::broken("the PNG picture has a row of an unknown filter", at));
             }
             left = left.saturating_sub(made);
@@ -221,7 +221,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
                 _ if left == 0 => return Ok(()),
                 // An image that ends after any complete row is accepted.
                 Status::StreamEnd if follow.left == follow.len => return Ok(()),
-                Status::StreamEnd => return Err(cut(chunks.reader)),
+                Status::StreamEnd => return Err(truncated(chunks.reader)),
                 _ if bytes.is_empty() && made < room as u64 || used == 0 && made == 0 => break,
                 _ => {}
             }

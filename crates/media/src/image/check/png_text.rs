@@ -23,7 +23,13 @@ impl Texts {
     ///
     /// # Errors
     /// [`ProbeError::Broken`] if a limit is exceeded.
-    pub(super) fn take(&mut self, reader: &mut Reader, kind: &[u8; 4], at: u64, len: u64) -> Result<(), ProbeError> {
+    pub(super) fn add_chunk(
+        &mut self,
+        reader: &mut Reader,
+        kind: &[u8; 4],
+        at: u64,
+        len: u64,
+    ) -> Result<(), ProbeError> {
         let end = at.saturating_add(len).min(reader.len());
         if !matches!(kind, b"tEXt" | b"zTXt" | b"iTXt" | b"iCCP") {
             return Ok(());
@@ -65,17 +71,17 @@ fn international(reader: &mut Reader, at: u64, end: u64) -> Result<u64, ProbeErr
     let Some(second) = find_zero(reader, first + 1, end)? else { return Ok(0) };
     let mut text = Characters::default();
     if is_compressed != 0 {
-        decompress(reader, "iTXt", second + 1, end, &mut |bytes| text.take(bytes))?;
+        decompress(reader, "iTXt", second + 1, end, &mut |bytes| text.add_chunk(bytes))?;
     } else {
         each_piece(reader, second + 1, end, &mut |bytes| {
-            text.take(bytes);
+            text.add_chunk(bytes);
             true
         })?;
     }
     let mut names = Characters::default();
     for (from, to) in [(language, first), (first + 1, second)] {
         each_piece(reader, from, to, &mut |bytes| {
-            names.take(bytes);
+            names.add_chunk(bytes);
             true
         })?;
         names.end();
@@ -94,7 +100,7 @@ struct Characters {
 }
 
 impl Characters {
-    fn take(&mut self, bytes: &[u8]) {
+    fn add_chunk(&mut self, bytes: &[u8]) {
         if self.is_wrong {
             return;
         }
@@ -125,7 +131,7 @@ fn find_zero(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, Pr
     Ok(found)
 }
 
-/// Passes the bytes between two offsets to `take` until it returns `false`.
+/// Passes the bytes between two offsets to `add_chunk` until it returns `false`.
 fn each_piece(
     reader: &mut Reader,
     mut from: u64,

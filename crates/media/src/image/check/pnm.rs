@@ -1,7 +1,7 @@
 //! Portable anymaps: checks that all samples are present; samples written as text must be numbers up to the largest value.
 
 use super::super::pnm::header;
-use super::{cut, error};
+use super::{error, truncated};
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 
@@ -13,7 +13,11 @@ const BLOCK_BYTES: u64 = 1 << 20;
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let header = header(reader).map_err(error)?;
     if !header.plain {
-        return if u128::from(header.at) + header.bytes > u128::from(reader.len()) { Err(cut(reader)) } else { Ok(()) };
+        return if u128::from(header.at) + header.bytes > u128::from(reader.len()) {
+            Err(truncated(reader))
+        } else {
+            Ok(())
+        };
     }
     let bands = if facts.mode == "RGB" { 3 } else { 1 };
     let all = u64::from(facts.width) * u64::from(facts.height) * bands;
@@ -44,7 +48,7 @@ fn bits(reader: &mut Reader, start: u64, all: u64) -> Result<(), ProbeError> {
         at += 1;
     }
     if done < all {
-        return Err(cut(reader));
+        return Err(truncated(reader));
     }
     Ok(())
 }
@@ -89,7 +93,7 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
             return last_word(reader, start, at);
         }
         if byte.is_none() {
-            return Err(cut(reader));
+            return Err(truncated(reader));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Legacy formats, whose rows are raw or run-length encoded: checks that all rows are present. Runs that extend past their row are accepted
 //! or refused as in Pillow.
 
-use super::{cut, error};
+use super::{error, truncated};
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 
@@ -16,13 +16,13 @@ impl EntryBytes<'_, '_> {
     fn byte(&mut self) -> Result<u8, ProbeError> {
         let byte = self.reader.up_to(self.at, 1)?.first().copied();
         self.at += 1;
-        byte.ok_or_else(|| cut(self.reader))
+        byte.ok_or_else(|| truncated(self.reader))
     }
     /// Skips `count` bytes, all of which must be present.
     fn pass(&mut self, count: u64) -> Result<(), ProbeError> {
         self.at += count;
         if self.at > self.reader.len() {
-            return Err(cut(self.reader));
+            return Err(truncated(self.reader));
         }
         Ok(())
     }
@@ -37,9 +37,9 @@ fn size(facts: &ImageFacts) -> (u64, u64) {
 }
 
 /// Checks that the entry has `count` bytes from `at`.
-fn bare(reader: &Reader, at: u64, count: u64) -> Result<(), ProbeError> {
+fn check_length(reader: &Reader, at: u64, count: u64) -> Result<(), ProbeError> {
     if at.saturating_add(count) > reader.len() {
-        return Err(cut(reader));
+        return Err(truncated(reader));
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ pub(super) fn sun(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
         0 | 1 | 3..=5 => {
             // The last row needs no padding.
             let stride = (width * depth).div_ceil(16) * 2;
-            bare(reader, start, stride * (height - 1) + row)
+            check_length(reader, start, stride * (height - 1) + row)
         }
         2 => {
             let all = row * height;
@@ -124,7 +124,7 @@ pub(super) fn tga(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     let (width, height) = size(facts);
     let row = (width * depth).div_ceil(8);
     if kind & 8 == 0 {
-        return bare(reader, start, row * height);
+        return check_length(reader, start, row * height);
     }
     let pixel = depth / 8;
     let mut tape = EntryBytes { at: start, reader };
@@ -153,7 +153,7 @@ pub(super) fn psd(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     let row = if facts.mode == "1" { width.div_ceil(8) } else { width };
     if compression == 0 {
         let planes = if facts.mode == "1" { 1 } else { channels };
-        return bare(reader, start, (planes - 1) * width * height + row * height);
+        return check_length(reader, start, (planes - 1) * width * height + row * height);
     }
     let mut offset = start + 2 * channels * height;
     for channel in 0..channels {
@@ -194,10 +194,10 @@ pub(super) fn sgi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     };
     let depth = u64::from(depth);
     if packed == 0 {
-        return bare(reader, HEADER, width * height * bands * depth);
+        return check_length(reader, HEADER, width * height * bands * depth);
     }
     let rows = bands * height;
-    bare(reader, HEADER, 8 * rows)?;
+    check_length(reader, HEADER, 8 * rows)?;
     for y in 0..height {
         for band in 0..bands {
             let at = HEADER + 4 * (y + band * height);
@@ -221,7 +221,7 @@ fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Res
     let mut x = 0;
     for left in (1..=count).rev() {
         if at + depth > end {
-            return Err(cut(reader));
+            return Err(truncated(reader));
         }
         let first = reader.array::<1>(at + depth - 1)?[0];
         at += depth;
@@ -240,7 +240,7 @@ fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Res
         // The decoder leaves one byte unread if colours are copied, or have two bytes.
         let spare = u64::from(first & 0x80 != 0 || depth == 2);
         if at + bytes + spare > end {
-            return Err(cut(reader));
+            return Err(truncated(reader));
         }
         at += bytes;
     }
@@ -272,9 +272,9 @@ pub(super) fn dds(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     let (start, layout) = super::super::textures::dds_layout(reader).map_err(error)?;
     let blocks = width.div_ceil(4) * height.div_ceil(4);
     match layout {
-        super::super::textures::Layout::Pixels { bytes: 0 } => Err(cut(reader)),
-        super::super::textures::Layout::Pixels { bytes } => bare(reader, start, width * height * bytes),
-        super::super::textures::Layout::Blocks { bytes } => bare(reader, start, blocks * bytes),
+        super::super::textures::Layout::Pixels { bytes: 0 } => Err(truncated(reader)),
+        super::super::textures::Layout::Pixels { bytes } => check_length(reader, start, width * height * bytes),
+        super::super::textures::Layout::Blocks { bytes } => check_length(reader, start, blocks * bytes),
     }
 }
 

@@ -67,27 +67,27 @@ type SegmentResult = Result<(), &'static str>;
 impl ScanState {
     /// Reads a segment of Huffman tables.
     pub(super) fn huffman(&mut self, mut s: &[u8]) -> SegmentResult {
-        const WRONG: &str = "a wrong table of codes";
+        const WRONG_CODE_TABLE: &str = "a wrong table of codes";
         while s.len() > 16 {
-            let (&index, rest) = s.split_first().ok_or(WRONG)?;
-            let (counts, rest) = rest.split_at_checked(16).ok_or(WRONG)?;
+            let (&index, rest) = s.split_first().ok_or(WRONG_CODE_TABLE)?;
+            let (counts, rest) = rest.split_at_checked(16).ok_or(WRONG_CODE_TABLE)?;
             let count: usize = counts.iter().map(|count| usize::from(*count)).sum();
             if count > 256 {
-                return Err(WRONG);
+                return Err(WRONG_CODE_TABLE);
             }
-            let (values, rest) = rest.split_at_checked(count).ok_or(WRONG)?;
+            let (values, rest) = rest.split_at_checked(count).ok_or(WRONG_CODE_TABLE)?;
             let tables = if index & 0x10 == 0 { &mut self.first } else { &mut self.other };
-            let table = tables.get_mut(usize::from(index & !0x10)).ok_or(WRONG)?;
+            let table = tables.get_mut(usize::from(index & !0x10)).ok_or(WRONG_CODE_TABLE)?;
             let small_values = values.iter().all(|value| *value <= 15);
             let is_code = is_code(counts);
-            let counts = counts.try_into().map_err(|_| WRONG)?;
+            let counts = counts.try_into().map_err(|_| WRONG_CODE_TABLE)?;
             *table = Some(Huffman { counts, values: values.to_vec(), is_code, small_values });
             s = rest;
         }
         if s.is_empty() {
             Ok(())
         } else {
-            Err(WRONG)
+            Err(WRONG_CODE_TABLE)
         }
     }
 
@@ -109,10 +109,10 @@ impl ScanState {
 
     /// Reads a segment of quantisation tables.
     pub(super) fn quantisation(&mut self, mut s: &[u8]) -> SegmentResult {
-        const WRONG: &str = "a wrong quantisation table";
+        const WRONG_QUANTISATION_TABLE: &str = "a wrong quantisation table";
         while let Some(first) = s.first() {
-            *self.quantisation.get_mut(usize::from(first & 15)).ok_or(WRONG)? = true;
-            s = s.get(if first >> 4 == 0 { 65 } else { 129 }..).ok_or(WRONG)?;
+            *self.quantisation.get_mut(usize::from(first & 15)).ok_or(WRONG_QUANTISATION_TABLE)? = true;
+            s = s.get(if first >> 4 == 0 { 65 } else { 129 }..).ok_or(WRONG_QUANTISATION_TABLE)?;
         }
         Ok(())
     }

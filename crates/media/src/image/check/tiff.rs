@@ -2,7 +2,7 @@
 
 use super::super::tiff::{packed, pixels, CompressedStrip};
 use super::super::ReadEnd;
-use super::{cut, decoded};
+use super::{decoded, truncated};
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
@@ -20,7 +20,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
     match pixels(reader) {
         // Offsets of a type that Pillow does not accept are not followed.
         Ok(Some(true)) | Err(ReadEnd::Other(_)) => Ok(()),
-        Ok(Some(false)) => Err(cut(reader)),
+        Ok(Some(false)) => Err(truncated(reader)),
         Ok(None) => match packed(reader) {
             Ok(Some((kind @ (5 | 8 | 32_946 | 34_925 | 32_773 | 50_000), parts))) => unpack(reader, kind, &parts),
             Ok(_) | Err(ReadEnd::Other(_)) => decoded::tiff(reader, facts),

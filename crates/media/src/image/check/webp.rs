@@ -1,7 +1,7 @@
 //! The chunks of a WebP file, which libwebp validates to the end before it decodes the first frame.
 
 use super::super::webp::bitstream;
-use super::cut;
+use super::truncated;
 use crate::{ProbeError, Reader};
 
 const ANIMATION: u8 = 0x02;
@@ -23,21 +23,21 @@ fn wrong(at: u64) -> ProbeError {
 pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     let end = 8 + u64::from(u32::from_le_bytes(reader.array(4)?));
     if end > reader.len() {
-        return Err(cut(reader));
+        return Err(truncated(reader));
     }
     let mut walk = ChunkWalk { reader, at: 12, end };
     let (kind, len) = walk.header()?;
     if &kind != b"VP8X" {
-        return walk.room(len);
+        return walk.check_length(len);
     }
-    walk.room(len)?;
+    walk.check_length(len)?;
     let flags = walk.reader.array::<1>(walk.at)?[0];
     walk.at += len;
     let (is_animation, mut begun) = (flags & ANIMATION != 0, false);
     while walk.at != walk.end {
         let start = walk.at;
         let (kind, len) = walk.header()?;
-        walk.room(len)?;
+        walk.check_length(len)?;
         match &kind {
             b"VP8X" => return Err(wrong(start)),
             b"ALPH" | b"VP8 " | b"VP8L" => {
@@ -72,14 +72,14 @@ impl ChunkWalk<'_, '_> {
     /// Returns the name and the padded length of the current chunk.
     fn header(&mut self) -> Result<([u8; 4], u64), ProbeError> {
         if self.at + 8 > self.end {
-            return Err(cut(self.reader));
+            return Err(truncated(self.reader));
         }
         let [a, b, c, d, len @ ..] = self.reader.array::<8>(self.at)?;
         self.at += 8;
         Ok(([a, b, c, d], u64::from(u32::from_le_bytes(len)).next_multiple_of(2)))
     }
 
-    fn room(&self, len: u64) -> Result<(), ProbeError> {
+    fn check_length(&self, len: u64) -> Result<(), ProbeError> {
         if self.at + len > self.end {
             return Err(wrong(self.at));
         }
@@ -92,7 +92,7 @@ impl ChunkWalk<'_, '_> {
         loop {
             let start = self.at;
             let (kind, len) = self.header()?;
-            self.room(len)?;
+            self.check_length(len)?;
             match &kind {
                 b"ALPH" if !alpha => {
                     if codes {

@@ -170,8 +170,8 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     assert_eq!(place(Subject::shard("a.tar").key("gone").at(3_500)), sample(0, 2, "002"));
     assert_eq!(place(Subject::shard("a.tar").at(u64::MAX)), SubjectLocation::Near(SampleAt { group: 0, index: 2 }));
     assert_eq!(place(Subject::shard("c/b.tar")), SubjectLocation::Group(1));
-    assert_eq!(place(Subject::shard("gone.tar").key("1")), SubjectLocation::Nowhere);
-    assert_eq!(place(Subject::field("train")), SubjectLocation::Nowhere);
+    assert_eq!(place(Subject::shard("gone.tar").key("1")), SubjectLocation::Unknown);
+    assert_eq!(place(Subject::field("train")), SubjectLocation::Unknown);
 
     let file = dir.path().join("lines.jsonl");
     put(&file, b"\n{\"a\":1}\n\n \n{\"b\":2}\nno json\n");
@@ -180,9 +180,9 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     let at = |line| place(Subject::path(&file).line(line));
     assert_eq!([at(2), at(5), at(6)], [sample(0, 0, "0"), sample(0, 1, "1"), sample(0, 2, "2")]);
     assert_eq!(at(4), sample(0, 0, "0"), "a blank line belongs to the line before it");
-    assert_eq!(at(u64::MAX), SubjectLocation::Nowhere);
+    assert_eq!(at(u64::MAX), SubjectLocation::Unknown);
     assert_eq!(place(Subject::path(&file).at(14)), sample(0, 1, "1"));
-    assert_eq!(place(Subject::path("elsewhere.jsonl").line(2)), SubjectLocation::Nowhere);
+    assert_eq!(place(Subject::path("elsewhere.jsonl").line(2)), SubjectLocation::Unknown);
 
     let media = tempfile::tempdir().unwrap();
     put(&media.path().join("b/c.tar.jpg"), b"p");
@@ -193,5 +193,5 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     assert_eq!(place("b/c.txt"), sample(0, 1, "c"));
     assert_eq!(place("b/c.tar.jpg"), sample(0, 0, "c.tar"));
     assert_eq!(place("b/noend"), sample(0, 2, "noend"));
-    assert_eq!([place("b/gone.txt"), place("d/c.txt")], [SubjectLocation::Group(0), SubjectLocation::Nowhere]);
+    assert_eq!([place("b/gone.txt"), place("d/c.txt")], [SubjectLocation::Group(0), SubjectLocation::Unknown]);
 }

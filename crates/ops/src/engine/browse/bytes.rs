@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The operation named in errors of reading.
-pub(super) const WHAT: &str = "reading the lines";
+pub(super) const ACTIVITY: &str = "reading the lines";
 
 /// A source of the bytes of the lines, from the first byte to the last.
 pub(super) trait LineBytes {
@@ -35,7 +35,7 @@ impl PlainBytes {
 
 impl LineBytes for PlainBytes {
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
-        let failed = |error| Failure::io(WHAT, self.file.path(), &error);
+        let failed = |error| Failure::io(ACTIVITY, self.file.path(), &error);
         let count = self.file.read_at(buffer, self.at).map_err(failed)?;
         self.at += count as u64;
         Ok(count)
@@ -56,7 +56,7 @@ impl SpilledText {
     pub(super) fn new(file: Arc<ReadFile>, packing: Packing, text: &Path, room: u64) -> Outcome<Self> {
         let path = file.path().to_owned();
         let out = RealFs.create_file(text)?;
-        Ok(Self { unpacked: UnpackedReader::new(file, packing)?.named(WHAT), out, left: room, path })
+        Ok(Self { unpacked: UnpackedReader::new(file, packing)?.named(ACTIVITY), out, left: room, path })
     }
 }
 

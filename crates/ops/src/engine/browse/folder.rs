@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-const WHAT: &str = "looking into the folder";
+const ACTIVITY: &str = "looking into the folder";
 /// Name of the group of the files right below the root.
 pub const TOP_FOLDER: &str = ".";
 /// Beginning of the notes on entries that are not listed.
@@ -29,7 +29,7 @@ const PROGRESS_EVERY: u64 = 512;
 
 /// Opens a folder and prepares its background scan.
 pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
-    files::read_dir(root).map(drop).map_err(|error| Failure::io(WHAT, root, &error))?;
+    files::read_dir(root).map(drop).map_err(|error| Failure::io(ACTIVITY, root, &error))?;
     let stop = Cancel::default();
     let shared =
         Arc::new(FolderIndex { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
@@ -64,7 +64,7 @@ struct FolderIndex {
 /// A folder that is still to be listed, and its ancestors.
 struct PendingFolder {
     relative: PathBuf,
-    above: Option<Arc<AncestorFolder>>,
+    ancestors: Option<Arc<AncestorFolder>>,
     depth: usize,
 }
 
@@ -75,7 +75,7 @@ struct AncestorFolder {
 }
 
 impl AncestorFolder {
-    fn holds(start: Option<&Arc<Self>>, identity: (u64, u64)) -> bool {
+    fn contains(start: Option<&Arc<Self>>, identity: (u64, u64)) -> bool {
         let mut at = start;
         while let Some(above) = at {
             if above.identity == identity {
@@ -105,7 +105,7 @@ struct Listing {
     text: Vec<u8>,
     files: Vec<(usize, u32)>,
     folders: Vec<OsString>,
-    odd: u64,
+    unlisted: u64,
 }
 
 impl FolderIndex {
@@ -114,7 +114,7 @@ impl FolderIndex {
     }
 
     fn walk(&self, cancel: &Cancel) {
-        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), above: None, depth: 0 }];
+        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), ancestors: None, depth: 0 }];
         while let Some(folder) = ahead.pop() {
             if cancel.is_cancelled() {
                 return;
@@ -123,7 +123,7 @@ impl FolderIndex {
             let Ok(facts) = files::metadata(&path) else { continue };
             let identity = (facts.device, facts.stamp.inode);
             // Folders of a store have no links and no identity.
-            if !is_remote(&path) && AncestorFolder::holds(folder.above.as_ref(), identity) {
+            if !is_remote(&path) && AncestorFolder::contains(folder.ancestors.as_ref(), identity) {
                 continue;
             }
             let name: Arc<str> = Arc::from(match folder.relative.to_string_lossy() {
@@ -138,18 +138,18 @@ impl FolderIndex {
                     continue;
                 }
             };
-            if !listing.files.is_empty() || listing.odd > 0 {
-                let entries = gristmill_core::text::count(listing.odd, "entry");
-                let are = gristmill_core::text::agree(listing.odd, "is", "are");
-                let note = (listing.odd > 0)
+            if !listing.files.is_empty() || listing.unlisted > 0 {
+                let entries = gristmill_core::text::count(listing.unlisted, "entry");
+                let are = gristmill_core::text::agree(listing.unlisted, "is", "are");
+                let note = (listing.unlisted > 0)
                     .then(|| Arc::from(format!("{LEFT_OUT}{entries} that {are} no file or whose name is not UTF-8")));
                 self.add(name, PackedNames::new(listing.names()), note);
             }
             if folder.depth < MAX_DEPTH {
-                let above = Arc::new(AncestorFolder { identity, next: folder.above });
+                let above = Arc::new(AncestorFolder { identity, next: folder.ancestors });
                 let below = |name: &OsString| PendingFolder {
                     relative: folder.relative.join(name),
-                    above: Some(Arc::clone(&above)),
+                    ancestors: Some(Arc::clone(&above)),
                     depth: folder.depth + 1,
                 };
                 ahead.extend(listing.folders.iter().rev().map(below));
@@ -184,7 +184,7 @@ impl Listing {
 
 fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     let mut listing = Listing::default();
-    for (number, entry) in (0u64..).zip(files::read_dir(path).map_err(|error| Failure::io(WHAT, path, &error))?) {
+    for (number, entry) in (0u64..).zip(files::read_dir(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?) {
         if number.is_multiple_of(PROGRESS_EVERY) {
             cancel.check()?;
         }
@@ -202,7 +202,7 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
                 listing.files.push((listing.text.len(), len));
                 listing.text.extend_from_slice(name.as_bytes());
             }
-            _ => listing.odd += 1,
+            _ => listing.unlisted += 1,
         }
     }
     listing.folders.sort_unstable();
@@ -252,7 +252,7 @@ impl Catalog for Folder {
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
             let mut rows = Vec::new();
-            self.shared.packed(group).each(first, |index, name| {
+            self.shared.packed(group).for_each(first, |index, name| {
                 rows.push(self.row(SampleAt { group, index }, &String::from_utf8_lossy(name)));
                 (rows.len() as u64) < count && !cancel.is_cancelled()
             });
@@ -286,7 +286,7 @@ impl Catalog for Folder {
         cancel: &Cancel,
         take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
-        self.shared.packed(group).each(0, |index, name| {
+        self.shared.packed(group).for_each(0, |index, name| {
             let name = String::from_utf8_lossy(name);
             let (key, part) = split(&name);
             let byte_size = match wanted.sizes {

@@ -1,7 +1,7 @@
 //! The groups of a data set: counts, and the conversion between a sample's number and its location.
 
 use super::folder::LEFT_OUT;
-use super::{SampleAt, SLOW};
+use super::{SampleAt, COMPRESSED_NOTE};
 use std::sync::Arc;
 
 /// One shard, file or folder.
@@ -22,7 +22,7 @@ pub struct Group {
 impl Group {
     /// Whether it, or a part of it, cannot be read.
     pub fn is_unreadable(&self) -> bool {
-        self.failure.as_deref().is_some_and(|why| why != SLOW && !why.starts_with(LEFT_OUT))
+        self.failure.as_deref().is_some_and(|why| why != COMPRESSED_NOTE && !why.starts_with(LEFT_OUT))
     }
 }
 

@@ -32,12 +32,12 @@ pub(super) fn window(
     let mut left = MAX_WINDOW_ENTRIES;
     let mut collector = Collector { rows: &mut rows, spans, at: 0, key: Vec::new(), is_open: false };
     each_entry(&file, from, to, cancel, &mut |item| {
-        collector.take(item);
+        collector.push_item(item);
         left -= 1;
         left > 0
     })?;
     for row in rows.iter_mut().filter(|row| row.parts.is_empty()) {
-        row.blame("no entry of a sample begins where the index says");
+        row.set_defect("no entry of a sample begins where the index says");
     }
     Ok(rows)
 }
@@ -53,7 +53,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn take(&mut self, item: SpanItem<'_>) {
+    fn push_item(&mut self, item: SpanItem<'_>) {
         let offset = match item {
             SpanItem::Entry(entry) => entry.offset,
             SpanItem::Damage(at, _) => at,
@@ -67,7 +67,7 @@ impl Collector<'_> {
             return;
         }
         let entry = match item {
-            SpanItem::Damage(_, why) => return row.blame(why),
+            SpanItem::Damage(_, why) => return row.set_defect(why),
             SpanItem::Entry(entry) => entry,
         };
         let Some(dot) = entry.dot else { return };
@@ -83,17 +83,17 @@ impl Collector<'_> {
                 row.byte_offset = entry.offset;
             }
             if std::str::from_utf8(key).is_err() {
-                row.blame("its name is not UTF-8, so no index can name it");
+                row.set_defect("its name is not UTF-8, so no index can name it");
             }
         } else if key != self.key {
-            row.blame("entries of several samples are where the index has one");
+            row.set_defect("entries of several samples are where the index has one");
             return;
         }
         if row.parts.len() >= MAX_PARTS {
-            return row.blame("it has very many parts; the first are shown");
+            return row.set_defect("it has very many parts; the first are shown");
         }
         if std::str::from_utf8(part).is_err() {
-            row.blame("the name of a part is not UTF-8, so no index can name it");
+            row.set_defect("the name of a part is not UTF-8, so no index can name it");
         }
         let name = Arc::from(clipped(&String::from_utf8_lossy(part)));
         row.parts.push(BrowsePart { name, byte_offset: entry.content_offset, byte_size: entry.size });

@@ -2,7 +2,7 @@
 //! file; otherwise the lines are found in the background. A packed file is unpacked into scratch space at the same time, as far as there is
 //! room.
 
-use super::bytes::{LineBytes, PlainBytes, SpilledText, WHAT};
+use super::bytes::{LineBytes, PlainBytes, SpilledText, ACTIVITY};
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
@@ -33,7 +33,7 @@ const PROGRESS_EVERY: u64 = 512;
 /// Opens the file and its index.
 pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
     let file = Arc::new(open_read(path)?);
-    let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
+    let refused = |why: String, hint: &str| Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
         FileStart::Compressed(packed) => match Packing::of(&file)? {
             Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
@@ -190,7 +190,7 @@ impl LineIndex {
             while !rest.is_empty() {
                 let newline = memchr::memchr(b'\n', rest);
                 let (text, remainder) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
-                line.take(text);
+                line.push_text(text);
                 at += text.len() as u64;
                 rest = remainder;
                 if newline.is_some() {
@@ -209,7 +209,7 @@ impl LineIndex {
 }
 
 impl Line {
-    fn take(&mut self, text: &[u8]) {
+    fn push_text(&mut self, text: &[u8]) {
         if let Some(first) = text.iter().find(|byte| !is_white(**byte)) {
             self.first.get_or_insert(*first);
             self.last = text.iter().rev().find(|byte| !is_white(**byte)).copied().unwrap_or(self.last);
@@ -366,7 +366,7 @@ impl Catalog for Jsonl {
             let read = match file.read_at(&mut piece, at) {
                 Ok(0) => return Ok(None),
                 Ok(read) => read,
-                Err(error) => return Err(Failure::io(WHAT, &self.shared.text, &error)),
+                Err(error) => return Err(Failure::io(ACTIVITY, &self.shared.text, &error)),
             };
             let text = piece.get(..read).unwrap_or_default();
             let ends = memchr::memchr_iter(b'\n', text);
@@ -386,14 +386,14 @@ impl Catalog for Jsonl {
         cancel: &Cancel,
         take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
-        const STEP: usize = 4_096;
+        const LINES_PER_STEP: usize = 4_096;
         let total = self.groups().total();
         let (mut first, mut key) = (0u64, String::new());
         while first < total {
             cancel.check()?;
             let spans = match wanted.sizes {
-                true => self.spans(first, STEP)?,
-                false => vec![(0, 0); STEP.min(usize::try_from(total - first).unwrap_or(STEP))],
+                true => self.spans(first, LINES_PER_STEP)?,
+                false => vec![(0, 0); LINES_PER_STEP.min(usize::try_from(total - first).unwrap_or(LINES_PER_STEP))],
             };
             if spans.is_empty() {
                 break;

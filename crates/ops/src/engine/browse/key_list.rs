@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 /// Folder of the lists in the state folder.
 const FOLDER: &str = "key-lists";
-const WHAT: &str = "writing the list of keys";
+const ACTIVITY: &str = "writing the list of keys";
 /// Age from which on a list is removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// End of the name of the file next to a list that has the run folders of the runs that took it, a line each.
@@ -54,7 +54,7 @@ fn write_into(
 ) -> Outcome<()> {
     let mut file = RealFs.create_file(path)?;
     let mut lines = Vec::new();
-    let has_files = catalog.kind().holds_loose_files();
+    let has_files = catalog.kind().has_loose_files();
     for group in groups {
         let groups = catalog.groups();
         let Some(shard) = groups.group(group).map(|group| &group.name) else { break };
@@ -62,7 +62,7 @@ fn write_into(
         catalog.visit(group, VisitFields { keys: true, ..VisitFields::default() }, cancel, &mut |sample| {
             if is_listed(SampleAt { group, index: sample.index }) {
                 if sample.key.contains(['\n', '\r']) {
-                    let failure = Failure::data(WHAT, "a key has a line break, so it cannot be in a list");
+                    let failure = Failure::data(ACTIVITY, "a key has a line break, so it cannot be in a list");
                     failed = Some(failure.on(Subject::shard(shard.to_string()).key(sample.key)));
                     return false;
                 }
@@ -131,7 +131,7 @@ fn copy_list(fs: &dyn Fs, list: &Path, copy: &Path) -> Outcome<()> {
     let mut out = fs.create_file(&draft)?;
     let mut bytes = vec![0; WRITE_BYTES];
     loop {
-        match reader.read(&mut bytes).map_err(|error| Failure::io(WHAT, list, &error))? {
+        match reader.read(&mut bytes).map_err(|error| Failure::io(ACTIVITY, list, &error))? {
             0 => break,
             count => out.write_all(bytes.get(..count).unwrap_or_default())?,
         }
@@ -173,7 +173,7 @@ fn is_kept(list: &Path) -> bool {
 
 /// Removes old lists that no run is known to have taken.
 fn remove_old(folder: &Path) -> Outcome<()> {
-    for entry in files::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?.flatten() {
+    for entry in files::read_dir(folder).map_err(|error| Failure::io(ACTIVITY, folder, &error))?.flatten() {
         let age = entry.metadata().ok().and_then(|info| SystemTime::now().duration_since(info.modified()).ok());
         let is_list = !entry.file_name().as_bytes().ends_with(RUNS.as_bytes());
         if is_list && age.is_some_and(|age| age > MAX_AGE) && !is_kept(entry.path()) {

@@ -2,7 +2,7 @@
 //! never run.
 
 use super::{BrowseSample, Catalog};
-use crate::engine::plan::fields::misfit;
+use crate::engine::plan::fields::mismatch_reason;
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{Field, SampleType};
@@ -202,7 +202,7 @@ fn mapped(
         let value = decode::eval(expression, &find).map(FieldValue::Found).map_err(|error| error.to_string());
         let unknown = known.is_some() && class_field.is_none() && !name.starts_with("__");
         let warning = match (&value, class_field) {
-            (Ok(FieldValue::Found(value)), Some(field)) if !is_raw => misfit(field.field_type, value),
+            (Ok(FieldValue::Found(value)), Some(field)) if !is_raw => mismatch_reason(field.field_type, value),
             _ => None,
         };
         let value = match unknown {

@@ -58,7 +58,7 @@ impl Bits {
         }
     }
 
-    fn holds(&self, index: u64) -> bool {
+    fn contains(&self, index: u64) -> bool {
         match self {
             Self::All(count) => index < *count,
             Self::Some { words, .. } => {
@@ -143,8 +143,8 @@ impl Matches {
     }
 
     /// Whether a sample matches.
-    pub fn holds(&self, at: SampleAt) -> bool {
-        self.bits(at.group).is_some_and(|bits| bits.holds(at.index))
+    pub fn contains(&self, at: SampleAt) -> bool {
+        self.bits(at.group).is_some_and(|bits| bits.contains(at.index))
     }
 
     /// Returns match number `k`, from 0, in the order of the data set.
@@ -247,7 +247,7 @@ mod tests {
             for (k, &at) in plain.iter().enumerate() {
                 prop_assert_eq!(matches.select(k as u64), Some(at));
                 prop_assert_eq!(matches.rank(at), k as u64);
-                prop_assert!(matches.holds(at));
+                prop_assert!(matches.contains(at));
                 prop_assert_eq!(matches.after(at), plain.get(k + 1).copied());
                 prop_assert_eq!(matches.before(at), k.checked_sub(1).map(|k| plain[k]));
             }

@@ -97,7 +97,7 @@ impl BrowseSample {
         Self { at, key: Arc::from(""), byte_offset: 0, byte_size: 0, parts: Vec::new(), defect: Some(why.into()) }
     }
     /// Adds a defect unless there is one already.
-    fn blame(&mut self, why: impl Into<Arc<str>>) {
+    fn set_defect(&mut self, why: impl Into<Arc<str>>) {
         self.defect.get_or_insert_with(|| why.into());
     }
 }
@@ -255,7 +255,7 @@ pub struct OpenedCatalog {
 }
 
 /// The note on a compressed shard.
-const SLOW: &str = "compressed: it can be read, slowly, and the loader cannot read it";
+const COMPRESSED_NOTE: &str = "compressed: it can be read, slowly, and the loader cannot read it";
 
 /// Collects a window across groups. `fetch` returns rows of one group, given first position and count.
 fn over_groups(

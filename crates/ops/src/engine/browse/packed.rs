@@ -102,7 +102,7 @@ impl PackedOffsets {
     }
 
     /// Passes offset and end of each sample from `first` on to `take` until it returns false.
-    pub(super) fn each(&self, first: u64, mut take: impl FnMut(u64, u64) -> bool) {
+    pub(super) fn for_each(&self, first: u64, mut take: impl FnMut(u64, u64) -> bool) {
         if first >= self.len {
             return;
         }
@@ -132,7 +132,7 @@ impl PackedOffsets {
     pub(super) fn spans(&self, first: u64, count: usize) -> Vec<(u64, u64)> {
         let mut spans = Vec::new();
         if count > 0 {
-            self.each(first, |from, to| {
+            self.for_each(first, |from, to| {
                 spans.push((from, to));
                 spans.len() < count
             });
@@ -145,7 +145,7 @@ impl PackedOffsets {
         let stride = self.marks.partition_point(|mark| mark.0 <= offset).checked_sub(1)?;
         let mut index = stride as u64 * ENTRIES_PER_MARK;
         let mut found = None;
-        self.each(index, |from, to| {
+        self.for_each(index, |from, to| {
             if from <= offset && offset < to {
                 found = Some(index);
             }
@@ -217,7 +217,7 @@ impl PackedNames {
     }
 
     /// Passes the names from `first` on to `take` until it returns false.
-    pub(super) fn each(&self, first: u64, mut take: impl FnMut(u64, &[u8]) -> bool) {
+    pub(super) fn for_each(&self, first: u64, mut take: impl FnMut(u64, &[u8]) -> bool) {
         let mut index = first - first % ENTRIES_PER_MARK;
         let mut name: Vec<u8> = Vec::new();
         let mut next: Vec<u8> = Vec::new();
@@ -248,7 +248,7 @@ impl PackedNames {
     /// Returns the name at a position.
     pub(super) fn get(&self, index: u64) -> Option<Arc<str>> {
         let mut found = None;
-        self.each(index, |_, name| {
+        self.for_each(index, |_, name| {
             found = Some(Arc::from(String::from_utf8_lossy(name)));
             false
         });
@@ -306,7 +306,7 @@ mod tests {
         }
         assert!(packed.memory() < 3_000_000, "{}", packed.memory());
         let mut seen = 0;
-        packed.each(999_990, |_, _| {
+        packed.for_each(999_990, |_, _| {
             seen += 1;
             true
         });

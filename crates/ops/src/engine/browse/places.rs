@@ -24,7 +24,7 @@ pub enum SubjectLocation {
     /// The subject is at an unknown position in this group.
     Group(u32),
     /// The subject is not in the data set, as far as the data set is known yet.
-    Nowhere,
+    Unknown,
 }
 
 impl SubjectLocation {
@@ -36,7 +36,7 @@ impl SubjectLocation {
                 let has_samples = catalog.groups().group(*group).is_some_and(|known| known.samples > 0);
                 has_samples.then_some(SampleAt { group: *group, index: 0 })
             }
-            Self::Nowhere => None,
+            Self::Unknown => None,
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
         }
     }
     let Some(group) = subject.shard.as_deref().and_then(|shard| catalog.groups().named(shard)) else {
-        return Ok(SubjectLocation::Nowhere);
+        return Ok(SubjectLocation::Unknown);
     };
     match (subject.byte_offset, &subject.key) {
         (Some(offset), _) => over(catalog, group, offset, cancel),
@@ -84,12 +84,12 @@ fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cance
     let (root, path) = (absolute(catalog.root()), absolute(path));
     if root != path {
         return match catalog.kind() {
-            kind if kind.holds_loose_files() => loose_file(catalog, &root, &path, cancel),
-            _ => Ok(SubjectLocation::Nowhere),
+            kind if kind.has_loose_files() => loose_file(catalog, &root, &path, cancel),
+            _ => Ok(SubjectLocation::Unknown),
         };
     }
     if catalog.groups().group(0).is_none() {
-        return Ok(SubjectLocation::Nowhere);
+        return Ok(SubjectLocation::Unknown);
     }
     if let Some(tokens) = catalog.tokens() {
         let row = match subject.byte_offset {
@@ -104,8 +104,8 @@ fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cance
         (None, None) => return Ok(SubjectLocation::Group(0)),
     };
     match offset {
-        Some(offset) => over(catalog, 0, offset, cancel),
-        None => Ok(SubjectLocation::Nowhere),
+        Some(offset) => sample_at_offset(catalog, 0, offset, cancel),
+        None => Ok(SubjectLocation::Unknown),
     }
 }
 
@@ -115,11 +115,11 @@ fn absolute(path: &Path) -> std::path::PathBuf {
 
 /// Finds a file in a data set whose groups are folders and whose samples are files.
 fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) -> Outcome<SubjectLocation> {
-    let Ok(relative) = path.strip_prefix(root) else { return Ok(SubjectLocation::Nowhere) };
+    let Ok(relative) = path.strip_prefix(root) else { return Ok(SubjectLocation::Unknown) };
     let name = relative.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let folder = relative.parent().map(|folder| folder.to_string_lossy()).filter(|folder| !folder.is_empty());
     let folder = folder.unwrap_or_else(|| ".".into());
-    let Some(group) = catalog.groups().named(&folder) else { return Ok(SubjectLocation::Nowhere) };
+    let Some(group) = catalog.groups().named(&folder) else { return Ok(SubjectLocation::Unknown) };
     let mut found = None;
     let wanted = VisitFields { keys: true, parts: true, ..VisitFields::default() };
     catalog.visit(group, wanted, cancel, &mut |sample| {
@@ -148,7 +148,7 @@ fn named(
 }
 
 /// Finds the sample that contains an offset of a group, or the last one before it.
-fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<SubjectLocation> {
+fn sample_at_offset(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let is_in = |sample: &BrowseSample| offset < sample.byte_offset.saturating_add(sample.byte_size);
     let (mut low, mut high) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
     let mut before: Option<BrowseSample> = None;

@@ -24,12 +24,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-const WHAT: &str = "looking at the data set";
+const ACTIVITY: &str = "looking at the data set";
 /// The most idle connections that are kept for reuse.
 const MAX_KEPT_CONNECTIONS: usize = 4;
 /// Size of a database in a store up to which opening waits for its copy, and up to which it is copied although nothing needs it yet, in bytes.
 const MAX_AWAITED_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 4 << 20 };
-const MAX_UNASKED_BYTES: u64 = 256 << 20;
+const MAX_EAGER_BYTES: u64 = 256 << 20;
 
 /// Opens the small files; the shards are examined in the background.
 pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
@@ -68,11 +68,11 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let mut background: Vec<Background> = vec![Box::new(move |cancel| measure_shards(&root, &state, cancel))];
     match is_there {
         TableLocation::Hand => catalog.fetch_tables(),
-        TableLocation::Store if database_stamp.is_some_and(|stamp| stamp.bytes <= MAX_UNASKED_BYTES) => {
+        TableLocation::Store if database_stamp.is_some_and(|stamp| stamp.bytes <= MAX_EAGER_BYTES) => {
             let catalog = Arc::downgrade(&catalog);
             background.push(Box::new(move |_| _ = catalog.upgrade().map(|catalog| catalog.fetch_tables())));
         }
-        TableLocation::Store | TableLocation::Nowhere => {}
+        TableLocation::Store | TableLocation::NotOpen => {}
     }
     Ok(OpenedCatalog { catalog, stop, background })
 }
@@ -82,7 +82,7 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
 #[repr(u8)]
 enum TableLocation {
     /// There are none: samples are read from the shards.
-    Nowhere,
+    NotOpen,
     /// On this machine.
     Hand,
     /// In a store: windows are read from the shards, and keys are looked up by pages. What needs all rows copies them.
@@ -143,7 +143,7 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
 pub(crate) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
     let inside = |c| matches!(c, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(inside) {
-        return Err(Failure::data(WHAT, "the name of the shard leads out of the data set").on(Subject::shard(name)));
+        return Err(Failure::data(ACTIVITY, "the name of the shard leads out of the data set").on(Subject::shard(name)));
     }
     let stamp = FileStamp::default();
     Ok(Shard { name: name.to_owned(), path: root.join(name), stamp, mode: 0, is_tgz: name.ends_with(".tgz") })
@@ -154,23 +154,23 @@ impl PreparedCatalog {
         match self.tables_at.load(Ordering::Relaxed) {
             at if at == TableLocation::Hand as u8 => TableLocation::Hand,
             at if at == TableLocation::Store as u8 => TableLocation::Store,
-            _ => TableLocation::Nowhere,
+            _ => TableLocation::NotOpen,
         }
     }
 
     fn has_tables(&self) -> bool {
-        self.tables_at() != TableLocation::Nowhere
+        self.tables_at() != TableLocation::NotOpen
     }
 
     /// Opens the tables, which copies those of a store. A database without them has only media metadata.
     fn fetch_tables(&self) {
         let at = match self.check_out(&Cancel::default()) {
             Ok(tables) => {
-                self.put_back(tables);
+                self.return_tables(tables);
                 TableLocation::Hand
             }
             // The database has only media metadata.
-            Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TableLocation::Nowhere,
+            Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TableLocation::NotOpen,
             // The next question tries again, and reports why it cannot be answered.
             Err(_) => return,
         };
@@ -198,7 +198,7 @@ impl PreparedCatalog {
         if stamp_at(&self.database).ok() == self.database_stamp {
             return Ok(());
         }
-        let failure = Failure::data(WHAT, "its index was replaced since it was opened");
+        let failure = Failure::data(ACTIVITY, "its index was replaced since it was opened");
         Err(failure.on(Subject::path(&self.database)).with_hint("open the data set again"))
     }
 
@@ -213,7 +213,7 @@ impl PreparedCatalog {
         if self.tables_at() != TableLocation::Store {
             return Ok(false);
         }
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         let pages = match self.pages.get() {
             Some(pages) => pages,
             None => {
@@ -234,20 +234,20 @@ impl PreparedCatalog {
         Ok(true)
     }
 
-    fn put_back(&self, tables: Tables) {
+    fn return_tables(&self, tables: Tables) {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.len() < MAX_KEPT_CONNECTIONS {
             pool.push(tables);
         }
     }
 
-    fn ask<T>(&self, cancel: &Cancel, question: impl FnOnce(&TableQuery<'_>) -> Outcome<T>) -> Outcome<T> {
+    fn query<T>(&self, cancel: &Cancel, question: impl FnOnce(&TableQuery<'_>) -> Outcome<T>) -> Outcome<T> {
         cancel.check()?;
         let tables = self.check_out(cancel)?;
         pause();
         self.tables_at.store(TableLocation::Hand as u8, Ordering::Relaxed);
         let answer = question(&TableQuery { tables: &tables, path: &self.database, cancel });
-        self.put_back(tables);
+        self.return_tables(tables);
         answer
     }
 
@@ -286,7 +286,7 @@ impl PreparedCatalog {
     /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let rows = match self.tables_at() == TableLocation::Hand {
-            true => self.ask(cancel, |asking| asking.window(group, first, count))?,
+            true => self.query(cancel, |asking| asking.window(group, first, count))?,
             false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
         };
         let lacking = |row: &(u64, Option<BrowseSample>)| row.1.is_none();
@@ -354,7 +354,7 @@ impl Catalog for PreparedCatalog {
         let groups = self.groups();
         let mut known =
             |at: SampleAt| groups.group(at.group).is_none_or(|group| at.index >= group.samples) || found(at);
-        self.ask(cancel, |asking| asking.find(query, &mut known))
+        self.query(cancel, |asking| asking.find(query, &mut known))
     }
 
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
@@ -376,7 +376,7 @@ impl Catalog for PreparedCatalog {
         if self.keys_by_pages(key, cancel, &mut take)? {
             return Ok(found);
         }
-        self.ask(cancel, |asking| asking.locate(group, key))
+        self.query(cancel, |asking| asking.locate(group, key))
     }
 
     fn has_key_order(&self) -> bool {
@@ -384,7 +384,7 @@ impl Catalog for PreparedCatalog {
     }
 
     fn has_unique_keys(&self, cancel: &Cancel) -> Outcome<bool> {
-        self.ask(cancel, |asking| asking.has_unique_keys())
+        self.query(cancel, |asking| asking.has_unique_keys())
     }
 
     fn keys_from(&self, from: &str, cancel: &Cancel, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
@@ -393,8 +393,10 @@ impl Catalog for PreparedCatalog {
             return Ok(());
         }
         match self.has_tables() {
-            true => self.ask(cancel, |asking| asking.keys_from(from, take)),
-            false => Err(Failure::data(WHAT, "its index has no tables of samples").on(Subject::path(&self.database))),
+            true => self.query(cancel, |asking| asking.keys_from(from, take)),
+            false => {
+                Err(Failure::data(ACTIVITY, "its index has no tables of samples").on(Subject::path(&self.database)))
+            }
         }
     }
 
@@ -402,7 +404,7 @@ impl Catalog for PreparedCatalog {
         if !self.has_tables() {
             return Ok(None);
         }
-        Ok(self.ask(cancel, |asking| asking.window(at.group, at.index, 1))?.pop().flatten())
+        Ok(self.query(cancel, |asking| asking.window(at.group, at.index, 1))?.pop().flatten())
     }
 
     fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
@@ -424,6 +426,6 @@ impl Catalog for PreparedCatalog {
         if !self.has_tables() {
             return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);
         }
-        self.ask(cancel, |asking| asking.visit(group, wanted, take))
+        self.query(cancel, |asking| asking.visit(group, wanted, take))
     }
 }

@@ -115,7 +115,7 @@ impl ProblemList {
     /// Adds the defects of a window of a data set of this kind; returns whether there was a new one.
     pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
         let kind = match kind {
-            kind if kind.holds_loose_files() => ProblemKind::Unreadable,
+            kind if kind.has_loose_files() => ProblemKind::Unreadable,
             kind if kind.table().is_some() => ProblemKind::BadFile,
             kind if kind.is_raw_web_dataset() => ProblemKind::Other,
             _ => ProblemKind::IndexMismatch,
@@ -201,7 +201,7 @@ fn add_reported(list: &mut ProblemList, problem: Reported, catalog: &dyn Catalog
         SubjectLocation::Sample { at, key } => {
             list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
         }
-        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => {
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Unknown => {
             list.add_other(Problem { subject, kind, severity: Severity::Problem, message, hint });
         }
     }

@@ -98,7 +98,7 @@ impl ShardIndex {
             self.add_other(problem);
         }
         let names = shards.iter().map(|shard| {
-            let note = shard.is_tgz.then(|| Arc::from(super::SLOW));
+            let note = shard.is_tgz.then(|| Arc::from(super::COMPRESSED_NOTE));
             (Arc::from(shard.name.as_str()), shard.stamp.bytes, note)
         });
         self.state.begin(names, failure.as_deref());

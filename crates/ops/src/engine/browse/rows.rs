@@ -69,7 +69,7 @@ impl TableQuery<'_> {
             let ValueRef::Integer(index) = row.get_ref(0)? else { return Ok(true) };
             let Some(slot) = place(index).and_then(|at| window.get_mut(at)) else { return Ok(true) };
             match slot {
-                Some(sample) => sample.blame("the index has several rows for this sample"),
+                Some(sample) => sample.set_defect("the index has several rows for this sample"),
                 None => *slot = Some(sample_row(SampleAt { group, index: index.unsigned_abs() }, row)?),
             }
             Ok(true)
@@ -233,14 +233,14 @@ fn sample_row(at: SampleAt, row: &Row<'_>) -> rusqlite::Result<BrowseSample> {
         Some(key) => {
             sample.key = Arc::from(clipped(&key));
             if key.len() > sample.key.len() {
-                sample.blame("its key is longer than 4 KiB; the beginning is shown");
+                sample.set_defect("its key is longer than 4 KiB; the beginning is shown");
             }
         }
-        None => sample.blame("its key in the index is not text"),
+        None => sample.set_defect("its key in the index is not text"),
     }
     match (number(row.get_ref(2)?), number(row.get_ref(3)?)) {
         (Some(offset), Some(size)) => (sample.byte_offset, sample.byte_size) = (offset, size),
-        _ => sample.blame("its place in the index is not a pair of numbers"),
+        _ => sample.set_defect("its place in the index is not a pair of numbers"),
     }
     Ok(sample)
 }
@@ -264,15 +264,15 @@ impl Names {
 
 fn add_part(sample: &mut BrowseSample, row: &Row<'_>, names: &mut Names) -> rusqlite::Result<()> {
     if sample.parts.len() >= MAX_PARTS {
-        sample.blame("it has very many parts; the first are shown");
+        sample.set_defect("it has very many parts; the first are shown");
         return Ok(());
     }
     let Some(name) = text(row.get_ref(1)?) else {
-        sample.blame("the name of a part in the index is not text");
+        sample.set_defect("the name of a part in the index is not text");
         return Ok(());
     };
     let (Some(byte_offset), Some(byte_size)) = (number(row.get_ref(2)?), number(row.get_ref(3)?)) else {
-        sample.blame("the place of a part in the index is not a pair of numbers");
+        sample.set_defect("the place of a part in the index is not a pair of numbers");
         return Ok(());
     };
     sample.parts.push(BrowsePart { name: names.get(clipped(&name)), byte_offset, byte_size });

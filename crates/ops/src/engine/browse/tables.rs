@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const WHAT: &str = "reading the rows";
+const ACTIVITY: &str = "reading the rows";
 /// Rows are decoded in chunks of about this size in bytes, of at most this many rows.
 const CHUNK_BYTES: u64 = 2 << 20;
 const MAX_CHUNK_ROWS: u64 = 64;
@@ -97,11 +97,11 @@ impl TableIndex {
 
     fn table(&self, group: u32) -> Outcome<Arc<dyn Table>> {
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = use_again(&mut opened(), |(number, _)| *number == group) {
+        if let Some(table) = take_cached(&mut opened(), |(number, _)| *number == group) {
             return Ok(table.1);
         }
         let Some(file) = self.files.get(group as usize) else {
-            return Err(Failure::usage(WHAT, "there is no such file"));
+            return Err(Failure::usage(ACTIVITY, "there is no such file"));
         };
         let table: Arc<dyn Table> = Arc::from(file.format.open(&file.path)?);
         let mut opened = opened();
@@ -115,7 +115,7 @@ impl TableIndex {
     /// Returns the chunk that a row is in.
     fn chunk(&self, group: u32, row: u64) -> Outcome<Arc<Chunk>> {
         let chunks = || self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chunk) = use_again(&mut chunks(), |chunk| chunk.group == group && chunk.row(row).is_some()) {
+        if let Some(chunk) = take_cached(&mut chunks(), |chunk| chunk.group == group && chunk.row(row).is_some()) {
             return Ok(chunk);
         }
         let table = self.table(group)?;
@@ -144,7 +144,7 @@ impl TableIndex {
     fn row(&self, group: u32, row: u64) -> Outcome<BrowseSample> {
         let chunk = self.chunk(group, row)?;
         let Some(bytes) = chunk.row(row) else {
-            return Err(Failure::data(WHAT, "the file has fewer rows than it states"));
+            return Err(Failure::data(ACTIVITY, "the file has fewer rows than it states"));
         };
         let size = bytes.len() as u64;
         let part = BrowsePart { name: Arc::from("json"), byte_offset: 0, byte_size: size };
@@ -160,7 +160,7 @@ impl TableIndex {
 }
 
 /// Returns the entry that fits, and makes it the last one.
-fn use_again<T: Clone>(kept: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
+fn take_cached<T: Clone>(kept: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
     let at = kept.iter().position(fits)?;
     let entry = kept.remove(at)?;
     kept.push_back(entry.clone());
@@ -216,7 +216,7 @@ impl Catalog for Tables {
 
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
         if part > 0 || sample.parts.is_empty() {
-            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(&self.root)));
+            return Err(Failure::usage(ACTIVITY, "the row has no such part").on(Subject::path(&self.root)));
         }
         let chunk = self.shared.chunk(sample.at.group, sample.at.index)?;
         let bytes = chunk.row(sample.at.index).unwrap_or_default();

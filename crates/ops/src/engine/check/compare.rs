@@ -1,4 +1,4 @@
-//! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
+//! Scans one shard again and compares every row with `.tar.idx` and the tables during the scan.
 
 use super::sample_checks::SampleChecker;
 use super::tar_idx_reader::TarIdxReader;
@@ -25,7 +25,7 @@ pub(super) const PARTS_SQL: &str =
                                     WHERE tar_file_id = ?1 ORDER BY sample_index, content_byte_offset";
 
 /// The hint for a wrong row.
-pub(super) const REDO: &str = "gristmill prepare PATH --tar-index-only makes the index again";
+pub(super) const REMAKE_HINT: &str = "gristmill prepare PATH --tar-index-only makes the index again";
 
 /// Scans a shard and compares. Findings are reported to the handles; an error means that the check itself could not continue.
 pub(super) fn compare_shard(
@@ -253,8 +253,9 @@ impl<'a> Findings<'a> {
         if self.count > MAX_NAMED_MISMATCHES {
             return Ok(());
         }
-        self.problems
-            .report(Problem::problem(ProblemKind::IndexMismatch, subject, message).with_hint(hint_for(self.root, REDO)))
+        self.problems.report(
+            Problem::problem(ProblemKind::IndexMismatch, subject, message).with_hint(hint_for(self.root, REMAKE_HINT)),
+        )
     }
     pub(super) fn at(&self, byte_offset: u64) -> Subject {
         Subject::shard(self.shard).at(byte_offset)
@@ -265,7 +266,7 @@ impl<'a> Findings<'a> {
             format!("{} with the archive", gristmill_core::text::count_verb(more, "more row", "disagrees", "disagree"));
         self.problems.report(
             Problem::problem(ProblemKind::IndexMismatch, Subject::shard(self.shard), message)
-                .with_hint(hint_for(self.root, REDO)),
+                .with_hint(hint_for(self.root, REMAKE_HINT)),
         )
     }
 }

@@ -8,7 +8,7 @@ use gristmill_storage::read::{open_read, read_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "reading the index";
+const ACTIVITY: &str = "reading the index";
 /// Size of one row in bytes.
 const ROW_BYTES: u64 = 24;
 /// Rows read at a time.
@@ -102,7 +102,9 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
         handles.cancel.check()?;
         let count = ROWS_PER_READ.min(rows - first);
         bytes.resize((count * ROW_BYTES) as usize, 0);
-        table.read_exact_at(&mut bytes, first * ROW_BYTES).map_err(|error| Failure::io(WHAT, table.path(), &error))?;
+        table
+            .read_exact_at(&mut bytes, first * ROW_BYTES)
+            .map_err(|error| Failure::io(ACTIVITY, table.path(), &error))?;
         let words = bytes.as_chunks::<8>().0.as_chunks::<3>().0;
         for (row, words) in (first..).zip(words) {
             let [number, offset, length] = words.map(u64::from_le_bytes);
@@ -199,10 +201,10 @@ fn report_finding(
 /// Returns the files that the index names.
 fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<ForagerFile>> {
     let Some(bytes) = read_whole(list, MAX_LIST)? else {
-        return Err(Failure::io(WHAT, list, &std::io::ErrorKind::NotFound.into()));
+        return Err(Failure::io(ACTIVITY, list, &std::io::ErrorKind::NotFound.into()));
     };
     let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::data(WHAT, "the list of files is not UTF-8").on(Subject::path(list)))?;
+        .map_err(|_| Failure::data(ACTIVITY, "the list of files is not UTF-8").on(Subject::path(list)))?;
     let mut files = Vec::new();
     for (number, name) in text.split_terminator('\n').enumerate() {
         // An absolute name replaces the folder.

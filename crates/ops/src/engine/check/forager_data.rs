@@ -14,7 +14,7 @@ use std::path::Path;
 const READ_BYTES: u64 = 1 << 20;
 /// Findings in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
-const WHAT: &str = "reading the samples";
+const ACTIVITY: &str = "reading the samples";
 
 /// Properties of all samples of a set.
 pub struct Samples<'a> {
@@ -33,7 +33,7 @@ impl<'a> Samples<'a> {
             Some(array) => TokenCode::of_numpy(&array.dtype),
             None => forager_code(Path::new(&facts.path)),
         };
-        let has_tokens = facts.files.iter().any(|file| !holds_text(&file.path));
+        let has_tokens = facts.files.iter().any(|file| !has_text(&file.path));
         if code.is_none() && has_tokens {
             let message = "nothing says how long an id is, so the ids are not compared with anything";
             handles.problems.report(Problem::note(ProblemKind::Other, Subject::path(&facts.path), message))?;
@@ -47,7 +47,7 @@ impl<'a> Samples<'a> {
         let open = open_read(&file.path)?;
         let end = file.sample_bytes.min(size);
         let mut found = FileFindings { file: &open, handles, number: 0 };
-        if holds_text(&file.path) {
+        if has_text(&file.path) {
             return lines(&mut found, end);
         }
         match self.schema.filter(|schema| schema.total_bytes_per_sample > 0) {
@@ -100,7 +100,7 @@ impl<'a> Samples<'a> {
 }
 
 /// Whether the samples of a file are lines: those of an index over text.
-fn holds_text(path: &Path) -> bool {
+fn has_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
@@ -187,7 +187,7 @@ fn each_piece<'a>(
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return found.report_at(at, || "it grew shorter while it was read".to_owned());
             }
-            Err(error) => return Err(Failure::io(WHAT, found.file.path(), &error)),
+            Err(error) => return Err(Failure::io(ACTIVITY, found.file.path(), &error)),
         }
         take(found, at, &bytes)?;
         found.handles.progress.add(0, wanted as u64);

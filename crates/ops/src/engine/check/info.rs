@@ -1,6 +1,6 @@
 //! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
 
-use super::lint::shard::UPDATE;
+use super::lint::shard::UPDATE_HINT;
 use super::PreparedDataset;
 use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::recorded::describe_resized;
@@ -105,7 +105,7 @@ pub struct InfoReport {
 /// Describes a data set. Reads small files and the sizes of the shards, no tar.
 pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     let prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
-    let mut report = bare(root, &prepared);
+    let mut report = basic_report(root, &prepared);
     let sizes = sizes(&prepared, &mut report);
     report.bytes = sizes.values().sum();
     report.problems.extend(crate::engine::plan::many_shards(prepared.info.shard_counts.len()));
@@ -156,7 +156,7 @@ pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     })
 }
 
-fn bare(root: &Path, prepared: &PreparedDataset) -> InfoReport {
+fn basic_report(root: &Path, prepared: &PreparedDataset) -> InfoReport {
     let absolute = files::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let name = absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let own = gristmill_storage::run_folder::RunFolder::for_webdataset(root);
@@ -199,7 +199,7 @@ fn sizes<'p>(prepared: &'p PreparedDataset, report: &mut InfoReport) -> HashMap<
                     changed += 1;
                     if changed <= MAX_LISTED {
                         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), how);
-                        report.problems.push(problem.with_hint(hint_for(&prepared.root, UPDATE)));
+                        report.problems.push(problem.with_hint(hint_for(&prepared.root, UPDATE_HINT)));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::lint::bad_file;
 use super::PreparedDataset;
-use crate::engine::media::{is_in_samples, picks, picks_file, ProbeVerdict, Prober, WHOLE};
+use crate::engine::media::{is_in_samples, picks, picks_file, ProbeVerdict, Prober, REPLACE_HINT};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{
     text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
@@ -34,7 +34,7 @@ pub enum Depth {
 const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
 const ROWS_PER_SLICE: i64 = 2048;
-const AGAIN: &str = "gristmill prepare-media PATH makes its row again";
+const REMAKE_HINT: &str = "gristmill prepare-media PATH makes its row again";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
 fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
@@ -122,9 +122,9 @@ impl MediaRow {
             Ok(_) => Ok(()),
             Err(why) => {
                 let message = format!("the media row cannot be read: {why}");
-                handles
-                    .problems
-                    .report(Problem::problem(ProblemKind::BadFile, subject, message).with_hint(hint_for(root, AGAIN)))
+                handles.problems.report(
+                    Problem::problem(ProblemKind::BadFile, subject, message).with_hint(hint_for(root, REMAKE_HINT)),
+                )
             }
         }
     }
@@ -157,7 +157,7 @@ impl EntryChecker<'_> {
         };
         let Some(media_type) = wanted else { return Ok(()) };
         let report = |kind, message: String| {
-            let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { WHOLE };
+            let hint = if kind == ProblemKind::IndexMismatch { REMAKE_HINT } else { REPLACE_HINT };
             let hint = hint_for(self.root, hint);
             self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };

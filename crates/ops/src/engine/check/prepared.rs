@@ -6,7 +6,7 @@ use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
-use gristmill_data::formats::energon::tables::{holds_only_media, Tables};
+use gristmill_data::formats::energon::tables::{has_only_media, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
 use gristmill_storage::listing::stamps_below;
@@ -60,7 +60,7 @@ impl PreparedDataset {
         let recorded = Recorded::read(&own)?;
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-        let has_tables = files::exists(&database) && !holds_only_media(&database);
+        let has_tables = files::exists(&database) && !has_only_media(&database);
         Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
     }
 
@@ -136,10 +136,10 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
     let hint = match kind_of(root) {
-        Ok(kind) if kind.holds_loose_files() && has_jsonl(root) => {
+        Ok(kind) if kind.has_loose_files() && has_jsonl(root) => {
             "it holds .jsonl files: info, lint and verify take one of them; pack and dedup take the folder"
         }
-        Ok(kind) if kind.holds_loose_files() => {
+        Ok(kind) if kind.has_loose_files() => {
             "no tar shard is in it; gristmill prepare-media PATH describes loose media"
         }
         _ => "gristmill prepare PATH",

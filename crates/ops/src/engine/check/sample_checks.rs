@@ -47,10 +47,10 @@ pub(super) struct SampleChecker<'a> {
     shard: &'a str,
     fields: Option<&'a FieldParts>,
     has: u128,
-    lacking: Vec<u64>,
+    missing_counts: Vec<u64>,
     named: Vec<Vec<String>>,
     excluded: HashSet<&'a str>,
-    seen: HashSet<&'a str>,
+    part_names: HashSet<&'a str>,
     /// Number of AppleDouble samples that the loader reads as samples, and the key of the first.
     apple_doubles: u64,
     first_apple_double: String,
@@ -70,10 +70,10 @@ impl<'a> SampleChecker<'a> {
             shard,
             fields,
             has: 0,
-            lacking: vec![0; n],
+            missing_counts: vec![0; n],
             named: vec![Vec::new(); n],
             excluded,
-            seen: HashSet::new(),
+            part_names: HashSet::new(),
             apple_doubles: 0,
             first_apple_double: String::new(),
         }
@@ -91,14 +91,14 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn sample(&mut self, key: &str) {
         let has = std::mem::take(&mut self.has);
         if let Some(&excluded) = self.excluded.get(key) {
-            self.seen.insert(excluded);
+            self.part_names.insert(excluded);
             return;
         }
         let Some(fields) = self.fields else { return };
         for (i, (_, _, mask)) in fields.fields.iter().enumerate() {
             if has & mask == 0 {
-                self.lacking[i] += 1;
-                if self.lacking[i] <= MAX_NAMED_SAMPLES {
+                self.missing_counts[i] += 1;
+                if self.missing_counts[i] <= MAX_NAMED_SAMPLES {
                     self.named[i].push(key.to_owned());
                 }
             }
@@ -112,7 +112,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn apple_double(&mut self, key: &str) {
         self.has = 0;
         if let Some(&excluded) = self.excluded.get(key) {
-            self.seen.insert(excluded);
+            self.part_names.insert(excluded);
         } else if self.fields.is_some() {
             if self.apple_doubles == 0 {
                 key.clone_into(&mut self.first_apple_double);
@@ -131,9 +131,9 @@ impl<'a> SampleChecker<'a> {
     /// Resets the state, for a second pass over the same shard.
     pub(super) fn restart(&mut self) {
         self.has = 0;
-        self.seen.clear();
+        self.part_names.clear();
         self.apple_doubles = 0;
-        self.lacking.iter_mut().for_each(|n| *n = 0);
+        self.missing_counts.iter_mut().for_each(|n| *n = 0);
         self.named.iter_mut().for_each(Vec::clear);
     }
 
@@ -141,7 +141,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn finish(self, problems: &dyn ProblemSink) -> Outcome<()> {
         if let Some(fields) = self.fields {
             for (i, (field, expr, _)) in fields.fields.iter().enumerate() {
-                let lacking = self.lacking[i];
+                let lacking = self.missing_counts[i];
                 for key in &self.named[i] {
                     let message =
                         format!("this sample has no part for field '{field}' ({expr}); the trainer fails on it");
@@ -161,7 +161,7 @@ impl<'a> SampleChecker<'a> {
             }
         }
         self.report_apple_doubles(problems)?;
-        let mut lost: Vec<&str> = self.excluded.difference(&self.seen).copied().collect();
+        let mut lost: Vec<&str> = self.excluded.difference(&self.part_names).copied().collect();
         lost.sort_unstable();
         for key in lost.iter().take(MAX_NAMED_SAMPLES as usize) {
             let subject = Subject::shard(self.shard).key(*key);

@@ -4,8 +4,8 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-const WORD: usize = 8;
-const BUFFER: usize = 1 << 16;
+const WORD_BYTES: usize = 8;
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// The offsets of one `.tar.idx`; unlike the format's own reader it also returns words that do not ascend.
 pub(super) struct TarIdxReader {
@@ -19,30 +19,30 @@ pub(super) struct TarIdxReader {
 impl TarIdxReader {
     /// Opens a file of any length.
     pub(super) fn open(path: &Path) -> Outcome<Self> {
-        Ok(Self { file: open_read(path)?, buffer: vec![0; BUFFER], filled: 0, used: 0, at: 0 })
+        Ok(Self { file: open_read(path)?, buffer: vec![0; BUFFER_BYTES], filled: 0, used: 0, at: 0 })
     }
     /// Returns the number of whole words in the file, including the end offset.
     pub(super) fn count(&self) -> u64 {
-        self.file.len() / WORD as u64
+        self.file.len() / WORD_BYTES as u64
     }
     /// Returns the number of bytes after the last whole word.
     pub(super) fn trailing_bytes(&self) -> u64 {
-        self.file.len() % WORD as u64
+        self.file.len() % WORD_BYTES as u64
     }
     /// Returns the next word; `None` at the end.
     pub(super) fn next(&mut self) -> Outcome<Option<u64>> {
-        if self.filled - self.used < WORD && !self.fill()? {
+        if self.filled - self.used < WORD_BYTES && !self.fill()? {
             return Ok(None);
         }
-        let mut word = [0; WORD];
-        word.copy_from_slice(&self.buffer[self.used..self.used + WORD]);
-        self.used += WORD;
+        let mut word = [0; WORD_BYTES];
+        word.copy_from_slice(&self.buffer[self.used..self.used + WORD_BYTES]);
+        self.used += WORD_BYTES;
         Ok(Some(u64::from_le_bytes(word)))
     }
 
     fn fill(&mut self) -> Outcome<bool> {
-        let left = self.file.len().saturating_sub(self.at) / WORD as u64 * WORD as u64;
-        let take = left.min(BUFFER as u64) as usize;
+        let left = self.file.len().saturating_sub(self.at) / WORD_BYTES as u64 * WORD_BYTES as u64;
+        let take = left.min(BUFFER_BYTES as u64) as usize;
         if take == 0 {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! `verify`: scans every shard anew and compares it with the index row by row and bit by bit.
+//! `verify`: scans every shard again and compares it with the index row by row and bit by bit.
 
 use super::compare::compare_shard;
 use super::media::Depth;

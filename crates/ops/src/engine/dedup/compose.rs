@@ -6,7 +6,7 @@ use gristmill_core::Outcome;
 use gristmill_data::source::dedup::{Body, Record};
 use gristmill_pycompat::json_fields::{slice, Field, Fields};
 use gristmill_pycompat::json_rewriter::{is_same_key, JsonRewriter};
-use gristmill_pycompat::json_text::{push_again, push_again_part, push_ascii};
+use gristmill_pycompat::json_text::{push_ascii, push_reencoded, push_reencoded_part};
 use gristmill_pycompat::json_walk::Kind;
 
 /// Bytes collected before they are passed on.
@@ -76,7 +76,7 @@ impl<'a> Parts<'a> {
     /// Returns the bytes that contain the keys.
     fn keys(self) -> &'a [u8] {
         match self.body {
-            Body::Held(line) => line,
+            Body::Buffered(line) => line,
             Body::Long(line) => line.keys(),
         }
     }
@@ -89,8 +89,8 @@ impl<'a> Parts<'a> {
 /// Writes fields in Python's format; its memory is reused from record to record.
 #[derive(Default)]
 pub(super) struct Composer {
-    again: JsonRewriter,
-    settled: Vec<Field>,
+    rewriter: JsonRewriter,
+    resolved_fields: Vec<Field>,
     buffer: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl Composer {
         std::mem::take(&mut self.buffer)
     }
 
-    pub(super) fn give_buffer(&mut self, buffer: Vec<u8>) {
+    pub(super) fn return_buffer(&mut self, buffer: Vec<u8>) {
         if buffer.capacity() <= 8 * FLUSH_BYTES {
             self.buffer = buffer;
         }
@@ -115,11 +115,11 @@ impl Composer {
         is_first: bool,
         out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
-        let mut settled = std::mem::take(&mut self.settled);
+        let mut settled = std::mem::take(&mut self.resolved_fields);
         settled.clear();
-        parts.fields.settle(parts.keys(), &mut settled);
+        parts.fields.append_resolved(parts.keys(), &mut settled);
         let result = self.settled_fields(parts, &settled, ranges, list, is_first, out);
-        self.settled = settled;
+        self.resolved_fields = settled;
         result
     }
 
@@ -165,7 +165,7 @@ impl Composer {
             let mut key = Vec::new();
             push_ascii(first, &mut key);
             push_key(&key, &mut is_first, out);
-            push_fresh(rest, list, out.buffer());
+            push_new_field(rest, list, out.buffer());
         }
         out.flush()
     }
@@ -180,10 +180,10 @@ impl Composer {
         out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         if rest.is_empty() || !matches!(field.kind, Kind::Object | Kind::EmptyObject) {
-            push_fresh(rest, list, out.buffer());
+            push_new_field(rest, list, out.buffer());
             return Ok(());
         }
-        with_value(body, field, |value| push_into(value, rest, list, &mut self.again, out.buffer()))?;
+        with_value(body, field, |value| push_into(value, rest, list, &mut self.rewriter, out.buffer()))?;
         out.flush()
     }
 
@@ -194,7 +194,7 @@ impl Composer {
             string(body, field, out)?;
             return out.push(b"\"");
         }
-        with_value(body, field, |value| self.again.push(value, out.buffer()))?;
+        with_value(body, field, |value| self.rewriter.push(value, out.buffer()))?;
         out.flush()
     }
 }
@@ -203,12 +203,12 @@ impl Composer {
 pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
     let (from, to) = (field.from + 1, field.to.saturating_sub(1));
     match body {
-        Body::Held(line) => {
-            push_again(slice(line, from, to), out.buffer());
+        Body::Buffered(line) => {
+            push_reencoded(slice(line, from, to), out.buffer());
             out.flush()
         }
         Body::Long(line) => line.each_chunk(from, to, |chunk, is_last| {
-            let taken = push_again_part(chunk, is_last, out.buffer());
+            let taken = push_reencoded_part(chunk, is_last, out.buffer());
             out.flush().map(|()| taken)
         }),
     }
@@ -217,7 +217,7 @@ pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) ->
 /// Passes the bytes of a value to `take`; they are read into memory where the line is not held.
 fn with_value(body: Body<'_>, field: &Field, take: impl FnOnce(&[u8])) -> Outcome<()> {
     match body {
-        Body::Held(line) => take(slice(line, field.from, field.to)),
+        Body::Buffered(line) => take(slice(line, field.from, field.to)),
         Body::Long(line) => {
             let mut value = Vec::new();
             line.each_chunk(field.from, field.to, |chunk, _| {
@@ -241,7 +241,7 @@ fn push_key(raw: &[u8], is_first: &mut bool, out: &mut OutputLine<'_>) {
 }
 
 /// Writes nested objects for these keys, with the list in the innermost.
-fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
+fn push_new_field(way: &[String], list: &[u8], out: &mut Vec<u8>) {
     for key in way {
         out.extend_from_slice(b"{\"");
         push_ascii(key, out);
@@ -263,7 +263,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
         if fields.read(object).is_err() {
             break;
         }
-        fields.settle(object, &mut settled);
+        fields.append_resolved(object, &mut settled);
         let key_at = |field: &Field| slice(object, field.key_from, field.key_to);
         let found = place_of(key, &settled, key_at);
         let mut push = |fields: &[Field], mut is_first: bool, out: &mut Vec<u8>| {
@@ -291,7 +291,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
                 object = slice(object, field.from, field.to);
             }
             _ => {
-                push_fresh(rest, list, out);
+                push_new_field(rest, list, out);
                 break;
             }
         }
@@ -303,6 +303,6 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
 
 fn push_object_key(raw: &[u8], is_first: &mut bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if std::mem::take(is_first) { b"\"" } else { b", \"" });
-    push_again(raw, out);
+    push_reencoded(raw, out);
     out.extend_from_slice(b"\": ");
 }

@@ -47,7 +47,7 @@ impl ShardExport {
         self.composer.fields(Parts::of(record), &RangesPlacement::Removed, b"", true, &mut out)?;
         out.push(b"}}\n")?;
         let (_, buffer) = out.finish()?;
-        self.composer.give_buffer(buffer);
+        self.composer.return_buffer(buffer);
         Ok(())
     }
 

@@ -2,11 +2,11 @@
 
 mod compose;
 pub mod export;
-pub mod look;
-pub mod noted;
+pub mod line_notes;
 pub mod original;
 pub mod output;
 pub mod removed;
+pub mod repeats;
 pub mod verify;
 pub mod write_back;
 mod zip_writer;

@@ -18,7 +18,7 @@ pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
 const READ_BYTES: u64 = 256 << 10;
 /// The operation named in errors of reading.
-const WHAT: &str = "reading the index";
+const ACTIVITY: &str = "reading the index";
 
 /// An index: a number of shards in folders `0`, `1` and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,22 +32,22 @@ pub struct Index {
 impl Index {
     /// Finds the shards of an index. A folder without `0` is a usage error, a gap in the numbers is refused.
     pub fn open(folder: &Path) -> Outcome<Self> {
-        let entries = files::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?;
+        let entries = files::read_dir(folder).map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
         let mut numbers = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| Failure::io(WHAT, folder, &error))?;
+            let entry = entry.map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.parse::<u32>().ok());
             numbers.extend(number.filter(|number| name.to_str() == Some(&number.to_string())));
         }
         numbers.sort_unstable();
         if numbers.is_empty() {
-            return Err(Failure::usage(WHAT, "it has no folder named 0, as the first shard of an index is")
+            return Err(Failure::usage(ACTIVITY, "it has no folder named 0, as the first shard of an index is")
                 .on(Subject::path(folder)));
         }
         match numbers.iter().zip(0..).find(|(number, wanted)| **number != *wanted) {
             Some((_, missing)) => {
-                Err(Failure::data(WHAT, format!("shard {missing} is missing")).on(Subject::path(folder)))
+                Err(Failure::data(ACTIVITY, format!("shard {missing} is missing")).on(Subject::path(folder)))
             }
             None => Ok(Self { folder: folder.to_owned(), shards: numbers.len() as u32 }),
         }
@@ -108,8 +108,8 @@ impl<'a> IndexedDocuments<'a> {
         let metadata = self.shard.metadata();
         read_line(metadata, &place, &mut self.line)?;
         let facts = describe(&self.line, &mut self.fields, &mut self.path);
-        let (line, (from, to)) =
-            facts.map_err(|why| Failure::data(WHAT, why).on(Subject::path(metadata.path()).at(place.meta_start)))?;
+        let (line, (from, to)) = facts
+            .map_err(|why| Failure::data(ACTIVITY, why).on(Subject::path(metadata.path()).at(place.meta_start)))?;
         let others = slice(&self.line, from, to);
         let tokenized = self.shard.tokenized();
         Ok(Some(IndexedDocument { place, path: &self.path, line, others, tokenized, cancel: self.cancel }))
@@ -121,11 +121,11 @@ pub(super) fn read_line(metadata: &ReadFile, place: &DocumentLocation, line: &mu
     let length = place.meta_end - place.meta_start;
     if length > MAX_METADATA_BYTES {
         let why = format!("the line of document {} is {} long", place.number, size(length));
-        return Err(Failure::data(WHAT, why).on(Subject::path(metadata.path()).at(place.meta_start)));
+        return Err(Failure::data(ACTIVITY, why).on(Subject::path(metadata.path()).at(place.meta_start)));
     }
     line.clear();
     line.resize(usize::try_from(length).unwrap_or_default(), 0);
-    metadata.read_exact_at(line, place.meta_start).map_err(|error| Failure::io(WHAT, metadata.path(), &error))
+    metadata.read_exact_at(line, place.meta_start).map_err(|error| Failure::io(ACTIVITY, metadata.path(), &error))
 }
 
 /// Parses a line of metadata: returns the line number and the position of the other fields; the path is stored in `path`.
@@ -169,7 +169,7 @@ impl IndexedDocument<'_> {
             self.cancel.check()?;
             buffer.resize(usize::try_from((self.place.end - at).min(READ_BYTES)).unwrap_or_default(), 0);
             let read = self.tokenized.read_exact_at(&mut buffer, at);
-            read.map_err(|error| Failure::io(WHAT, self.tokenized.path(), &error))?;
+            read.map_err(|error| Failure::io(ACTIVITY, self.tokenized.path(), &error))?;
             take(&buffer)?;
             at += buffer.len() as u64;
         }
@@ -182,13 +182,11 @@ impl TextPieces for IndexedDocument<'_> {
     fn each_piece(&self, _: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         let mut cut = Vec::new();
         let mut bytes = 0;
-        let refused = |bytes: u64| {
-            Failure::data(WHAT, "a byte of the text is not UTF-8").on(Subject::path(self.tokenized.path()).at(self
-                .place
-                .start
-                + 1
-                + bytes))
-        };
+        let refused =
+            |bytes: u64| {
+                Failure::data(ACTIVITY, "a byte of the text is not UTF-8")
+                    .on(Subject::path(self.tokenized.path()).at(self.place.start + 1 + bytes))
+            };
         self.each_bytes(&mut |piece| {
             let joined;
             let piece = match cut.is_empty() {

@@ -159,7 +159,7 @@ impl WriteBack {
             })?;
             Ok(())
         })?;
-        let parts = Parts { body: Body::Held(others), fields: &self.others };
+        let parts = Parts { body: Body::Buffered(others), fields: &self.others };
         self.composer.fields(parts, &self.ranges, &self.list, false, &mut out)?;
         out.push(b"}\n")?;
         self.written(out)
@@ -193,7 +193,7 @@ impl WriteBack {
             let mut ranges = self.shortened.iter().copied().peekable();
             let mut at = 0;
             text.each_piece(&mut self.spare, &mut |piece| {
-                cut(piece, at, &mut ranges, out.buffer());
+                append_outside_ranges(piece, at, &mut ranges, out.buffer());
                 at += piece.len() as u64;
                 out.flush()
             })?;
@@ -207,7 +207,7 @@ impl WriteBack {
 
     pub(super) fn written(&mut self, out: OutputLine<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
-        self.composer.give_buffer(buffer);
+        self.composer.return_buffer(buffer);
         if self.spare.capacity() > MAX_KEPT_BYTES {
             self.spare = String::new();
         }
@@ -216,7 +216,12 @@ impl WriteBack {
 }
 
 /// Appends the text outside the ranges of a piece that begins at `at`.
-fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>, out: &mut Vec<u8>) {
+fn append_outside_ranges(
+    piece: &str,
+    at: u64,
+    ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>,
+    out: &mut Vec<u8>,
+) {
     let end = at + piece.len() as u64;
     let mut from = at;
     loop {
@@ -248,7 +253,7 @@ fn list(ranges: &[Range], out: &mut Vec<u8>) {
 /// Copies a line unchanged.
 fn copy(record: &Record<'_>, out: &mut OutputLine<'_>) -> Outcome<()> {
     match record.body {
-        Body::Held(line) => out.push(line),
+        Body::Buffered(line) => out.push(line),
         Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {
             out.push(chunk)?;
             Ok(chunk.len())

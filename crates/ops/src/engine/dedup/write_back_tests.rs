@@ -1,11 +1,11 @@
 //! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines that are held.
 
-use super::noted::NotedLine;
+use super::line_notes::NotedLine;
 use super::write_back::{Layout, RangesPlacement, WriteBack};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant};
 use gristmill_core::Cancel;
 use gristmill_data::formats::bsade::Range;
-use gristmill_data::source::dedup::{Body, Documents, Kind, Position, TextFile, HELD_LINE};
+use gristmill_data::source::dedup::{Body, Documents, Kind, Position, TextFile, MAX_BUFFERED_LINE_BYTES};
 use gristmill_data::source::documents::Packing;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
@@ -56,7 +56,7 @@ fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64
                 .unwrap();
             assert_eq!(written.bytes, out.len() as u64);
             let note = writer.note(&record, length).unwrap();
-            if let (Some(_), Body::Held(line)) = (note.bytes(), record.body) {
+            if let (Some(_), Body::Buffered(line)) = (note.bytes(), record.body) {
                 let mut again = Vec::new();
                 let noted = writer.write_noted(&NotedLine { line, note }, &own, &mut |bytes| {
                     again.extend_from_slice(bytes);
@@ -106,13 +106,13 @@ fn lines_are_noted_whose_other_fields_are_as_python_writes_them() {
             let length = record.each_piece(&mut String::new(), &mut |_| Ok(())).unwrap();
             WriteBack::new(layout).note(&record, length).unwrap()
         };
-        let noted = note(&remove, HELD_LINE);
+        let noted = note(&remove, MAX_BUFFERED_LINE_BYTES);
         assert_eq!(noted.bytes(), is_noted.then_some(line.len()), "{line}");
-        assert_eq!((note(&under, HELD_LINE).bytes(), note(&remove, 0).bytes()), (None, None), "{line}");
+        assert_eq!((note(&under, MAX_BUFFERED_LINE_BYTES).bytes(), note(&remove, 0).bytes()), (None, None), "{line}");
         if is_noted {
-            assert_eq!(open(HELD_LINE).next_known(line.len()).unwrap(), Some(line.as_bytes()));
+            assert_eq!(open(MAX_BUFFERED_LINE_BYTES).next_known(line.len()).unwrap(), Some(line.as_bytes()));
             for wrong in [line.len() - 1, line.len() + 1] {
-                assert_eq!(open(HELD_LINE).next_known(wrong).unwrap(), None);
+                assert_eq!(open(MAX_BUFFERED_LINE_BYTES).next_known(wrong).unwrap(), None);
             }
             let other = NotedLine { line: &[b'x'; 100], note: noted };
             assert_eq!(WriteBack::new(&remove).write_noted(&other, &[], &mut |_| Ok(())).unwrap(), None);
@@ -130,7 +130,7 @@ fn check_corpus(corpus: &[u8]) {
     let lines: Vec<&[u8]> = cases.iter().map(|case| case[0]).collect();
     let file = file_of(dir.path(), &lines.join(&b'\n'), Packing::Plain);
     let [remove, under, after_text] = layouts();
-    for held in [HELD_LINE, 1] {
+    for held in [MAX_BUFFERED_LINE_BYTES, 1] {
         let removed = written(&file, held, std::slice::from_ref(&remove), |_| Vec::new());
         let annotated = written(&file, held, &[under.clone(), after_text.clone()], |_| vec![Range::new(1, 2)]);
         assert_eq!((removed.len(), annotated.len()), (cases.len(), cases.len()));
@@ -172,7 +172,7 @@ fn ranges_go_where_the_layout_says() {
         let mut plan = DedupPlan::new("a", "b");
         (plan.mode, plan.annotate_key) = (Mode::Annotate, key.to_owned());
         let layout = Layout::of(&plan).unwrap();
-        for held in [HELD_LINE, 1] {
+        for held in [MAX_BUFFERED_LINE_BYTES, 1] {
             let lines = written(&file, held, std::slice::from_ref(&layout), |_| vec![Range::new(2, 4)]);
             assert_eq!(lines[0][0], format!("{text}{wanted}\n"), "{key}");
         }
@@ -191,7 +191,7 @@ fn lines_that_take_no_part_stay_and_blank_ones_go() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = b"{\"text\":1}\r\n\n{ \"a\" : \xff\n \t\r\n{\"text\":\"a\"}";
     let file = file_of(dir.path(), bytes, Packing::Plain);
-    let lines = written(&file, HELD_LINE, &layouts()[..1], |_| Vec::new());
+    let lines = written(&file, MAX_BUFFERED_LINE_BYTES, &layouts()[..1], |_| Vec::new());
     let lines: Vec<&str> = lines.iter().map(|line| line[0].as_str()).collect();
     assert_eq!(lines, ["{\"text\":1}\r\n", "", "{ \"a\" : \u{fffd}\n", "", "{\"text\": \"a\"}\n"]);
 }
@@ -235,13 +235,13 @@ proptest! {
             let pairs = cuts.chunks_exact(2).map(|pair| Range::new(pair[0], pair[1]));
             pairs.filter(|range| range.end <= length).collect()
         };
-        let held = written(&file, HELD_LINE, &layouts(), ranges);
+        let held = written(&file, MAX_BUFFERED_LINE_BYTES, &layouts(), ranges);
         prop_assert_eq!(&held, &written(&file, 1, &layouts(), ranges));
         prop_assert_eq!(&held, &written(&file, 20, &layouts(), ranges));
         // Writing the output again leaves it unchanged.
         let removed: String = held.iter().map(|line| line[0].as_str()).collect();
         let again = file_of(dir.path(), removed.as_bytes(), Packing::Plain);
-        let twice: String = written(&again, HELD_LINE, &layouts()[..1], |_| Vec::new()).concat().concat();
+        let twice: String = written(&again, MAX_BUFFERED_LINE_BYTES, &layouts()[..1], |_| Vec::new()).concat().concat();
         prop_assert_eq!(twice, removed);
     }
 }

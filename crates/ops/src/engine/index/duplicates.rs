@@ -25,7 +25,7 @@ pub struct UnusedSamples {
 }
 
 impl UnusedSamples {
-    pub(super) fn holds(&self, shard: ShardId, key: &[u8]) -> bool {
+    pub(super) fn contains(&self, shard: ShardId, key: &[u8]) -> bool {
         let by_key = || std::str::from_utf8(key).is_ok_and(|key| self.keys.contains(&(shard.0, key.to_owned())));
         self.shards.get(shard.0 as usize).copied().unwrap_or(false) || !self.keys.is_empty() && by_key()
     }

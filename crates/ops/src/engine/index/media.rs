@@ -35,8 +35,8 @@ pub enum CarriedMedia {
 /// # Errors
 /// It cannot be determined whether `old` exists, or its object cannot be copied from its store: the rows of the user would be lost.
 pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) -> Outcome<CarriedMedia> {
-    const WHAT: &str = "reading the media metadata of the old index";
-    if !files::try_is_file(old).map_err(|error| Failure::io(WHAT, old, &error))? {
+    const ACTIVITY: &str = "reading the media metadata of the old index";
+    if !files::try_is_file(old).map_err(|error| Failure::io(ACTIVITY, old, &error))? {
         return Ok(CarriedMedia::Nothing);
     }
     // After this, what cannot be opened is a damaged database and no failure of its store.

@@ -31,7 +31,7 @@ pub(crate) use spool::SpoolSink;
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_storage::fs::Fs;
@@ -57,7 +57,7 @@ impl Default for BuildOptions {
     fn default() -> Self {
         Self {
             duplicates: Duplicates::Fail,
-            listed: KEPT_PROBLEMS,
+            listed: MAX_LISTED_PROBLEMS,
             untrained: UnusedSamples::default(),
             sort_memory: 16 << 20,
             merge_width: 256,

@@ -5,7 +5,7 @@ use gristmill_core::{
     Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
 };
 use gristmill_data::formats::energon::tables::open_readonly;
-use gristmill_data::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
+use gristmill_data::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, MAX_PART_NAMES};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::SpoolReader;
@@ -169,7 +169,7 @@ impl Copy<'_, '_> {
             self.sink.part(PartRow { part_name: name, content_byte_offset: offset, content_byte_size: size })?;
             let first = !names.iter().any(|known| known == name);
             self.count_part(name, size, first);
-            if first && names.len() < PART_NAMES_KEPT {
+            if first && names.len() < MAX_PART_NAMES {
                 names.push(name.to_owned());
             }
             if keep {
@@ -186,7 +186,7 @@ impl Copy<'_, '_> {
 
     fn count_part(&mut self, name: &str, size: u64, first: bool) {
         if !self.scan.parts.contains_key(name) {
-            if self.scan.parts.len() >= PART_NAMES_KEPT {
+            if self.scan.parts.len() >= MAX_PART_NAMES {
                 return;
             }
             self.scan.parts.insert(name.to_owned(), PartFacts::default());

@@ -15,8 +15,8 @@ const PART_NAMED: u64 = 3;
 const PART_KNOWN: u64 = 4;
 
 /// Maximum number of numbered names; further or longer ones are written out each time. Bounds the memory of writer and reader.
-const NAMES_KEPT: usize = 4096;
-const NAME_BYTES_KEPT: usize = 256;
+const MAX_NUMBERED_NAMES: usize = 4096;
+const MAX_NUMBERED_NAME_BYTES: usize = 256;
 /// Names compared linearly before the map lookup: nearly every data set has no more.
 const FIRST_NAMES: usize = 6;
 
@@ -45,7 +45,7 @@ impl RowWriter {
         match self.number(row.part_name) {
             Some(number) => push_int(self.out.buffer(), PART_KNOWN + number),
             None => {
-                let keep = self.numbers.len() < NAMES_KEPT && row.part_name.len() <= NAME_BYTES_KEPT;
+                let keep = self.numbers.len() < MAX_NUMBERED_NAMES && row.part_name.len() <= MAX_NUMBERED_NAME_BYTES;
                 if keep {
                     self.numbers.insert(row.part_name.into(), self.numbers.len() as u64);
                     if self.first.len() < FIRST_NAMES {

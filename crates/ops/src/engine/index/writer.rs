@@ -172,7 +172,7 @@ impl<'a> IndexWriter<'a> {
             }
             match &mut before {
                 Some((known, kept)) if known == key => {
-                    let is_out = |row| self.options.untrained.holds(place(&self.shards, row).0, key);
+                    let is_out = |row| self.options.untrained.contains(place(&self.shards, row).0, key);
                     let keeps_first = self.options.duplicates == Duplicates::KeepFirst;
                     let mut other = row;
                     if keeps_first && is_out(*kept) && !is_out(row) {

@@ -9,7 +9,7 @@ use gristmill_storage::read::ReadFile;
 use std::sync::Mutex;
 
 /// Bytes of a very long line copied at a time.
-const PIECE: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// The counts of a file without its bad lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,11 +109,11 @@ fn pieces(
     handles: &Handles<'_>,
     mut take: impl FnMut(u64, &[u8]) -> Outcome<()>,
 ) -> Outcome<()> {
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     let mut at = from;
     while at < to {
         handles.cancel.check()?;
-        let wanted = usize::try_from(to - at).map_or(PIECE, |left| left.min(PIECE));
+        let wanted = usize::try_from(to - at).map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES));
         let piece = buffer.get_mut(..wanted).unwrap_or_default();
         file.read_exact_at(piece, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
         take(at, piece)?;

@@ -2,7 +2,7 @@
 
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
-use gristmill_data::formats::energon::jsonl_idx::WORD;
+use gristmill_data::formats::energon::jsonl_idx::WORD_BYTES;
 use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 
@@ -25,17 +25,17 @@ impl IndexCompare {
     }
 
     /// Compares the next expected bytes, which must be whole values.
-    pub fn take(&mut self, wanted: &[u8]) -> Outcome<()> {
+    pub fn compare_next(&mut self, wanted: &[u8]) -> Outcome<()> {
         let left = usize::try_from(self.index.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
         self.found.resize(wanted.len().min(left), 0);
         self.index
             .read_exact_at(&mut self.found, self.at)
             .map_err(|error| Failure::io("reading the index", &self.path, &error))?;
         if self.found != wanted.get(..self.found.len()).unwrap_or_default() {
-            let values = self.found.chunks_exact(WORD).zip(wanted.chunks_exact(WORD)).enumerate();
+            let values = self.found.chunks_exact(WORD_BYTES).zip(wanted.chunks_exact(WORD_BYTES)).enumerate();
             for (number, (found, wanted)) in values.filter(|(_, (found, wanted))| found != wanted) {
                 self.differing += 1;
-                let place = self.at / WORD as u64 + number as u64;
+                let place = self.at / WORD_BYTES as u64 + number as u64;
                 self.first.get_or_insert((place, value(found), value(wanted)));
             }
         }
@@ -50,8 +50,8 @@ impl IndexCompare {
             let problem = Problem::problem(ProblemKind::IndexMismatch, Subject::path(&self.path), message);
             problems.report(problem.with_hint("gristmill prepare makes the index again"))
         };
-        if has % WORD as u64 != 0 {
-            report(format!("its length of {} is not a multiple of {WORD}", count(has, "byte")))?;
+        if has % WORD_BYTES as u64 != 0 {
+            report(format!("its length of {} is not a multiple of {WORD_BYTES}", count(has, "byte")))?;
         } else if has != wanted {
             let (ours, theirs) = (samples(has), samples(wanted));
             report(format!("it lists {}, and the file holds {}", count(ours, "sample"), grouped(theirs)))?;
@@ -61,7 +61,7 @@ impl IndexCompare {
                 1 => String::new(),
                 many => format!("; {} differ in all", count(many, "value")),
             };
-            let of = if number + 1 == self.at / WORD as u64 {
+            let of = if number + 1 == self.at / WORD_BYTES as u64 {
                 "the size of the file".to_owned()
             } else {
                 format!("the place of sample {number}")
@@ -73,7 +73,7 @@ impl IndexCompare {
 }
 
 fn samples(bytes: u64) -> u64 {
-    (bytes / WORD as u64).saturating_sub(1)
+    (bytes / WORD_BYTES as u64).saturating_sub(1)
 }
 
 fn value(bytes: &[u8]) -> u64 {

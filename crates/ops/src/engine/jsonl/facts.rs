@@ -18,14 +18,14 @@ const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Maximum number of distinct keys counted.
 const MAX_KEYS: usize = 200;
 /// Records kept in full.
-const KEPT_RECORDS: usize = 20;
+const MAX_SHOWN_RECORDS: usize = 20;
 /// Bad lines that are reported one by one.
-const KEPT_PROBLEMS: usize = 20;
+const MAX_LISTED_PROBLEMS: usize = 20;
 /// Bytes of a record kept as text.
-const KEPT_TEXT: usize = 16 << 10;
+const MAX_RECORD_TEXT_BYTES: usize = 16 << 10;
 
 /// Bytes of one value of an index.
-const VALUE_BYTES: u64 = jsonl_idx::WORD as u64;
+const VALUE_BYTES: u64 = jsonl_idx::WORD_BYTES as u64;
 /// Values of an index read in one go.
 const VALUES_PER_READ: u64 = 8 << 10;
 /// Maximum number of such reads.
@@ -139,7 +139,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
             Some(ends) if line.is_whole() && !ends.is_object() => {
                 let bad = gristmill_data::source::jsonl::BadLine { line: line.number, start: line.start, ends };
                 seen.facts.bad_lines += 1;
-                if seen.facts.problems.len() < KEPT_PROBLEMS {
+                if seen.facts.problems.len() < MAX_LISTED_PROBLEMS {
                     seen.facts.problems.push(messages::bad_line(&file, &bad));
                 }
             }
@@ -204,8 +204,8 @@ impl FactsVisitor<'_> {
             Some(Value::Object(map)) => map.iter().for_each(|(key, value)| self.key(key, value)),
             _ => self.facts.unparsed += 1,
         }
-        if self.facts.records.len() < KEPT_RECORDS {
-            let beginning = line.bytes.get(..KEPT_TEXT).unwrap_or(line.bytes);
+        if self.facts.records.len() < MAX_SHOWN_RECORDS {
+            let beginning = line.bytes.get(..MAX_RECORD_TEXT_BYTES).unwrap_or(line.bytes);
             self.facts.records.push(RecordFacts {
                 line: line.number + 1,
                 byte_offset: line.start,

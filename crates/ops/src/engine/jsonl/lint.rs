@@ -69,7 +69,7 @@ pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -
     match issue {
         Issue::Syntax(_) | Issue::NotUtf8 => Problem::problem(ProblemKind::BadJson, place, message),
         Issue::DuplicateKey => Problem::problem(ProblemKind::RepeatedField, place, message),
-        Issue::NotFinite | Issue::LoneSurrogate | Issue::LargeInteger => {
+        Issue::NotFinite | Issue::UnpairedSurrogate | Issue::LargeInteger => {
             Problem::note(ProblemKind::OddJson, place, message)
         }
     }

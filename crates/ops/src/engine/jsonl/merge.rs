@@ -1,6 +1,6 @@
 //! Joins the ranges of a file, in order.
 
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::Outcome;
 use gristmill_data::source::jsonl::{BadLine, LineEnds, UnitLines};
 
@@ -42,7 +42,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
     }
 
     /// Takes the next range.
-    pub fn take(&mut self, unit: &UnitLines) -> Outcome<()> {
+    pub fn append_unit(&mut self, unit: &UnitLines) -> Outcome<()> {
         self.ends = LineEnds::join(self.ends, unit.head);
         if unit.line_ends == 0 {
             return Ok(());
@@ -64,7 +64,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
         let lines = self.counts.line_ends;
         self.counts.blank += unit.blank;
         self.counts.bad_count += unit.bad_count;
-        let room = KEPT_PROBLEMS.saturating_sub(self.counts.bad.len());
+        let room = MAX_LISTED_PROBLEMS.saturating_sub(self.counts.bad.len());
         self.counts.bad.extend(unit.bad.iter().take(room).map(|bad| BadLine { line: lines + bad.line, ..*bad }));
         self.counts.line_ends += unit.line_ends;
         self.start = unit.tail_start;
@@ -99,7 +99,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
             }
             Some(ends) => {
                 self.counts.bad_count += 1;
-                if self.counts.bad.len() < KEPT_PROBLEMS {
+                if self.counts.bad.len() < MAX_LISTED_PROBLEMS {
                     self.counts.bad.push(BadLine { line: self.counts.line_ends, start: self.start, ends });
                 }
             }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Bytes of a line shown.
 const MAX_SHOWN_BYTES: usize = 48;
 /// Bytes at the start of a file searched for lines that end with CR alone.
-const CR_LOOKED_AT: usize = 64 << 10;
+const CR_SEARCH_BYTES: usize = 64 << 10;
 /// The byte order mark: allowed at the start of a UTF-8 file, but not of a JSONL file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -177,7 +177,7 @@ pub fn cr_only(file: &ReadFile, counts: &LineCounts) -> Option<Problem> {
     if counts.lines != 1 || counts.samples != 1 {
         return None;
     }
-    let mut bytes = vec![0; CR_LOOKED_AT];
+    let mut bytes = vec![0; CR_SEARCH_BYTES];
     let read = file.read_at(&mut bytes, 0).unwrap_or(0);
     bytes.truncate(read);
     let found = has_cr_between_objects(&bytes);

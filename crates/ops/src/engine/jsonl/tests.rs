@@ -43,7 +43,7 @@ fn indexed(path: &Path, size: u64) -> (Vec<u8>, LineCounts) {
     });
     for unit in ranges(file.len(), size) {
         let lines = index_unit(&file, unit, &mut buffer, &progress, &cancel).unwrap();
-        merge.take(&lines).unwrap();
+        merge.append_unit(&lines).unwrap();
     }
     let counts = merge.finish(file.len()).unwrap();
     assert_eq!(progress.read().bytes_done, file.len());

@@ -1,7 +1,7 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
-use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
+use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, MAX_LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Group {
             }
         };
         if let Some((_, count)) = self.counts.get_mut(at) {
-            if *count < LISTED_PLACES as u64 {
+            if *count < MAX_LISTED_PLACES as u64 {
                 self.places.push(place);
             }
             *count += 1;
@@ -87,7 +87,7 @@ impl Group {
     }
 
     /// Returns the number of positions that are not listed.
-    pub(super) fn more(&self) -> u64 {
+    pub(super) fn unlisted(&self) -> u64 {
         let all: u64 = self.counts.iter().map(|(_, count)| count).sum();
         all.saturating_sub(self.places.len() as u64)
     }
@@ -139,7 +139,7 @@ impl Matcher<5> for Contents {
 pub(super) struct LeakGroups {
     kept: BTreeMap<LeakKind, Vec<Group>>,
     counts: BTreeMap<LeakKind, u64>,
-    between: BTreeMap<(u32, u32), u64>,
+    pair_counts: BTreeMap<(u32, u32), u64>,
     pub(super) common_names: u64,
 }
 
@@ -151,7 +151,7 @@ impl LeakGroups {
             splits.sort_unstable();
             for (n, &a) in splits.iter().enumerate() {
                 for &b in splits.iter().skip(n + 1) {
-                    *self.between.entry((a, b)).or_default() += 1;
+                    *self.pair_counts.entry((a, b)).or_default() += 1;
                 }
             }
         }
@@ -176,11 +176,11 @@ impl LeakGroups {
         self.counts.iter().map(|(&kind, &leaks)| LeakCount { kind, leaks }).collect()
     }
 
-    pub(super) fn between(&self, names: &[Arc<str>]) -> Vec<SplitPairLeaks> {
+    pub(super) fn pair_counts(&self, names: &[Arc<str>]) -> Vec<SplitPairLeaks> {
         let name = |number: u32| names.get(number as usize).cloned();
         let pair =
             |(&(a, b), &leaks): (&(u32, u32), &u64)| Some(SplitPairLeaks { splits: [name(a)?, name(b)?], leaks });
-        self.between.iter().filter_map(pair).collect()
+        self.pair_counts.iter().filter_map(pair).collect()
     }
 }
 

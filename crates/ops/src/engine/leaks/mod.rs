@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Leaks of each kind that are listed; all are counted.
 pub const LISTED_LEAKS: usize = 1_000;
 /// Places of one leak that are listed for each split.
-pub const LISTED_PLACES: usize = 8;
+pub const MAX_LISTED_PLACES: usize = 8;
 /// Size in bytes below which a part alone proves nothing.
 pub const SMALLEST_PART: u64 = 64;
 
@@ -159,7 +159,7 @@ impl LeakRepair {
 pub struct Leak {
     /// The kind of thing.
     pub kind: LeakKind,
-    /// The locations, by splits in their order, then in the order of the data; at most [`LISTED_PLACES`] for each split.
+    /// The locations, by splits in their order, then in the order of the data; at most [`MAX_LISTED_PLACES`] for each split.
     pub places: Vec<LeakLocation>,
     /// The number of further locations.
     pub more: u64,
@@ -200,7 +200,7 @@ pub struct Leaks {
 
 impl Leaks {
     /// Returns the number of leaks that are certain.
-    pub fn sure(&self) -> u64 {
+    pub fn certain_count(&self) -> u64 {
         self.counts.iter().filter(|count| count.kind.is_sure()).map(|count| count.leaks).sum()
     }
 }

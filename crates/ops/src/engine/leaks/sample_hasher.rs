@@ -47,7 +47,7 @@ pub(super) struct SampleHasher<'a> {
     /// The number of contents that are compared.
     pub(super) compared: u64,
     /// The requested parts that were found, one bit for each of the first 64.
-    pub(super) met: u64,
+    pub(super) found_parts: u64,
     parts: Vec<Part>,
     buffer: Vec<u8>,
 }
@@ -64,7 +64,20 @@ impl<'a> SampleHasher<'a> {
     ) -> Self {
         let buffer = if file.is_some() { vec![0; READ_BYTES] } else { Vec::new() };
         let (parts, samples, compared, met) = (Vec::new(), 0, 0, 0);
-        Self { options, excluded, splits, shard, file, cancel, records, samples, compared, met, parts, buffer }
+        Self {
+            options,
+            excluded,
+            splits,
+            shard,
+            file,
+            cancel,
+            records,
+            samples,
+            compared,
+            found_parts: met,
+            parts,
+            buffer,
+        }
     }
 
     /// Records the name of a sample; returns `false` when it is excluded.
@@ -84,7 +97,7 @@ impl<'a> SampleHasher<'a> {
         for part in &mut parts {
             part.hash = self.hash(file, part.offset, part.size)?;
             let asked = self.options.parts.iter().position(|name| *name == part.name);
-            self.met |= asked.map_or(0, bit);
+            self.found_parts |= asked.map_or(0, bit);
         }
         parts.sort_by(|a, b| a.hash.cmp(&b.hash).then_with(|| a.name.cmp(&b.name)));
         let whole = whole_hash(&parts);

@@ -266,7 +266,7 @@ impl LeakSearch {
     }
 
     /// Adds the records of one shard to a buffer. A shard that cannot be read is a finding, not a failure.
-    pub fn take(&self, unit: LeakUnit, buffer: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
+    pub fn add_shard(&self, unit: LeakUnit, buffer: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         handles.cancel.check()?;
         let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
         match self.take_shard(unit.id, buffer, handles) {
@@ -299,7 +299,8 @@ impl LeakSearch {
         let mut hasher = self.hasher(id, self.options.content.then_some(&file), handles.cancel, buffer);
         // Damage is reported by lint and verify.
         let scan = scan_shard(&shard, &mut hasher, &Handles { problems: &NullProblemSink, ..*handles })?;
-        let taken = ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.met };
+        let taken =
+            ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.found_parts };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";
@@ -387,14 +388,14 @@ impl LeakSearch {
         let sizes = self.sizes();
         let leaks = found.groups().into_iter().filter_map(|(kind, group)| {
             let places = group.places().map(|place| self.place(kind, place, &keys)).collect::<Option<Vec<_>>>()?;
-            let more = group.more();
+            let more = group.unlisted();
             let repairs = if more > 0 { Vec::new() } else { repairs(kind, &places, &sizes) };
             Some(Leak { kind, places, more, repairs })
         });
         Ok(Leaks {
             leaks: leaks.collect(),
             counts: found.counts(),
-            between: found.between(&self.splits),
+            between: found.pair_counts(&self.splits),
             common_names: found.common_names,
         })
     }

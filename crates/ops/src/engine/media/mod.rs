@@ -17,5 +17,5 @@ pub use forecast::{folder_forecast, forecast, of_files, MediaForecast};
 pub use pick::{picks, picks_file, ProbeVerdict, Prober};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};
-pub use unit::{probe_files, probe_shard, ProbeSettings, WHOLE};
+pub use unit::{probe_files, probe_shard, ProbeSettings, REPLACE_HINT};
 pub use write::{has_filter, is_in_samples, write_rows, EntryExists, OldRows, RowStats};

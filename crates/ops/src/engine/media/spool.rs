@@ -51,14 +51,14 @@ pub(super) struct RowsWriter<'a> {
     dir: &'a Path,
     unit: usize,
     out: Option<SpoolWriter>,
-    before: String,
+    last_key: String,
     found: MediaRows,
 }
 
 impl<'a> RowsWriter<'a> {
     /// `unit` only names the file.
     pub(super) fn new(fs: &'a dyn Fs, dir: &'a Path, unit: usize) -> Self {
-        Self { fs, dir, unit, out: None, before: String::new(), found: MediaRows::default() }
+        Self { fs, dir, unit, out: None, last_key: String::new(), found: MediaRows::default() }
     }
 
     pub(super) fn count_entry(&mut self) {
@@ -72,13 +72,13 @@ impl<'a> RowsWriter<'a> {
         };
         let json = media_json::to_json(facts);
         let buffer = out.buffer();
-        push_text(buffer, self.before.as_bytes(), key.as_bytes());
+        push_text(buffer, self.last_key.as_bytes(), key.as_bytes());
         push_int(buffer, matches!(facts.media_type(), MediaType::Av).into());
         push_int(buffer, json.len() as u64);
         buffer.extend_from_slice(json.as_bytes());
         out.check()?;
-        self.before.clear();
-        self.before.push_str(key);
+        self.last_key.clear();
+        self.last_key.push_str(key);
         match facts.media_type() {
             MediaType::Image => self.found.images += 1,
             MediaType::Av => self.found.av += 1,

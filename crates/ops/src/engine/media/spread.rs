@@ -131,7 +131,7 @@ fn span(least: u32, most: u32) -> String {
 }
 
 /// Maximum number of distinct sizes counted; a hostile table has one per row.
-const SIZES_KEPT: usize = 10_000;
+const MAX_DISTINCT_SIZES: usize = 10_000;
 /// Sizes listed.
 const MAX_LISTED_SIZES: usize = 20;
 /// The name under which all further sizes are counted.
@@ -208,7 +208,7 @@ fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Re
         }
         let (kind, json) = (row.get_ref(0)?, row.get_ref(1)?);
         match (kind.as_str(), json.as_str()) {
-            (Ok(kind), Ok(json)) => tally.take(from_json(kind, json)),
+            (Ok(kind), Ok(json)) => tally.add_facts(from_json(kind, json)),
             _ => tally.spread.unreadable += 1,
         }
     }
@@ -216,7 +216,7 @@ fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Re
 }
 
 impl SpreadTally {
-    fn take(&mut self, facts: Result<MediaFacts, String>) {
+    fn add_facts(&mut self, facts: Result<MediaFacts, String>) {
         match facts {
             Ok(MediaFacts::Image(image)) => self.image(&image),
             Ok(MediaFacts::Av(av)) => self.av(&av),
@@ -276,7 +276,7 @@ impl SpreadTally {
 }
 
 fn count_size(sizes: &mut BTreeMap<(u32, u32), u64>, size: (u32, u32)) {
-    if sizes.len() < SIZES_KEPT || sizes.contains_key(&size) {
+    if sizes.len() < MAX_DISTINCT_SIZES || sizes.contains_key(&size) {
         *sizes.entry(size).or_default() += 1;
     }
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Entries between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 256;
 /// The hint for a picture that cannot be decoded completely.
-pub const WHOLE: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
+pub const REPLACE_HINT: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
 
 /// How entries are probed, and where their rows are written.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ fn shard_entries(
         }
         if picks(&plan.filter, &name) {
             let part = Part::new(&file, entry.offset, entry.size);
-            work.one(&name, &part, || subject().key(name.as_str()))?;
+            work.probe_file(&name, &part, || subject().key(name.as_str()))?;
         }
     }
     Ok(None)
@@ -110,7 +110,7 @@ pub fn probe_files(
         let name = files.name(position);
         let path = root.join(name);
         match open_read(&path) {
-            Ok(file) => work.one(name, &file, || Subject::path(&path))?,
+            Ok(file) => work.probe_file(name, &file, || Subject::path(&path))?,
             Err(failure) => work.unreadable(Subject::path(&path), &failure)?,
         }
         handles.progress.add(1, 0);
@@ -125,7 +125,7 @@ struct ProbeUnit<'a> {
 }
 
 impl ProbeUnit<'_> {
-    fn one(&mut self, name: &str, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
+    fn probe_file(&mut self, name: &str, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
         let verdict = self.prober.probe(name, source)?;
         let report = |problem| self.handles.problems.report(problem);
         match verdict {
@@ -136,7 +136,7 @@ impl ProbeUnit<'_> {
                     let outcome =
                         if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
                     let message = format!("the picture cannot be decoded: {damage}; {outcome}");
-                    report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(WHOLE))?;
+                    report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(REPLACE_HINT))?;
                 } else {
                     for remark in remarks {
                         report(Problem::note(ProblemKind::BrokenMedia, subject(), remark))?;

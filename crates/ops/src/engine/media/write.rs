@@ -43,7 +43,7 @@ pub struct RowStats {
 }
 
 /// Keys of stale rows kept for the report.
-const STALE_KEPT: usize = 100;
+const MAX_STALE_KEYS: usize = 100;
 
 /// Writes the rows of all units, and the filter, into the private copy of a database (created if missing), and makes it durable.
 ///
@@ -207,7 +207,7 @@ fn stale(
             };
             if !is_there {
                 gone.push(row.get(0).map_err(failed)?);
-                if written.stale_keys.len() < STALE_KEPT {
+                if written.stale_keys.len() < MAX_STALE_KEYS {
                     written.stale_keys.push(key.as_str().unwrap_or_default().to_owned());
                 }
             }

@@ -14,14 +14,14 @@ use gristmill_data::formats::energon::metadataset::{
 use gristmill_pycompat::Node as Value;
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::Walk;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "writing the metadataset";
+const ACTIVITY: &str = "writing the metadataset";
 /// Splits that trainers request.
-const USUAL: [&str; 3] = ["train", "val", "test"];
+const CONVENTIONAL_SPLITS: [&str; 3] = ["train", "val", "test"];
 /// Maximum depth of the search, in folders.
 const MAX_DEPTH: usize = 3;
 /// Maximum number of entries inspected.
@@ -58,7 +58,7 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
         let Ok(entry) = entry else { continue };
         let name = entry.file_name().to_string_lossy();
         let is_folder = entry.kind().is_dir();
-        let is_ours = || is_folder && is_beside_output(entry.path());
+        let is_ours = || is_folder && is_next_to_output(entry.path());
         if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".yaml.cache") || is_ours()) {
             if is_folder {
                 walk.skip_folder(&entry);
@@ -154,7 +154,7 @@ pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> 
 }
 
 fn usage(why: impl Into<String>) -> Failure {
-    Failure::usage(WHAT, why)
+    Failure::usage(ACTIVITY, why)
 }
 
 fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
@@ -382,7 +382,7 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
     let is_jsonl = jsonl_members(plan);
     if plan.kind == MixKind::Join || !is_jsonl.is_empty() && is_jsonl.iter().all(|is_jsonl| *is_jsonl) {
         // More joins need one file per split: the loader keeps one index for all of them.
-        return Ok(vec![USUAL[0].to_owned()]);
+        return Ok(vec![CONVENTIONAL_SPLITS[0].to_owned()]);
     }
     let mut library = MemberCache::default();
     let has = |library: &mut MemberCache, member: &MixMember, split: &str| {
@@ -397,7 +397,9 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
             Ok(MemberSource::Jsonl(_)) | Err(_) => true,
         }
     };
-    let common = USUAL.into_iter().filter(|split| plan.members.iter().all(|member| has(&mut library, member, split)));
+    let common = CONVENTIONAL_SPLITS
+        .into_iter()
+        .filter(|split| plan.members.iter().all(|member| has(&mut library, member, split)));
     let common: Vec<String> = common.map(str::to_owned).collect();
     if common.is_empty() {
         return Err(usage("none of train, val and test is a split of every member").with_hint(

@@ -112,9 +112,9 @@ impl AuxSource {
 }
 
 /// Looks up the names in a sample of a member's records in its sources. `None` if no record contains a name that looks like media.
-pub(super) fn look_up(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
+pub(super) fn lookup(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
     let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
-    let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
+    let records = records::read_records(&member.opened, member.view.as_deref(), &member.path, cancel)?;
     let mut lookup = AuxLookup { member: member.label.clone(), records: 0, found: 0, missing: 0, examples: Vec::new() };
     let mut asked: HashSet<String> = HashSet::new();
     for record in &records {
@@ -128,7 +128,7 @@ pub(super) fn look_up(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<Aux
             asked.insert(text.to_owned());
             if any_has(&sources, text)? {
                 lookup.found += 1;
-            } else if looks_like_media(text) {
+            } else if is_like_media(text) {
                 lookup.missing += 1;
                 if lookup.examples.len() < MAX_EXAMPLES {
                     lookup.examples.push(text.to_owned());
@@ -153,7 +153,7 @@ fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
 }
 
 /// Whether a text is a name with the extension of a picture, audio or video and not a URL.
-fn looks_like_media(text: &str) -> bool {
+fn is_like_media(text: &str) -> bool {
     type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
 }
 

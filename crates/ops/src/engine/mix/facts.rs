@@ -90,7 +90,7 @@ pub struct JoinFacts {
     pub is_prepared: bool,
 }
 
-/// Everything `check` finds out about a metadataset.
+/// The facts that `check` determines about a metadataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixFacts {
     /// The file.

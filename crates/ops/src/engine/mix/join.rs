@@ -5,7 +5,7 @@
 use super::join_plan::{JoinInput, JoinPlan};
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
-use gristmill_data::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
+use gristmill_data::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL_BYTES};
 use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::sort::bytes::SpoolWriter;
@@ -14,7 +14,7 @@ use rusqlite::types::ValueRef;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "joining the data sets";
+const ACTIVITY: &str = "joining the data sets";
 /// Maximum number of sorted runs open at once.
 const MERGE_WIDTH: usize = 64;
 /// Minimum memory for sorting, in bytes.
@@ -24,7 +24,7 @@ const CANCEL_CHECK_EVERY: u64 = 4096;
 /// Missing keys named in a message.
 const MAX_EXAMPLES: usize = 5;
 /// Marks a shard outside of the member's split.
-const ELSEWHERE: u64 = u64::MAX;
+const OTHER_SPLIT: u64 = u64::MAX;
 
 /// The inputs of a join run: where and how it is made.
 pub struct JoinWork<'a> {
@@ -52,7 +52,7 @@ pub struct JoinCounts {
     /// Rows without a sample from at least one member.
     pub rows_with_nothing: u64,
     /// Per member: samples that it has, but in another split or an excluded shard.
-    pub elsewhere: Vec<u64>,
+    pub in_other_splits: Vec<u64>,
     /// Size of the index in bytes.
     pub bytes: u64,
 }
@@ -120,7 +120,7 @@ fn sort_keys(
             runs.push(sorter.spill(&mut out)?);
         }
         let [index, offset, size] = numbers;
-        sorter.push(key, [place.unwrap_or(ELSEWHERE), index, offset, size]);
+        sorter.push(key, [place.unwrap_or(OTHER_SPLIT), index, offset, size]);
     }
     handles.progress.add(count % CANCEL_CHECK_EVERY, 0);
     runs.push(sorter.spill(&mut out)?);
@@ -179,7 +179,7 @@ impl MemberKeys {
             Some((key, numbers)) => {
                 if self.is_started && key == self.key.as_slice() {
                     let key = String::from_utf8_lossy(key).into_owned();
-                    return Err(Failure::data(WHAT, "a key is there twice, so it cannot be joined by")
+                    return Err(Failure::data(ACTIVITY, "a key is there twice, so it cannot be joined by")
                         .on(Subject::path(&self.label).key(key))
                         .with_hint("prepare that data set again"));
                 }
@@ -206,7 +206,7 @@ impl MemberKeys {
 
 /// Joined rows, sorted by the first member's shard position and number in the shard.
 struct Rows<'a> {
-    around: &'a SortContext<'a>,
+    sort_context: &'a SortContext<'a>,
     sorter: Sorter<0>,
     out: SpoolWriter,
     runs: Vec<Run>,
@@ -216,11 +216,11 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn create(around: &'a SortContext<'a>, columns: usize) -> Outcome<Self> {
         Ok(Self {
-            around,
+            sort_context: around,
             sorter: Sorter::new(around.sort_memory),
             out: SpoolWriter::create(around.fs, around.scratch, "join-rows".into())?,
             runs: Vec::new(),
-            row: Vec::with_capacity(16 + columns * CELL),
+            row: Vec::with_capacity(16 + columns * CELL_BYTES),
         })
     }
 
@@ -238,9 +238,9 @@ impl<'a> Rows<'a> {
 
     fn finish(mut self) -> Outcome<Vec<RunSource>> {
         self.runs.push(self.sorter.spill(&mut self.out)?);
-        let path = self.around.scratch.join(self.out.finish()?.name);
+        let path = self.sort_context.scratch.join(self.out.finish()?.name);
         let sources = self.runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
-        reduce::<0>(self.around, sources.collect(), "join-rows-merged")
+        reduce::<0>(self.sort_context, sources.collect(), "join-rows-merged")
     }
 }
 
@@ -248,7 +248,7 @@ impl<'a> Rows<'a> {
 #[derive(Default)]
 struct MissingSamples {
     count: u64,
-    elsewhere: u64,
+    in_other_splits: u64,
     examples: Vec<String>,
 }
 
@@ -262,7 +262,8 @@ struct JoinMatcher<'a> {
 impl<'a> JoinMatcher<'a> {
     fn new(plan: &'a JoinPlan) -> Self {
         let columns = plan.inputs.len();
-        let counts = JoinCounts { filled: vec![0; columns], elsewhere: vec![0; columns], ..JoinCounts::default() };
+        let counts =
+            JoinCounts { filled: vec![0; columns], in_other_splits: vec![0; columns], ..JoinCounts::default() };
         let missing = (0..columns).map(|_| MissingSamples::default()).collect();
         Self { plan, counts, missing, cells: Vec::with_capacity(columns) }
     }
@@ -296,7 +297,7 @@ impl<'a> JoinMatcher<'a> {
         let mut is_skipped = false;
         for ((column, other), input) in (1..).zip(others).zip(self.plan.inputs.iter().skip(1)) {
             let found = other.find(key)?;
-            let here = found.filter(|numbers| numbers[0] != ELSEWHERE);
+            let here = found.filter(|numbers| numbers[0] != OTHER_SPLIT);
             self.cells.push(here.map_or(Cell::NOTHING, cell));
             if here.is_none() {
                 is_skipped |= input.nonmatch == Nonmatch::Skip;
@@ -309,17 +310,17 @@ impl<'a> JoinMatcher<'a> {
         let mut is_whole = true;
         for (column, nonmatch, is_elsewhere) in lacking {
             let column: usize = column;
-            bump(&mut self.counts.elsewhere, column, is_elsewhere);
+            increment_if(&mut self.counts.in_other_splits, column, is_elsewhere);
             match nonmatch {
                 // A sample left out because of another member does not count as missing.
                 _ if is_skipped => {}
-                Nonmatch::None => bump(&mut self.counts.filled, column, true),
+                Nonmatch::None => increment_if(&mut self.counts.filled, column, true),
                 Nonmatch::Skip => {}
                 Nonmatch::Error => {
                     is_whole = false;
                     if let Some(missing) = self.missing.get_mut(column) {
                         missing.count += 1;
-                        missing.elsewhere += u64::from(is_elsewhere);
+                        missing.in_other_splits += u64::from(is_elsewhere);
                         if missing.examples.len() < MAX_EXAMPLES {
                             missing.examples.push(String::from_utf8_lossy(key).into_owned());
                         }
@@ -338,7 +339,7 @@ impl<'a> JoinMatcher<'a> {
         }
         if counts.rows == 0 {
             return Err(Failure::data(
-                WHAT,
+                ACTIVITY,
                 "not one sample is in all of them, and the loader cannot read a join without rows",
             )
             .on(subject(plan))
@@ -348,7 +349,7 @@ impl<'a> JoinMatcher<'a> {
     }
 }
 
-fn bump(counts: &mut [u64], column: usize, is_one: bool) {
+fn increment_if(counts: &mut [u64], column: usize, is_one: bool) {
     if let Some(count) = counts.get_mut(column) {
         *count += u64::from(is_one);
     }
@@ -367,7 +368,7 @@ fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &MissingSamples, samples: 
     let keys: Vec<String> = missing.examples.iter().map(|key| format!("'{key}'")).collect();
     let first = plan.inputs.first().map_or("", |input| input.label.as_str());
     let more = if missing.count > keys.len() as u64 { ", …" } else { "" };
-    let elsewhere = match missing.elsewhere {
+    let elsewhere = match missing.in_other_splits {
         0 => String::new(),
         n if n == missing.count => "; it has them, but in another split or an excluded shard".to_owned(),
         n => format!("; {n} of them it has in another split or an excluded shard"),
@@ -379,7 +380,7 @@ fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &MissingSamples, samples: 
         gristmill_core::text::count(samples, "sample"),
         keys.join(", ")
     );
-    Failure::data(WHAT, why)
+    Failure::data(ACTIVITY, why)
         .on(subject(plan))
         .with_hint("nonmatch: skip at that member leaves such samples out, nonmatch: none joins them with nothing")
 }

@@ -107,7 +107,7 @@ fn a_match_in_another_split_or_an_excluded_shard_is_none() {
         failure.why
     );
     let (counts, _) = join(&house(&set), ", nonmatch: skip").unwrap();
-    assert_eq!((counts.rows, counts.elsewhere.clone()), (10, vec![0, 10]));
+    assert_eq!((counts.rows, counts.in_other_splits.clone()), (10, vec![0, 10]));
     let excluded = Set { splits: vec![("train", vec!["x.tar", "y.tar"])], exclude: vec!["y.tar"], ..set };
     let (counts, rows) = join(&house(&excluded), ", nonmatch: none").unwrap();
     assert_eq!((counts.rows, counts.filled.clone()), (20, vec![0, 10]));

@@ -48,7 +48,7 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     let mut walk = Walk::new(handles);
     let splits = walk.file(&file)?;
     report_overlaps(&mut walk, &file, &splits);
-    let lookups = look_ups(&mut walk, handles)?;
+    let lookups = collect_lookups(&mut walk, handles)?;
     check_joins(&mut walk, &file);
     let findings = std::mem::take(&mut walk.library.findings);
     walk.problems.extend(findings);
@@ -110,7 +110,7 @@ fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
     }
 }
 
-fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
+fn collect_lookups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
     let members = std::mem::take(&mut walk.with_aux);
     let mut lookups: Vec<AuxLookup> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -118,11 +118,17 @@ fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>
         if lookups.len() >= MAX_AUX_LOOKUPS {
             break;
         }
-        match aux::look_up(member, handles.cancel) {
+        match aux::lookup(member, handles.cancel) {
             Ok(Some(lookup)) => {
                 if lookup.missing > 0 {
                     let severity = if lookup.found > 0 { Severity::Problem } else { Severity::Note };
-                    walk.report_once(&member.file, member.at, ProblemKind::BadMember, severity, words(&lookup));
+                    walk.report_once(
+                        &member.file,
+                        member.at,
+                        ProblemKind::BadMember,
+                        severity,
+                        unusable_member(&lookup),
+                    );
                 }
                 lookups.push(lookup);
             }
@@ -136,7 +142,7 @@ fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>
     Ok(lookups)
 }
 
-fn words(lookup: &AuxLookup) -> UnusableMember {
+fn unusable_member(lookup: &AuxLookup) -> UnusableMember {
     let examples: Vec<String> = lookup.examples.iter().map(|name| format!("'{name}'")).collect();
     let (missing, all) = (lookup.missing, lookup.missing + lookup.found);
     let records = lookup.records;

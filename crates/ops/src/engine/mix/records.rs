@@ -17,7 +17,7 @@ const MAX_RECORDS: u64 = 100;
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Reads some records of a member; those that cannot be read are left out.
-pub(super) fn some(
+pub(super) fn read_records(
     opened: &MemberSource,
     view: Option<&SplitView>,
     path: &Path,

@@ -219,10 +219,11 @@ fn open(path: &Path) -> Result<MemberSource, UnusableMember> {
 
 /// Reads a metadataset; `shown` is its name in messages.
 pub(super) fn read_file(path: &Path, shown: &str) -> Outcome<MixFile> {
-    const WHAT: &str = "reading the metadataset";
+    const ACTIVITY: &str = "reading the metadataset";
     let bytes = gristmill_storage::read::read_whole(path, yaml_read::MAX_BYTES as u64)?;
-    let bytes = bytes
-        .ok_or_else(|| Failure::environment(WHAT, "no such file or folder").on(gristmill_core::Subject::path(path)))?;
+    let bytes = bytes.ok_or_else(|| {
+        Failure::environment(ACTIVITY, "no such file or folder").on(gristmill_core::Subject::path(path))
+    })?;
     let data = match String::from_utf8(bytes) {
         Ok(text) => metadataset::read(&text),
         Err(error) => Err(vec![not_text(&error)]),

@@ -7,7 +7,7 @@ use gristmill_data::formats::energon::tables::Tables;
 use std::collections::HashMap;
 
 /// Maximum number of excluded samples looked up individually; if there are more, all are assumed to exist.
-const MAX_LOOKED_UP: usize = 100_000;
+const MAX_LOOKUPS: usize = 100_000;
 
 /// Returns the number of samples from `start` to `end` of those that the loader counts, without excluded ones.
 pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: u64) -> u64 {
@@ -22,7 +22,7 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
         at += count;
     }
     let tables = Tables::open(&layout::in_nv_meta(&set.root, layout::INDEX_SQLITE)).ok();
-    let tables = tables.filter(|_| view.excluded.len() <= MAX_LOOKED_UP);
+    let tables = tables.filter(|_| view.excluded.len() <= MAX_LOOKUPS);
     let mut gone = 0;
     for (id, key) in &view.excluded {
         let Some(begins) = begins.get(id) else { continue };

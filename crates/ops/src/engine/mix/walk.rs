@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
 
     /// Walks all splits of the outermost file.
     pub(super) fn file(&mut self, file: &Rc<MixFile>) -> Outcome<Vec<MixSplit>> {
-        let Some(data) = self.enter(file) else { return Ok(Vec::new()) };
+        let Some(data) = self.open_file(file) else { return Ok(Vec::new()) };
         self.open.push(identity(&file.path));
         let mut splits = Vec::new();
         for (number, split) in data.splits.iter().enumerate() {
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the content of a file, unless it has mistakes; reports mistakes and remarks.
-    fn enter<'f>(&mut self, file: &'f MixFile) -> Option<&'f Metadataset> {
+    fn open_file<'f>(&mut self, file: &'f MixFile) -> Option<&'f Metadataset> {
         match &file.data {
             Ok(data) => {
                 self.report_mistakes(file, &data.remarks, Severity::Note);
@@ -468,7 +468,7 @@ impl<'a> Walk<'a> {
             self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, UnusableMember::new(message));
             return Ok(Mode::Plain);
         }
-        let Some(data) = self.enter(file) else {
+        let Some(data) = self.open_file(file) else {
             let count = file.data.as_ref().err().map_or(0, Vec::len);
             let message = match count {
                 1 => "there is a mistake in that file".to_owned(),
@@ -478,7 +478,7 @@ impl<'a> Walk<'a> {
             self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             return Ok(Mode::Plain);
         };
-        self.survey(file, data);
+        self.open_nested_members(file, data);
         let Some(split) = data.splits.iter().find(|split| split.name == place.split) else {
             let known: Vec<&str> = data.splits.iter().map(|split| split.name.as_str()).collect();
             let message = format!("that metadataset has no split '{}', only: {}", place.split, known.join(", "));
@@ -498,7 +498,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Opens the members of all splits of a nested file, as the loader does, including unused splits.
-    fn survey(&mut self, file: &Rc<MixFile>, data: &Metadataset) {
+    fn open_nested_members(&mut self, file: &Rc<MixFile>, data: &Metadataset) {
         if !self.surveyed.insert(file.path.clone()) {
             return;
         }

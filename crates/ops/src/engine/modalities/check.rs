@@ -52,7 +52,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let (mut shortest, mut longest, mut first, mut done) = (u64::MAX, 0, None, 0_u64);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        checker.take(offset, length);
+        checker.check_item(offset, length);
         first = first.or(Some((offset, length)));
         shortest = shortest.min(length / size);
         longest = longest.max(length / size);
@@ -61,7 +61,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
             handles.cancel.check()?;
         }
     }
-    let end_token = match first.filter(|(offset, length)| *length >= size && packed.holds(*offset, *length)) {
+    let end_token = match first.filter(|(offset, length)| *length >= size && packed.contains_span(*offset, *length)) {
         Some((offset, length)) => Some(last_token(&packed, offset + length)?),
         None => None,
     };
@@ -165,9 +165,9 @@ pub(super) fn verify_tokens(
         if document % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
-        if packed.holds(offset, length) && length > 0 {
+        if packed.contains_span(offset, length) && length > 0 {
             let (greatest, tail) = scan(packed, offset, length, &mut buffer, handles)?;
-            ends.take(document, &tail);
+            ends.check_end(document, &tail);
             if let Some(vocabulary) = vocabulary.filter(|vocabulary| greatest > vocabulary.greatest) {
                 above += 1;
                 if above <= MAX_REPORTED {
@@ -228,7 +228,7 @@ struct DocumentEnds {
 
 impl DocumentEnds {
     /// `tail`: the last token of a document, and the one before it.
-    fn take(&mut self, document: u64, tail: &[u32]) {
+    fn check_end(&mut self, document: u64, tail: &[u32]) {
         let Some(last) = tail.first().copied() else { return };
         if *self.known.get_or_insert(last) != last {
             self.other += 1;

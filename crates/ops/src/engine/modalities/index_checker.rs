@@ -38,7 +38,7 @@ pub struct IndexChecker {
     expected: u64,
     documents: u64,
     /// Documents placed a multiple of twelve bytes too early, and the first of them.
-    early: u64,
+    shifted: u64,
     first_early: Option<u64>,
     /// The first finding that merging does not explain.
     wrong: Option<(u64, String)>,
@@ -48,11 +48,11 @@ impl IndexChecker {
     /// Returns a checker for a file with `data_bytes` bytes of tokens.
     pub fn new(data_bytes: u64, token_bytes: u8) -> Self {
         let token_bytes = u64::from(token_bytes.max(1));
-        Self { data_bytes, token_bytes, expected: 0, documents: 0, early: 0, first_early: None, wrong: None }
+        Self { data_bytes, token_bytes, expected: 0, documents: 0, shifted: 0, first_early: None, wrong: None }
     }
 
     /// Checks the next item. Returns the correct offset of the document, if it is within the tokens.
-    pub fn take(&mut self, offset: u64, length: u64) -> Option<u64> {
+    pub fn check_item(&mut self, offset: u64, length: u64) -> Option<u64> {
         let (document, expected) = (self.documents, self.expected);
         self.documents += 1;
         // The merger writes negative offsets for parts smaller than a header.
@@ -61,24 +61,30 @@ impl IndexChecker {
         let end = expected.checked_add(length);
         let fits = end.is_some_and(|end| end <= self.data_bytes);
         if length == 0 {
-            self.blame(document, "it has no token, not even an end token");
+            self.set_reason(document, "it has no token, not even an end token");
         } else if !length.is_multiple_of(self.token_bytes) {
-            self.blame(document, "its length is no multiple of the size of a token");
+            self.set_reason(document, "its length is no multiple of the size of a token");
         } else if !fits {
-            self.blame(document, "it ends after the last token");
+            self.set_reason(document, "it ends after the last token");
         } else if early < 0 {
-            self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
+            self.set_reason(
+                document,
+                &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"),
+            );
         } else if early % i128::from(HEADER_BYTES) != 0 {
-            self.blame(document, &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"));
+            self.set_reason(
+                document,
+                &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"),
+            );
         } else if early > 0 {
-            self.early += 1;
+            self.shifted += 1;
             self.first_early = self.first_early.or(Some(document));
         }
         self.expected = end.unwrap_or(u64::MAX);
         fits.then_some(expected)
     }
 
-    fn blame(&mut self, document: u64, why: &str) {
+    fn set_reason(&mut self, document: u64, why: &str) {
         if self.wrong.is_none() {
             self.wrong = Some((document, why.to_owned()));
         }
@@ -96,7 +102,7 @@ impl IndexChecker {
             return IndexVerdict::Wrong { document: self.documents.saturating_sub(1), why };
         }
         match self.first_early {
-            Some(first) => IndexVerdict::WronglyMerged { documents: self.early, first },
+            Some(first) => IndexVerdict::WronglyMerged { documents: self.shifted, first },
             None => IndexVerdict::Right,
         }
     }
@@ -107,7 +113,7 @@ pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<IndexVerdi
     let mut checker = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        checker.take(offset, length);
+        checker.check_item(offset, length);
         if checker.documents.is_multiple_of(CANCEL_CHECK_EVERY) {
             cancel.check()?;
         }
@@ -122,7 +128,7 @@ mod tests {
     fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> IndexVerdict {
         let mut checker = IndexChecker::new(data_bytes, 2);
         for (offset, length) in items {
-            checker.take(*offset, *length);
+            checker.check_item(*offset, *length);
         }
         checker.verdict()
     }

@@ -9,7 +9,7 @@ use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{Walk, WalkEntry};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
             continue;
         }
         let before = files.len();
-        let is_data = |entry: &WalkEntry| entry.depth() == 0 || !is_beside_output(entry.path());
+        let is_data = |entry: &WalkEntry| entry.depth() == 0 || !is_next_to_output(entry.path());
         for entry in Walk::new(path).keep_links().sorted().filter_entry(is_data) {
             let entry = entry.map_err(|error| error.failure("reading the folder", path))?;
             let is_packed = entry.file_name().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes());
@@ -111,7 +111,7 @@ fn put_items(
 ) -> Outcome<()> {
     let (mut items, mut done) = (packed.items(), 0_u64);
     while let Some((offset, length)) = items.next_item()? {
-        if !packed.holds(offset, length) {
+        if !packed.contains_span(offset, length) {
             let why = format!("document {done} is not within the tokens");
             return Err(Failure::data("reading the index", why).on(Subject::path(packed.file().path())));
         }

@@ -35,7 +35,7 @@ impl Source {
         let stamp = stamp_of(packed.file())?;
         let index = packed.load_index(handles.cancel)?;
         for (document, (offset, length)) in index.offsets.iter().zip(&index.lengths).enumerate() {
-            if !packed.holds(*offset, *length) {
+            if !packed.contains_span(*offset, *length) {
                 let why = format!("document {document} is not within the tokens");
                 return Err(Failure::data("reading the index", why)
                     .on(Subject::path(path))

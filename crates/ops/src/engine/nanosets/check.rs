@@ -122,7 +122,7 @@ fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
     let index = Index::open(path)?;
     let mut limit = FindingLimit::new(ProblemKind::IndexMismatch, handles);
     let (mut last, mut document) = (0, 0);
-    index.each(|end| {
+    index.for_each_end(|end| {
         if document % (1 << 16) == 0 {
             handles.cancel.check()?;
         }

@@ -29,9 +29,9 @@ impl<'a> Copier<'a> {
         while at < end {
             handles.cancel.check()?;
             let count = (end - at).min(TOKENS_PER_COPY);
-            fill(self.data, at * size, count * size, &mut self.tokens)?;
+            read_exact(self.data, at * size, count * size, &mut self.tokens)?;
             match self.loss {
-                Some(loss) => fill(loss, at, count, &mut self.masks)?,
+                Some(loss) => read_exact(loss, at, count, &mut self.masks)?,
                 None => self.masks.clear(),
             }
             to.tokens(&self.tokens, &self.masks)?;
@@ -43,7 +43,7 @@ impl<'a> Copier<'a> {
 }
 
 /// Reads exactly `count` bytes at `at`.
-pub(super) fn fill(file: &ReadFile, at: u64, count: u64, into: &mut Vec<u8>) -> Outcome<()> {
+pub(super) fn read_exact(file: &ReadFile, at: u64, count: u64, into: &mut Vec<u8>) -> Outcome<()> {
     into.resize(count as usize, 0);
     file.read_exact_at(into, at).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => changed(file),

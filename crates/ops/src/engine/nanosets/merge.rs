@@ -1,7 +1,7 @@
 //! Merges several token files into one sequence: the file of the next document is drawn at random, the order inside a file stays
 //! (docs/formats/nanosets.md §5.1).
 
-use super::copy::{changed, fill};
+use super::copy::{changed, read_exact};
 use super::listing::{files, TokenFile};
 use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use gristmill_core::plan::PLAN_VERSION;
@@ -18,8 +18,8 @@ pub const MAX_TOKENS_PER_FILE: u64 = 100_000_000_000;
 /// The metadata's name for an unknown tokenizer.
 const UNKNOWN_TOKENIZER: &str = "Unknown Tokenizer";
 /// Minimum and maximum size of a file's read buffer, in bytes.
-const BUFFER: (u64, u64) = (16 << 10, 1 << 20);
-const WHAT: &str = "merging";
+const BUFFER_BYTES: (u64, u64) = (16 << 10, 1 << 20);
+const ACTIVITY: &str = "merging";
 
 /// The inputs and options of a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
     let mut units = Vec::with_capacity(files.len());
     for file in &files {
         handles.cancel.check()?;
-        let bad = |why: String| Failure::data(WHAT, why).on(Subject::path(&file.path));
+        let bad = |why: String| Failure::data(ACTIVITY, why).on(Subject::path(&file.path));
         if let Some(metadata) = file.metadata.as_ref().filter(|metadata| metadata.token_size != token_size) {
             let why = "its tokens are of another size than those of the first file";
             return Err(bad(format!("{why}: {} and {} bytes", metadata.token_size.bytes(), token_size.bytes())));
@@ -142,7 +142,7 @@ pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
         units.push(match plan.chunk {
             None => index.documents(),
             Some(chunk) => end.checked_div(chunk).ok_or_else(|| {
-                Failure::usage(WHAT, "a chunk has at least one token").on(Subject::field("--chunk-size"))
+                Failure::usage(ACTIVITY, "a chunk has at least one token").on(Subject::field("--chunk-size"))
             })?,
         });
     }
@@ -176,7 +176,7 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         let mut order = Vec::new();
         if order.try_reserve_exact(usize::try_from(units).unwrap_or(usize::MAX)).is_err() {
             return Err(Failure::environment(
-                WHAT,
+                ACTIVITY,
                 format!("no memory for the order of {}", gristmill_core::text::count(units, "document")),
             ));
         }
@@ -198,7 +198,7 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         handles: &Handles<'_>,
     ) -> Outcome<MergeResult> {
         let order = Self::order(plan, inputs)?;
-        let buffer = (memory_bytes / 3 / inputs.files.len().max(1) as u64).clamp(BUFFER.0, BUFFER.1);
+        let buffer = (memory_bytes / 3 / inputs.files.len().max(1) as u64).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
         let mut readers: Vec<Reader<'_>> =
             inputs.files.iter().map(|file| Reader::open(file, inputs, buffer)).collect::<Outcome<_>>()?;
         let companions = CompanionFiles { description: true, loss: inputs.has_loss };
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
 
     fn copy(&mut self, end: u64, to: &mut Writer<'_>) -> Outcome<()> {
         while self.at < end {
-            let most = ((end - self.at) * self.token_size).min(self.data.room());
+            let most = ((end - self.at) * self.token_size).min(self.data.buffer_limit());
             let bytes = self.data.peek(most)?.ok_or_else(|| changed_file(&self.file.path))?;
             let tokens = bytes.len() as u64 / self.token_size;
             let bytes = bytes.get(..(tokens * self.token_size) as usize).unwrap_or_default();
@@ -335,7 +335,7 @@ impl<'a> Reader<'a> {
 }
 
 fn changed_file(path: &Path) -> Failure {
-    Failure::data(WHAT, "the file changed while it was read").on(Subject::path(path))
+    Failure::data(ACTIVITY, "the file changed while it was read").on(Subject::path(path))
 }
 
 /// A file read in order, with one buffered piece.
@@ -356,7 +356,7 @@ impl ChunkReader {
     }
 
     /// Returns the bytes buffered at most.
-    fn room(&self) -> u64 {
+    fn buffer_limit(&self) -> u64 {
         self.most
     }
 
@@ -404,7 +404,7 @@ impl ChunkReader {
         self.kept.drain(..self.taken);
         self.taken = 0;
         let mut more = Vec::new();
-        fill(&file, self.next, count, &mut more)?;
+        read_exact(&file, self.next, count, &mut more)?;
         self.kept.append(&mut more);
         self.next += count;
         Ok(())

@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
     pub fn end_at(&mut self, end: u64) -> Outcome<()> {
         self.documents += 1;
         let Some(file) = &mut self.index else { return Ok(()) };
-        let mut entry = Vec::with_capacity(index::WORD as usize);
+        let mut entry = Vec::with_capacity(index::WORD_BYTES as usize);
         index::push(end, &mut entry);
         file.write_all(&entry)
     }
@@ -158,7 +158,7 @@ impl FinishedTokenFile {
     pub fn files(&self) -> Vec<(String, u64)> {
         let mut files = vec![(self.name.clone(), self.bytes)];
         if self.companions.description {
-            files.push((format!("{}.index", self.name), self.documents * index::WORD));
+            files.push((format!("{}.index", self.name), self.documents * index::WORD_BYTES));
             files.push((format!("{}.metadata", self.name), self.metadata.to_text().len() as u64));
         }
         if self.companions.loss {

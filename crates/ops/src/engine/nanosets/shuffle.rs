@@ -72,7 +72,7 @@ pub fn shuffle(
     let companions = CompanionFiles { description: true, loss: loss.is_some() };
     let shape = OutputOptions { folder, fs, companions, token_size: source.token_size, tokenizer };
     let mut copier = Copier::new(&data, loss.as_ref(), source.token_size);
-    let mut parts = Parts { shape, name, max_tokens: options.max_tokens, made: Vec::new() };
+    let mut parts = Parts { shape, name, max_tokens: options.max_tokens, finished: Vec::new() };
     let mut writer = parts.begin()?;
     let Some(chunk) = options.chunk else {
         for place in 0..stream.documents() {
@@ -106,12 +106,12 @@ struct Parts<'a> {
     shape: OutputOptions<'a>,
     name: &'a dyn Fn(u64) -> String,
     max_tokens: Option<u64>,
-    made: Vec<FinishedTokenFile>,
+    finished: Vec<FinishedTokenFile>,
 }
 
 impl<'a> Parts<'a> {
     fn begin(&self) -> Outcome<Writer<'a>> {
-        Writer::create(self.shape, (self.name)(self.made.len() as u64))
+        Writer::create(self.shape, (self.name)(self.finished.len() as u64))
     }
 
     /// Returns the file to continue with: another one if this one has too many tokens, even if nothing follows.
@@ -119,13 +119,13 @@ impl<'a> Parts<'a> {
         if self.max_tokens.is_none_or(|most| writer.len() <= most) {
             return Ok(writer);
         }
-        self.made.push(writer.finish()?);
+        self.finished.push(writer.finish()?);
         self.begin()
     }
 
     fn end(mut self, writer: Writer<'a>) -> Outcome<Vec<FinishedTokenFile>> {
-        self.made.push(writer.finish()?);
-        Ok(self.made)
+        self.finished.push(writer.finish()?);
+        Ok(self.finished)
     }
 }
 
@@ -144,7 +144,7 @@ impl Stream {
         let tokens = data.len() / source.token_size.bytes();
         let mut ends = Numbers::with_room(index.documents(), tokens)?;
         let mut last = 0;
-        index.each(|end| {
+        index.for_each_end(|end| {
             if end < last || end > tokens {
                 let why = format!("document {} ends after token {end}, which cannot be", ends.len());
                 return Err(Failure::data("reading the document index", why).on(Subject::path(source.index)));

@@ -225,7 +225,7 @@ fn a_merge_of_chunks_leaves_tails_and_keeps_the_ends_inside() {
         ends.push(end);
         Ok(())
     };
-    index.each(keep).unwrap();
+    index.for_each_end(keep).unwrap();
     assert_eq!(ends, [3, 3, 4, 8, 12, 16]);
     read_back(&done.files[0]);
 }

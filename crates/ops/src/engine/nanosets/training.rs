@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_pycompat::{yaml_read, Node};
 use std::path::Path;
 
-const WHAT: &str = "reading the training configuration";
+const ACTIVITY: &str = "reading the training configuration";
 
 /// The part of a configuration that determines the mixture.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,9 @@ pub struct Training {
 /// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` next to it), or a map from folder
 /// to weight, as in older releases. If several stages have token folders, one must be named.
 pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Training> {
-    let failed = |why: String| Failure::data(WHAT, why).on(Subject::path(path));
+    let failed = |why: String| Failure::data(ACTIVITY, why).on(Subject::path(path));
     let root = yaml_read::read(text).map_err(|error| {
-        Failure::data(WHAT, error.message).on(Subject::path(path).line(error.line).column(error.column))
+        Failure::data(ACTIVITY, error.message).on(Subject::path(path).line(error.line).column(error.column))
     })?;
     let stages = root.get("data_stages").and_then(Node::as_list).unwrap_or_default();
     let older = root.get("data");
@@ -88,17 +88,17 @@ fn choose<'a>(all: &[Stage<'a>], wanted: Option<&str>) -> Outcome<Stage<'a>> {
     let names = || all.iter().filter_map(|(name, _)| *name).collect::<Vec<_>>();
     let listed = || names().iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     match (all, wanted) {
-        ([], _) => Err(Failure::data(WHAT, "no stage has a dataset_folder")
+        ([], _) => Err(Failure::data(ACTIVITY, "no stage has a dataset_folder")
             .with_hint("token folders are listed in data_stages: - data: dataset: dataset_folder")),
         (_, Some(wanted)) => all.iter().find(|(name, _)| *name == Some(wanted)).copied().ok_or_else(|| {
-            let failure = Failure::usage(WHAT, format!("there is no stage '{wanted}' with token folders"));
+            let failure = Failure::usage(ACTIVITY, format!("there is no stage '{wanted}' with token folders"));
             match nearest(wanted, names()) {
                 Some(near) => failure.with_hint(format!("--stage '{near}'")),
                 None => failure.with_hint(format!("stages: {}", listed())),
             }
         }),
         ([only], None) => Ok(*only),
-        (_, None) => Err(Failure::usage(WHAT, format!("{} stages have token folders", all.len()))
+        (_, None) => Err(Failure::usage(ACTIVITY, format!("{} stages have token folders", all.len()))
             .with_hint(format!("--stage with one of {}", listed()))),
     }
 }

@@ -15,7 +15,7 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
         }
     };
     line("splits", splits(&old.splits), splits(&new.splits));
-    line("shuffled", yes(old.shuffle_tars), yes(new.shuffle_tars));
+    line("shuffled", yes_or_no(old.shuffle_tars), yes_or_no(new.shuffle_tars));
     line("shard excludes", list(&old.exclude_shards), list(&new.exclude_shards));
     line("excludes", list(&old.excludes), list(&new.excludes));
     line("loading", loading(&old.loading), loading(&new.loading));
@@ -24,8 +24,8 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     line("media metadata", media(old.media.as_ref()), media(new.media.as_ref()));
     line("duplicates", duplicates(old).into(), duplicates(new).into());
     line("compressed shards", compressed(old).into(), compressed(new).into());
-    line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
-    line("--compat", yes(old.compat), yes(new.compat));
+    line("empty splits accepted", yes_or_no(old.allow_empty_splits), yes_or_no(new.allow_empty_splits));
+    line("--compat", yes_or_no(old.compat), yes_or_no(new.compat));
     out
 }
 
@@ -100,7 +100,7 @@ fn compressed(plan: &PreparePlan) -> &'static str {
     }
 }
 
-fn yes(value: bool) -> String {
+fn yes_or_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 

@@ -151,19 +151,20 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let tried = check(fields, samples);
     let mut problems: Vec<Problem> =
         tried.iter().filter_map(|tried| failing(plan, tried, is_optional(&tried.field), samples)).collect();
-    problems.extend(misfits(class, &tried, samples));
+    problems.extend(type_mismatches(class, &tried, samples));
     problems
 }
 
 /// Returns notes on fields that resolve to a value of another type than declared, each with the first such sample. They are notes because
 /// the trainer does not check types.
-pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
+pub fn type_mismatches(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
     let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
     let reasons = tried.iter().filter_map(|tried| {
         let field_type = type_of(&tried.field)?;
         let found = tried.results.iter().zip(samples);
-        let (why, sample) =
-            found.filter_map(|(result, sample)| Some((misfit(field_type, result.as_ref().ok()?)?, sample))).next()?;
+        let (why, sample) = found
+            .filter_map(|(result, sample)| Some((mismatch_reason(field_type, result.as_ref().ok()?)?, sample)))
+            .next()?;
         let message = format!("field '{}' by '{}': {why}; the trainer does not check it", tried.field, tried.expr);
         let subject = Subject {
             key: Some(sample.key.clone()),
@@ -219,7 +220,7 @@ pub fn check_in(
         check.share = share(&check.expr, facts);
         let field_type = class.and_then(|c| c.fields.iter().find(|f| f.name == check.field)).map(|f| f.field_type);
         if let (None, Some(field_type)) = (&check.warning, field_type) {
-            check.warning = check.results.iter().flatten().find_map(|value| misfit(field_type, value));
+            check.warning = check.results.iter().flatten().find_map(|value| mismatch_reason(field_type, value));
         }
     }
     checks
@@ -260,7 +261,7 @@ pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
 }
 
 /// Returns why a value probably does not suit a field of that type; `None` when it fits. The trainer itself does not check.
-pub fn misfit(field_type: FieldType, value: &Value) -> Option<String> {
+pub fn mismatch_reason(field_type: FieldType, value: &Value) -> Option<String> {
     use FieldType as T;
     let fits = match field_type {
         T::Tensor => value.is_array() || is_list(value, &|item| item.is_number() || item.is_array()),
@@ -337,10 +338,10 @@ mod tests {
     #[test]
     fn a_value_of_another_type_than_the_fields_is_named() {
         let text = Value::Text("x".into());
-        assert_eq!(misfit(FieldType::Str, &text), None);
-        assert_eq!(misfit(FieldType::Tensor, &text).unwrap(), "the field is a torch.Tensor; this is text");
+        assert_eq!(mismatch_reason(FieldType::Str, &text), None);
+        assert_eq!(mismatch_reason(FieldType::Tensor, &text).unwrap(), "the field is a torch.Tensor; this is text");
         let list = Value::Json(serde_json::json!(["a", 1]));
-        assert!(misfit(FieldType::StrList, &list).is_some());
-        assert!(misfit(FieldType::IntList, &Value::Json(serde_json::json!([1, 2]))).is_none());
+        assert!(mismatch_reason(FieldType::StrList, &list).is_some());
+        assert!(mismatch_reason(FieldType::IntList, &Value::Json(serde_json::json!([1, 2]))).is_none());
     }
 }

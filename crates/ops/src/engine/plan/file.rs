@@ -72,7 +72,7 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
 pub fn read_typed<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Outcome<P> {
     let is_command = |line: &str| line.starts_with("command:");
     let lines: Vec<&str> = text.lines().map(|line| if is_command(line) { "" } else { line }).collect();
-    parse(&lines.join("\n")).map_err(|failure| failure.with_hint(writes_a_good_one(command)))
+    parse(&lines.join("\n")).map_err(|failure| failure.with_hint(save_plan_hint(command)))
 }
 
 /// Reads the plan of an operation that a file calls `command`; `None` if it is a plan of another command, or cannot be read.
@@ -81,7 +81,7 @@ pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -
     is_it.then(|| read_typed(text, command).ok()).flatten()
 }
 
-fn writes_a_good_one(command: &str) -> String {
+fn save_plan_hint(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
 }
 
@@ -116,7 +116,7 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
         let line = error.location().map(|at| at.line());
         let plain = error.without_snippet().to_string();
         let why = plain.lines().next().unwrap_or("it is not a plan").to_owned();
-        let mut failure = Failure::usage("reading the plan", why).with_hint(writes_a_good_one("prepare PATH"));
+        let mut failure = Failure::usage("reading the plan", why).with_hint(save_plan_hint("prepare PATH"));
         if let Some(line) = line {
             failure = failure.on(Subject::default().line(line));
         }

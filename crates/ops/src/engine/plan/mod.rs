@@ -20,7 +20,7 @@ pub use command::CommandLine;
 pub use compare::differences;
 pub use gristmill_core::did_you_mean::nearest;
 pub use inherit::inherited;
-pub(crate) use paths::settled;
+pub(crate) use paths::resolve_links;
 pub use splits::{pattern_matches, resolve, resolve_in, ResolvedSplits};
 pub use validate::{
     already_prepared, cut_names, many_shards, media_without_database, prefix_hint, same_keys, scattered_problem,

@@ -43,7 +43,7 @@ fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
 }
 
 /// The least share of samples that a part must have to be proposed.
-const WORTH_IT: f64 = 0.05;
+const MIN_PROPOSED_SHARE: f64 = 0.05;
 
 /// Returns sample types that suit, the best first; crude is always among them. `samples` may be empty; otherwise JSON keys are considered
 /// too.
@@ -57,7 +57,11 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         let Some(required) = required else { continue };
         let share = share_of(facts, &required);
         let filled = sources.iter().flatten().count();
-        if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_distinguished(class, &sources) {
+        if required.is_empty()
+            || share < MIN_PROPOSED_SHARE
+            || reuses_a_part(&sources)
+            || !is_distinguished(class, &sources)
+        {
             continue;
         }
         // The reason names only fields that are in that share of samples; an optional field that is filled more rarely is not a reason.
@@ -280,21 +284,21 @@ fn paths_to(map: &JsonMap, key: &str, field_type: FieldType) -> Vec<String> {
     let sayable = |step: &str| !step.is_empty() && !step.contains(['[', ']', ',']);
     match map.get(key) {
         Some(serde_json::Value::Object(inner)) => {
-            let suitable = inner.iter().filter(|(step, value)| sayable(step) && suits(value, field_type));
+            let suitable = inner.iter().filter(|(step, value)| sayable(step) && is_of_type(value, field_type));
             ways.extend(suitable.map(|(step, _)| format!("[{key}][{step}]")));
         }
-        Some(value) if suits(value, field_type) => ways.push(format!("[{key}]")),
+        Some(value) if is_of_type(value, field_type) => ways.push(format!("[{key}]")),
         _ => {}
     }
     for (outer, value) in map.iter().filter(|(outer, _)| sayable(outer)) {
-        if value.get(key).is_some_and(|value| suits(value, field_type)) {
+        if value.get(key).is_some_and(|value| is_of_type(value, field_type)) {
             ways.push(format!("[{outer}][{key}]"));
         }
     }
     ways
 }
 
-fn suits(value: &serde_json::Value, field_type: FieldType) -> bool {
+fn is_of_type(value: &serde_json::Value, field_type: FieldType) -> bool {
     if value.is_null() {
         return false;
     }
@@ -303,7 +307,7 @@ fn suits(value: &serde_json::Value, field_type: FieldType) -> bool {
         serde_json::Value::Number(n) if n.is_i64() => Value::Int(n.as_i64().unwrap_or(0)),
         other => Value::Json(other.clone()),
     };
-    super::fields::misfit(field_type, &value).is_none()
+    super::fields::mismatch_reason(field_type, &value).is_none()
 }
 
 /// A proposed division of shards, with the reason.
@@ -334,7 +338,7 @@ pub fn splits(facts: &DatasetFacts) -> Vec<SplitSuggestion> {
     out
 }
 
-const KNOWN_NAMES: [(&str, &[&str]); 3] = [
+const FIELD_NAMES: [(&str, &[&str]); 3] = [
     ("train", &["train", "training", "trn"]),
     ("val", &["val", "valid", "validation", "dev", "eval"]),
     ("test", &["test", "testing", "tst"]),
@@ -354,7 +358,7 @@ fn patterns_from_names(shards: &[ShardFacts]) -> Option<(Vec<SplitPattern>, Stri
     let patterns: Vec<SplitPattern> = prefixes
         .iter()
         .map(|(&split, prefixes)| SplitPattern {
-            name: KNOWN_NAMES[split].0.to_owned(),
+            name: FIELD_NAMES[split].0.to_owned(),
             pattern: one_pattern(prefixes),
         })
         .collect();
@@ -378,7 +382,7 @@ fn split_of(name: &str) -> Option<(usize, String)> {
     while start < bytes.len() {
         let end = (start..bytes.len()).find(|&i| !bytes[i].is_ascii_alphabetic()).unwrap_or(bytes.len());
         let word = name.get(start..end)?.to_ascii_lowercase();
-        if let Some(split) = KNOWN_NAMES.iter().position(|(_, words)| words.contains(&word.as_str())) {
+        if let Some(split) = FIELD_NAMES.iter().position(|(_, words)| words.contains(&word.as_str())) {
             // The separator belongs to the prefix, so that `val-` does not match `value-0.tar`.
             let with_end = if bytes.get(end).is_some_and(|b| b"/-_".contains(b)) { end + 1 } else { end };
             return Some((split, name.get(..with_end)?.to_owned()));

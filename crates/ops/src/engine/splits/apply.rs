@@ -4,7 +4,7 @@ use super::edit::{Edit, ExcludeItem, Meaning};
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, may_name};
 use super::view::{EditResult, Names};
-use super::words::{check_split_name, EDITING};
+use super::words::{check_split_name, ACTIVITY};
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::nearest;
 use gristmill_core::text::{count, count_verb};
@@ -51,7 +51,7 @@ impl SplitEditor {
             Edit::RemoveExclude { item } => {
                 let place = self.doc.excludes().iter().position(|other| **other.value() == **item);
                 let at = place.ok_or_else(|| {
-                    Failure::usage(EDITING, "there is no such exclude").on(Subject::field(item.as_str()))
+                    Failure::usage(ACTIVITY, "there is no such exclude").on(Subject::field(item.as_str()))
                 })?;
                 self.doc.change(List::Exclude, vec![ListEdit { at, removed: 1, inserted: Vec::new() }]);
                 applied.message = format!("'{item}' is no longer excluded");
@@ -106,7 +106,7 @@ impl SplitEditor {
     fn split_index(&self, name: &str) -> Outcome<usize> {
         let names = || self.doc.splits().iter().map(|split| split.name().as_ref());
         self.doc.splits().iter().position(|split| **split.name() == *name).ok_or_else(|| {
-            let failure = Failure::usage(EDITING, "there is no such split").on(Subject::field(name));
+            let failure = Failure::usage(ACTIVITY, "there is no such split").on(Subject::field(name));
             match nearest(name, names()) {
                 Some(near) => failure.with_hint(format!("did you mean '{near}'?")),
                 None => failure.with_hint(format!("splits: {}", names().collect::<Vec<_>>().join(", "))),
@@ -116,7 +116,7 @@ impl SplitEditor {
 
     fn exclude_at(&self, index: usize) -> Outcome<Arc<str>> {
         let item = self.doc.excludes().get(index).map(|item| Arc::clone(item.value()));
-        item.ok_or_else(|| Failure::usage(EDITING, format!("there is no exclude number {}", index.saturating_add(1))))
+        item.ok_or_else(|| Failure::usage(ACTIVITY, format!("there is no exclude number {}", index.saturating_add(1))))
     }
 
     fn rename(&mut self, from: &str, to: &str, applied: &mut EditResult) -> Outcome<bool> {
@@ -135,7 +135,7 @@ impl SplitEditor {
         let item = self.exclude_at(index)?;
         let note = note.map(str::trim).filter(|note| !note.is_empty());
         if note.is_some_and(|note| note.chars().any(char::is_control)) {
-            return Err(Failure::usage(EDITING, "a note is one line without control characters"));
+            return Err(Failure::usage(ACTIVITY, "a note is one line without control characters"));
         }
         let old = self.doc.excludes().get(index).and_then(|item| item.note().cloned());
         if old.as_deref() == note {
@@ -157,7 +157,7 @@ impl SplitEditor {
             applied.message = "the text is as it was".to_owned();
             return Ok(false);
         }
-        doc.follow(&self.doc);
+        doc.adopt_ids(&self.doc);
         self.doc = doc;
         applied.message = "the text was replaced".to_owned();
         Ok(true)
@@ -186,7 +186,7 @@ impl SplitEditor {
                 .collect();
             found.extend(split.shards.iter().map(|s| s.name.as_ref()).filter(|name| wanted.contains(name)));
             if !hit.is_empty() {
-                leaving.push((index, self.without(index, &hit, &wanted, &mut notes)));
+                leaving.push((index, self.remove_shards(index, &hit, &wanted, &mut notes)));
             }
         }
         let here: HashSet<&str> = target
@@ -222,7 +222,7 @@ impl SplitEditor {
     }
 
     fn unknown_shard(&self, name: &str) -> Failure {
-        let failure = Failure::usage(EDITING, "the data set has no such shard").on(Subject::shard(name));
+        let failure = Failure::usage(ACTIVITY, "the data set has no such shard").on(Subject::shard(name));
         let known = self.shards().iter().take(10_000).map(|(name, _)| name.as_ref());
         match nearest(name, known) {
             Some(near) => failure.with_hint(format!("did you mean '{near}'?")),
@@ -231,7 +231,7 @@ impl SplitEditor {
     }
 
     /// Returns the changes that remove shards from a split's list. Ranges keep their other names.
-    fn without(
+    fn remove_shards(
         &self,
         split: usize,
         hit: &HashSet<u32>,
@@ -341,12 +341,12 @@ impl SplitEditor {
         let is_one_line = !text.chars().any(|c| matches!(c, '\n' | '\r'));
         if text.is_empty() || !is_one_line && self.shard_table().shard_and_key(text).is_none() {
             return Err(
-                Failure::usage(EDITING, "an exclude is a shard or SHARD/KEY, on one line").on(Subject::field(text))
+                Failure::usage(ACTIVITY, "an exclude is a shard or SHARD/KEY, on one line").on(Subject::field(text))
             );
         }
         let note = item.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
         if note.is_some_and(|note| note.chars().any(char::is_control)) {
-            return Err(Failure::usage(EDITING, "a note is one line without control characters"));
+            return Err(Failure::usage(ACTIVITY, "a note is one line without control characters"));
         }
         let note = note.map(Arc::from);
         if is_plain(text) {
@@ -355,7 +355,7 @@ impl SplitEditor {
         if item.meaning == Meaning::Escaped {
             return match braces::expand(text, 1) {
                 Ok(_) => Ok((text.into(), note)),
-                Err(error) => Err(Failure::usage(EDITING, error.to_string()).on(Subject::field(text))),
+                Err(error) => Err(Failure::usage(ACTIVITY, error.to_string()).on(Subject::field(text))),
             };
         }
         let is_name = self.shard_table().shard_and_key(text).is_some();
@@ -365,7 +365,7 @@ impl SplitEditor {
             }
             _ if is_name => Ok((braces::escape(text).into(), note)),
             Ok(_) => Ok((text.into(), note)),
-            Err(error) => Err(Failure::usage(EDITING, error.to_string()).on(Subject::field(text))),
+            Err(error) => Err(Failure::usage(ACTIVITY, error.to_string()).on(Subject::field(text))),
         }
     }
 
@@ -403,7 +403,7 @@ impl SplitEditor {
             .collect();
         let is_shard_excluded = self.shard_table().id(shard).is_some_and(|id| self.is_shard_excluded(id));
         if changes.is_empty() {
-            let failure = Failure::usage(EDITING, "no exclude names it").on(Subject::field(&name));
+            let failure = Failure::usage(ACTIVITY, "no exclude names it").on(Subject::field(&name));
             return Err(match key {
                 Some(_) if is_shard_excluded => {
                     failure.with_hint(format!("the whole shard is excluded: include {shard}"))

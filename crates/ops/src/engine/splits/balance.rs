@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The least part of all samples that an exchange must correct.
-const WORTH_AN_EXCHANGE: f64 = 0.001;
+const MIN_EXCHANGE_GAIN: f64 = 0.001;
 
 /// A proposal of moves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ pub struct BalanceShare {
     /// The name of the split.
     pub name: Arc<str>,
     /// The target part of the samples, 0 to 1.
-    pub wanted: f64,
+    pub target_part: f64,
     /// The number of samples before the moves.
     pub samples_before: u64,
     /// The number of samples after the moves.
@@ -131,7 +131,7 @@ impl SplitBalance {
 
     /// Whether a shard can be moved away: the last one of a split with a target above 0 cannot, however far that leaves the split from its
     /// target, since a trainer that requests an empty split fails.
-    fn can_spare(&self) -> bool {
+    fn has_excess(&self) -> bool {
         let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
         let keeps_it = is_last && self.wanted > 0.0;
         !self.shards.is_empty() && !keeps_it
@@ -179,7 +179,7 @@ pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
         .zip(before)
         .map(|(side, samples_before)| BalanceShare {
             name: Arc::clone(&side.name),
-            wanted: if all == 0 { 0.0 } else { side.wanted / all as f64 },
+            target_part: if all == 0 { 0.0 } else { side.wanted / all as f64 },
             samples_before,
             samples_after: side.samples,
             before: share(samples_before),
@@ -232,7 +232,7 @@ type ShardExchange = (usize, usize, WeightedShard, WeightedShard);
 
 /// Returns the shard whose move brings the two farthest sides closest to their targets, if any does.
 fn best_move(sides: &[SplitBalance]) -> Option<(usize, usize, WeightedShard)> {
-    let (from, to) = extremes(sides, SplitBalance::can_spare)?;
+    let (from, to) = extremes(sides, SplitBalance::has_excess)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());
@@ -261,5 +261,5 @@ fn best_exchange(sides: &[SplitBalance], all: u64) -> Option<ShardExchange> {
         }
     }
     let (left, (out, back)) = best?;
-    (off(0.0) - left > all as f64 * WORTH_AN_EXCHANGE).then_some((from, to, out, back))
+    (off(0.0) - left > all as f64 * MIN_EXCHANGE_GAIN).then_some((from, to, out, back))
 }

@@ -96,7 +96,7 @@ impl SplitEditor {
     /// Takes over the result of [`check_items`].
     pub fn take_checked(&mut self, checked: CheckedItems) {
         if !checked.found.is_empty() {
-            self.views.learn(checked.found);
+            self.views.add_lookups(checked.found);
             self.touched();
         }
     }

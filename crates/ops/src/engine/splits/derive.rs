@@ -16,8 +16,8 @@ pub(super) struct Views {
     /// Stored in chunks, like the items: a copy held by a worker must not make the next change copy all of them.
     excludes: SharedList<ExcludeView>,
     totals: ExcludeTotals,
-    seen_splits: Vec<SplitEntry>,
-    seen_excludes: SharedList<Item>,
+    previous_splits: Vec<SplitEntry>,
+    previous_excludes: SharedList<Item>,
     /// For each shard, the number of excludes that exclude it as a whole.
     excluded: Arc<Vec<u32>>,
     /// For each shard, the number of splits that contain it.
@@ -54,17 +54,17 @@ impl Views {
     }
 
     /// Updates the views after a change of the text.
-    pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &FileBase) {
+    pub(super) fn update_views(&mut self, doc: &SplitDoc, shards: &Shards, base: &FileBase) {
         self.update(doc, shards, Some(base), false);
     }
 
     /// Takes over the result of lookups.
-    pub(super) fn learn(&mut self, found: HashMap<Arc<str>, u64>) {
+    pub(super) fn add_lookups(&mut self, found: HashMap<Arc<str>, u64>) {
         let (totals, is_open) = (&mut self.totals, |view: &ExcludeView| view.matches == Matches::Unknown);
         let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
         self.excludes.update(learned, |view| {
             totals.count(view, false);
-            look_up(view, &found);
+            resolve_excludes(view, &found);
             totals.count(view, true);
         });
         if self.checked.is_empty() {
@@ -77,7 +77,7 @@ impl Views {
     /// Updates the views. Without a base nothing is new or moved.
     fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&FileBase>, is_first: bool) {
         let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
-        let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.seen_splits)
+        let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.previous_splits)
             .into_iter()
             .zip(std::mem::take(&mut self.splits))
             .map(|(entry, view)| (entry.id(), (entry, view)))
@@ -101,7 +101,7 @@ impl Views {
             self.splits.push(view);
         }
         places_changed |= !old.is_empty();
-        self.seen_splits = doc.splits().to_vec();
+        self.previous_splits = doc.splits().to_vec();
         if places_changed || excluded_changed {
             self.update_loose(shards, base);
         }
@@ -110,17 +110,17 @@ impl Views {
 
     /// Updates the excludes; returns whether the set of shards excluded as a whole changed.
     fn update_excludes(&mut self, items: &SharedList<Item>, shards: &Shards, base: Option<&FileBase>) -> bool {
-        if self.seen_excludes.is_same(items) {
+        if self.previous_excludes.is_same(items) {
             return false;
         }
-        let (front, back) = self.seen_excludes.common(items);
+        let (front, back) = self.previous_excludes.common(items);
         let checked = &self.checked;
         let made: Vec<ExcludeView> = items
             .range(front, items.len() - back)
             .map(|item| {
                 let is_new = base.is_some_and(|base| !base.excludes.contains(item.value()));
                 let mut view = exclude_view(item.value(), item.note(), is_new, shards);
-                look_up(&mut view, checked);
+                resolve_excludes(&mut view, checked);
                 view
             })
             .collect();
@@ -140,7 +140,7 @@ impl Views {
         let end = self.excludes.len() - back;
         self.excludes.range(front, end).for_each(|gone| count(gone, -1));
         self.excludes.splice(vec![ListEdit { at: front, removed: end - front, inserted: made }]);
-        self.seen_excludes = items.clone();
+        self.previous_excludes = items.clone();
         changed
     }
 
@@ -215,7 +215,7 @@ impl Views {
 }
 
 /// Takes over the result of the item's lookup.
-fn look_up(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
+fn resolve_excludes(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
     if view.matches != Matches::Unknown {
         return;
     }

@@ -178,7 +178,7 @@ impl SplitEditor {
     pub fn excludes(&self) -> &SharedList<ExcludeView> {
         self.views.excludes()
     }
-    /// Returns the totals of the excludes; they are kept up to date, not counted anew.
+    /// Returns the totals of the excludes; they are kept up to date, not counted again.
     pub fn totals(&self) -> ExcludeTotals {
         self.views.totals()
     }
@@ -302,7 +302,7 @@ impl SplitEditor {
     /// Returns the same edit for another version of the file; applies the parts of an [`Edit::Many`] one by one.
     fn translated(&mut self, edit: &Edit, theirs: &Self) -> Outcome<Edit> {
         let same_item = |index: usize| {
-            let gone = |what: String| Failure::data(words::EDITING, what);
+            let gone = |what: String| Failure::data(words::ACTIVITY, what);
             let item = self.doc.excludes().get(index).map(|item| Arc::clone(item.value()));
             let item = item.ok_or_else(|| gone(format!("there is no exclude number {}", index + 1)))?;
             let place = theirs.doc.excludes().iter().position(|other| *other.value() == item);
@@ -316,7 +316,7 @@ impl SplitEditor {
             }
             Edit::SetNote { index, note } => Edit::SetNote { index: same_item(*index)?, note: note.clone() },
             Edit::ReplaceText { .. } => {
-                return Err(Failure::data(words::EDITING, "the text was edited as a whole")
+                return Err(Failure::data(words::ACTIVITY, "the text was edited as a whole")
                     .with_hint("make that change again on the new file"));
             }
             Edit::Many { title, edits } => {
@@ -357,7 +357,7 @@ impl SplitEditor {
     }
 
     pub(super) fn refresh(&mut self) {
-        self.views.follow(&self.doc, &self.shards, &self.base);
+        self.views.update_views(&self.doc, &self.shards, &self.base);
     }
 
     pub(super) fn touched(&mut self) {

@@ -5,7 +5,7 @@ use crate::engine::plan::pattern_matches;
 use crate::engine::plan::splits::CompiledSplitPattern;
 use gristmill_core::{Failure, Outcome, ShardFacts, Subject};
 
-const WHAT: &str = "choosing shards by a pattern";
+const ACTIVITY: &str = "choosing shards by a pattern";
 
 /// Returns the shards that match a pattern, by their positions in [`SplitEditor::shards`].
 ///
@@ -13,7 +13,7 @@ const WHAT: &str = "choosing shards by a pattern";
 /// that cannot be used or matches nothing is an error, whose hint is the pattern that was probably intended.
 pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
     let compiled = CompiledSplitPattern::new(pattern).map_err(|problem| {
-        let mut failure = Failure::usage(WHAT, problem.message).on(problem.subject);
+        let mut failure = Failure::usage(ACTIVITY, problem.message).on(problem.subject);
         failure.hint = problem.hint;
         failure
     })?;
@@ -28,7 +28,7 @@ pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
         .map(|(name, _)| ShardFacts { name: name.to_string(), ..ShardFacts::default() })
         .collect();
     let why = format!("it matches 0 of {}", gristmill_core::text::count(facts.len() as u64, "shard"));
-    let failure = Failure::usage(WHAT, why).on(Subject::field(pattern));
+    let failure = Failure::usage(ACTIVITY, why).on(Subject::field(pattern));
     Err(match pattern_matches(pattern, &facts).ok().and_then(|matches| matches.meant) {
         Some(meant) => failure.with_hint(format!(
             "{}; did you mean '{}'? It matches {}",

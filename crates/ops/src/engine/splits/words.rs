@@ -4,7 +4,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::split_edit::SplitDoc;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 
-pub(super) const EDITING: &str = "editing the splits";
+pub(super) const ACTIVITY: &str = "editing the splits";
 
 /// Parses a generated text as the loader does, and compares it with the intended meaning.
 pub(super) fn check_meaning(doc: &SplitDoc, text: &str) -> Outcome<()> {
@@ -31,7 +31,7 @@ pub(super) fn check_meaning(doc: &SplitDoc, text: &str) -> Outcome<()> {
 
 /// Refuses names of splits that cannot be written or are already used.
 pub(super) fn check_split_name(doc: &SplitDoc, name: &str) -> Outcome<()> {
-    let refused = |why: &str| Failure::usage(EDITING, why).on(Subject::field(name));
+    let refused = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::field(name));
     if name.trim().is_empty() {
         return Err(refused("a split needs a name"));
     }

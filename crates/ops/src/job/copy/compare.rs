@@ -1,6 +1,6 @@
 //! Compares the files to copy with what is at their targets. Nothing is written before all of them were compared.
 
-use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, WHAT};
+use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, ACTIVITY};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Bytes that are hashed at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// How a file compares with its target.
 enum Comparison {
@@ -42,7 +42,7 @@ pub(super) fn compare(
     let of_folder =
         |(item, there): (&'_ CopyItem, &Option<FileInfo>)| there.filter(FileInfo::is_dir).map(|_| item.to.clone());
     if let Some(path) = items.iter().zip(&there).find_map(of_folder) {
-        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
+        return Err(Failure::usage(ACTIVITY, "there is a folder of that name").on(Subject::path(path)));
     }
     match taken.first() {
         Some(first) if !plan.if_changed && !plan.overwrite => return Err(refuse(first, taken.len())),
@@ -75,7 +75,7 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
         1 => "there is a file of that name already".to_owned(),
         more => format!("there is a file of that name already, and at {} other targets, too", grouped(more as u64 - 1)),
     };
-    Failure::usage(WHAT, why)
+    Failure::usage(ACTIVITY, why)
         .on(Subject::path(&first.to))
         .with_hint("--if-changed skips files that are equal and replaces the others, --force-overwrite replaces all")
 }
@@ -84,7 +84,7 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
 fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
     if is_remote(&target.path) {
         let paths: Vec<PathBuf> = items.iter().map(|item| item.to.clone()).collect();
-        let infos = infos_below(&target.path, &paths).map_err(|error| Failure::io(WHAT, &target.path, &error))?;
+        let infos = infos_below(&target.path, &paths).map_err(|error| Failure::io(ACTIVITY, &target.path, &error))?;
         // A key may be the beginning of others.
         return Ok(infos.into_iter().map(|info| info.filter(|info| !info.is_dir())).collect());
     }
@@ -99,9 +99,9 @@ fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) 
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 let why = "a part of its path is a file, not a folder";
-                Err(Failure::usage(WHAT, why).on(Subject::path(&item.to)))
+                Err(Failure::usage(ACTIVITY, why).on(Subject::path(&item.to)))
             }
-            Err(error) => Err(Failure::io(WHAT, &item.to, &error)),
+            Err(error) => Err(Failure::io(ACTIVITY, &item.to, &error)),
         }
     })
 }
@@ -134,7 +134,7 @@ fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<C
 /// Returns the MD5 of a local file, in hexadecimal; `None` if it cannot be read.
 fn md5_of(path: &Path, cancel: &Cancel) -> Outcome<Option<String>> {
     let Ok(file) = open_any(path) else { return Ok(None) };
-    let (mut reader, mut hash, mut buffer) = (file.into_reader(), Md5::new(), vec![0; CHUNK]);
+    let (mut reader, mut hash, mut buffer) = (file.into_reader(), Md5::new(), vec![0; CHUNK_BYTES]);
     loop {
         cancel.check()?;
         let Ok(count) = reader.read(&mut buffer) else { return Ok(None) };

@@ -24,7 +24,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use transfer::{copy_items, unfinished_bytes};
 
-const WHAT: &str = "copying";
+const ACTIVITY: &str = "copying";
 /// Files that are copied or compared at once if a store is involved.
 const FILES_AT_ONCE: usize = 32;
 
@@ -78,7 +78,7 @@ impl Target {
             Ok(info) => Some(info),
             // What is wrong with a path through a file is found when the targets are compared.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-            Err(error) => return Err(Failure::io(WHAT, &path, &error)),
+            Err(error) => return Err(Failure::io(ACTIVITY, &path, &error)),
         };
         let is_folder = is_given_as_folder
             || plan.sources.len() > 1
@@ -104,7 +104,7 @@ fn threads(items: &[CopyItem], context: &TaskContext) -> usize {
 }
 
 fn not_a_folder(path: &Path) -> Failure {
-    Failure::usage(WHAT, "it is a file, not a folder").on(Subject::path(path)).with_hint("give another target")
+    Failure::usage(ACTIVITY, "it is a file, not a folder").on(Subject::path(path)).with_hint("give another target")
 }
 
 /// Copies according to a plan, or finds out what would be copied.
@@ -137,7 +137,7 @@ fn check_space(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> Outcome<
     match needed > free {
         true => {
             let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
-            Err(Failure::environment(WHAT, why).on(Subject::path(&target.path)).with_hint("free some space"))
+            Err(Failure::environment(ACTIVITY, why).on(Subject::path(&target.path)).with_hint("free some space"))
         }
         false => Ok(()),
     }

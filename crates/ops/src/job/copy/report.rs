@@ -107,7 +107,7 @@ impl Report for CopyReport {
                 count if count == self.files => ", all by the store itself".to_owned(),
                 count => format!(", {count} of them by the store itself"),
             };
-            lines.push(ReportLine::good("Copied", format!(" {files}{by_store}.")));
+            lines.push(ReportLine::success("Copied", format!(" {files}{by_store}.")));
         }
         let skipped = [
             (self.skipped.by_checksum, "checksums equal to those of the targets"),

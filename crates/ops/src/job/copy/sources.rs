@@ -1,13 +1,13 @@
 //! Finds the files to copy, and the path that each of them gets.
 
-use super::{not_a_folder, CopyItem, CopyPlan, Target, WHAT};
+use super::{not_a_folder, CopyItem, CopyPlan, Target, ACTIVITY};
 use crate::job::task::TaskContext;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::source::documents::Glob;
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::run_folder::{is_beside_output, is_of_running_job, RunFolder};
+use gristmill_storage::run_folder::{is_next_to_output, is_of_running_job, RunFolder};
 use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -32,7 +32,8 @@ pub(super) fn find_items(plan: &CopyPlan, target: &Target, context: &TaskContext
         search.add_source(source)?;
     }
     if search.items.is_empty() && search.filtered > 0 {
-        let failure = Failure::usage(WHAT, "no file fits --include and --exclude").of_kind(ProblemKind::MatchesNothing);
+        let failure =
+            Failure::usage(ACTIVITY, "no file fits --include and --exclude").of_kind(ProblemKind::MatchesNothing);
         return Err(failure.with_hint("a pattern with a slash is compared with the path below the source"));
     }
     let items = search.items;
@@ -69,7 +70,7 @@ impl Search<'_> {
                 self.add_file(source.to_owned(), &name, to, info)
             }
             Ok(info) => {
-                let why = format!("it is {}, not a file", info.kind.noun());
+                let why = format!("it is {}, not a file", info.kind.with_article());
                 Err(Failure::environment("opening", why).on(Subject::path(source)))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => self.add_pattern(source),
@@ -92,7 +93,7 @@ impl Search<'_> {
         match self.items.len() as u64 + self.filtered > before {
             true => Ok(()),
             false => {
-                let failure = Failure::usage(WHAT, "no file fits the pattern").of_kind(ProblemKind::MatchesNothing);
+                let failure = Failure::usage(ACTIVITY, "no file fits the pattern").of_kind(ProblemKind::MatchesNothing);
                 let hint = "* stays within a folder: **/*.tar looks into all of them";
                 Err(failure.on(Subject::path(source)).with_hint(hint))
             }
@@ -121,14 +122,14 @@ impl Search<'_> {
                 folders.push(entry.into_path());
             } else if entry.kind().is_file() {
                 let name = entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_owned();
-                if pattern.is_none_or(|(glob, _)| glob.fits(&name.to_string_lossy())) {
+                if pattern.is_none_or(|(glob, _)| glob.matches(&name.to_string_lossy())) {
                     let info = entry.metadata();
                     let info = info.map_err(|error| Failure::environment("opening", error.to_string()))?;
                     let to = self.target.path.join(&name);
                     self.add_file(entry.into_path(), &name, to, info)?;
                 }
             } else if pattern.is_none() {
-                let message = format!("it is {}, not a file, and is not copied", entry.kind().noun());
+                let message = format!("it is {}, not a file, and is not copied", entry.kind().with_article());
                 self.report(Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message))?;
             }
         }
@@ -145,7 +146,7 @@ impl Search<'_> {
             self.filtered += 1;
             return Ok(());
         }
-        match why_no_target(&self.target.path, &to) {
+        match target_refusal(&self.target.path, &to) {
             Some(why) => {
                 let problem =
                     Problem::problem(ProblemKind::BadName, Subject::path(&from), format!("{why}, so it is not copied"));
@@ -184,9 +185,7 @@ fn is_own_folder(entry: &WalkEntry) -> bool {
         let name = output.file_name().unwrap_or_default();
         name == OWN_NAME || name.as_encoded_bytes().starts_with(OWN_PREFIX.as_bytes())
     };
-    entry.kind().is_dir()
-        && RunFolder::output_beside(entry.path()).is_some_and(is_own)
-        && is_beside_output(entry.path())
+    entry.kind().is_dir() && RunFolder::output_of(entry.path()).is_some_and(is_own) && is_next_to_output(entry.path())
 }
 
 /// Returns the part of a path before the first component with a wildcard, and the rest; `None` if there is none.
@@ -212,7 +211,7 @@ fn parse_glob(pattern: &str, shown: &str) -> Outcome<Glob> {
 /// Fails if source and target are the same, or one is in the other, as the comparison of their paths without links says.
 fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> bool) -> Outcome<()> {
     match is_overlap(&resolve(target), &resolve(source)) {
-        true => Err(Failure::usage(WHAT, "the target is the source, or is in it")
+        true => Err(Failure::usage(ACTIVITY, "the target is the source, or is in it")
             .on(Subject::path(target))
             .with_hint("give another target")),
         false => Ok(()),
@@ -233,7 +232,7 @@ fn resolve(path: &Path) -> PathBuf {
 }
 
 /// Returns the reason why a file cannot have this path, which is the target or below it.
-fn why_no_target(root: &Path, to: &Path) -> Option<&'static str> {
+fn target_refusal(root: &Path, to: &Path) -> Option<&'static str> {
     if is_remote(root) {
         // What is not UTF-8 would not be an address.
         let Some(url) = RemoteUrl::parse(to) else { return Some("its name is not valid UTF-8, which keys have to be") };
@@ -250,7 +249,7 @@ fn refuse_equal_targets(items: &[CopyItem]) -> Outcome<()> {
         if let Some(other) = sources.insert(&item.to, &item.from) {
             let shown = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
             let why = format!("{} and {} would both become this file", shown(other), shown(&item.from));
-            let failure = Failure::usage(WHAT, why).on(Subject::path(&item.to));
+            let failure = Failure::usage(ACTIVITY, why).on(Subject::path(&item.to));
             return Err(failure.with_hint("copy them into different folders"));
         }
     }
@@ -289,7 +288,7 @@ impl NameFilter {
     }
 
     fn chooses(&self, name: &str) -> bool {
-        let fits = |globs: &[Glob]| globs.iter().any(|glob| glob.fits(name));
+        let fits = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(name));
         (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
     }
 }

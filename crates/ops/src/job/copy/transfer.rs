@@ -2,7 +2,7 @@
 
 use super::rounds::{rounds, CopyRound};
 use super::sources::{OWN_NAME, OWN_PREFIX};
-use super::{threads, CopyItem, CopyPlan, Target, WHAT};
+use super::{threads, CopyItem, CopyPlan, Target, ACTIVITY};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::pool::run_units;
@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Share of the memory that copies may take: one of this many parts.
 const MEMORY_SHARE: u64 = 4;
 /// What hints to run a command again say.
-const AGAIN: &str = "run the same command again";
+const RERUN_HINT: &str = "run the same command again";
 /// Permission bits of new folders.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -44,7 +44,7 @@ pub(super) fn copy_items(
     let bytes = items.iter().map(|item| item.info.len()).sum();
     let files = items.len() as u64;
     let forecast = Forecast::new(cost::copying(bytes) + files as f64 * cost::FILE_PUBLISHED, 0.0);
-    context.stage(Phase::Write, "file", forecast, WHAT);
+    context.stage(Phase::Write, "file", forecast, ACTIVITY);
     context.progress.restart(files, bytes);
     let own = own_output(plan, target);
     // What a killed run left is removed in the end, even if there is nothing to copy.
@@ -55,7 +55,7 @@ pub(super) fn copy_items(
         true => None,
         false => Some(make_folders(&own, items, context)?),
     };
-    let drafts = output.as_ref().map(ExclusiveOutput::work).unwrap_or_default();
+    let drafts = output.as_ref().map(ExclusiveOutput::work_folder).unwrap_or_default();
     let copied = copy_rounds(plan, items, &drafts, context);
     if let (Some(output), Err(_)) = (&mut output, &copied) {
         output.keep_work();
@@ -69,7 +69,8 @@ fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &Tas
         let copied = run_units(&round, threads(items, context), &context.cancel, |item| {
             copy_item(plan, item, drafts, &budget, context)
         });
-        let copied = copied.map_err(|failure| Failure { hint: failure.hint.map(|hint| again(plan, &hint)), ..failure });
+        let copied =
+            copied.map_err(|failure| Failure { hint: failure.hint.map(|hint| rerun_hint(plan, &hint)), ..failure });
         Ok(copied?.into_iter().flatten().collect())
     };
     let [first, last] = rounds(items);
@@ -108,21 +109,21 @@ impl UncopiedFiles {
 fn report_incomplete(plan: &CopyPlan, item: &CopyItem, context: &TaskContext) -> Outcome<()> {
     let message = "it makes a set complete, and other files were not copied, so it is not copied";
     let problem = Problem::problem(ProblemKind::Other, Subject::path(&item.from), message);
-    context.problems.report(problem.with_hint(again(plan, &format!("mend the other problems, and {AGAIN}"))))
+    context.problems.report(problem.with_hint(rerun_hint(plan, &format!("mend the other problems, and {RERUN_HINT}"))))
 }
 
 /// Returns a hint with the flag without which the same command would refuse to run again.
-fn again(plan: &CopyPlan, hint: &str) -> String {
+fn rerun_hint(plan: &CopyPlan, hint: &str) -> String {
     match plan.if_changed || plan.overwrite {
         true => hint.to_owned(),
-        false => hint.replace(AGAIN, &format!("{AGAIN} with --if-changed")),
+        false => hint.replace(RERUN_HINT, &format!("{RERUN_HINT} with --if-changed")),
     }
 }
 
 /// Returns the bytes that an earlier run left in unfinished files.
 pub(super) fn unfinished_bytes(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> u64 {
     let known = draft_prefixes(items);
-    let drafts = files::read_dir(RunFolder::for_output(&own_output(plan, target)).work()).into_iter().flatten();
+    let drafts = files::read_dir(RunFolder::for_output(&own_output(plan, target)).work_folder()).into_iter().flatten();
     let of_items = drafts.flatten().filter(|draft| is_draft_of(&known, draft));
     of_items.filter_map(|draft| Some(draft.metadata().ok()?.len())).sum()
 }
@@ -154,7 +155,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
     let folders: HashSet<&Path> = items.iter().map(|item| folder_of(&item.to)).collect();
     let journal = RunFolder::for_output(own).journal();
     if files::is_taken(&journal) {
-        let failure = Failure::environment(WHAT, "it is the journal of another command that was interrupted");
+        let failure = Failure::environment(ACTIVITY, "it is the journal of another command that was interrupted");
         return Err(failure.on(Subject::path(journal)).with_hint("finish that command, or remove its folder"));
     }
     let make = |folder: &Path| {
@@ -163,7 +164,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
     make(folder_of(own))?;
     let output = ExclusiveOutput::take_with_work(&*context.fs, own, &context.options)?;
     let known = if context.options.restart { HashSet::new() } else { draft_prefixes(items) };
-    let left = files::read_dir(output.work()).into_iter().flatten().flatten();
+    let left = files::read_dir(output.work_folder()).into_iter().flatten().flatten();
     for draft in left.filter(|draft| !is_draft_of(&known, draft)) {
         context.fs.remove_file(draft.path())?;
     }
@@ -187,7 +188,7 @@ fn copy_item(
     let copied = copy_in_store(&item.from, &item.to, watch.as_ref()).and_then(|is_by_store| {
         if !is_by_store {
             let bytes = item.info.len();
-            let _share = budget.take(copy_memory(&item.from, &item.to, bytes));
+            let _share = budget.wait_for_memory(copy_memory(&item.from, &item.to, bytes));
             copy_file(&*context.fs, (&item.from, bytes), &item.to, drafts, &watch)?;
         }
         Ok(CopiedFile { bytes: item.info.len(), is_by_store })
@@ -226,7 +227,7 @@ impl MemoryBudget {
     }
 
     /// Waits until there is as much memory, or all of it if that is less.
-    fn take(&self, bytes: u64) -> MemoryShare<'_> {
+    fn wait_for_memory(&self, bytes: u64) -> MemoryShare<'_> {
         let bytes = bytes.min(self.total);
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let is_short = |left: &mut u64| *left < bytes;

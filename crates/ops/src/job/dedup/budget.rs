@@ -6,7 +6,7 @@ use memmap2::{MmapMut, MmapOptions};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk.
-pub(super) const CHUNK: usize = 256 << 10;
+pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
 const AT_A_TIME: u64 = 64;
 
@@ -21,15 +21,15 @@ impl Chunk {
     /// Creates an empty chunk; `None` if the system has no memory.
     pub(super) fn new() -> Option<Self> {
         // All pages in one call: populating each at its first write takes the system half as long again.
-        let memory = MmapOptions::new().len(CHUNK).populate().map_anon().ok()?;
+        let memory = MmapOptions::new().len(CHUNK_BYTES).populate().map_anon().ok()?;
         Some(Self { memory, filled: 0 })
     }
 
     /// Creates several chunks, as many as the system has memory for. Their pages still have to be [populated](Self::get_pages).
     ///
     /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
-    fn several(count: u64) -> Vec<Self> {
-        let one = |_| MmapOptions::new().len(CHUNK).map_anon().ok();
+    fn allocate(count: u64) -> Vec<Self> {
+        let one = |_| MmapOptions::new().len(CHUNK_BYTES).map_anon().ok();
         let chunks: Vec<Self> = (0..count).map_while(one).map(|memory| Self { memory, filled: 0 }).collect();
         #[cfg(target_os = "linux")]
         for chunk in &chunks {
@@ -85,15 +85,19 @@ struct Chunks {
     /// Chunks with memory.
     spare: Vec<Chunk>,
     /// Chunks with an address range, but no memory yet.
-    placed: Vec<Chunk>,
+    reserved: Vec<Chunk>,
     /// Number of chunks that may still be requested from the system.
-    fresh: u64,
+    unrequested: u64,
 }
 
 impl Budget {
     /// Creates a budget of `bytes`, rounded down to whole chunks.
     pub(super) fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Chunks { spare: Vec::new(), placed: Vec::new(), fresh: bytes / CHUNK as u64 })))
+        Arc::new(Self(Mutex::new(Chunks {
+            spare: Vec::new(),
+            reserved: Vec::new(),
+            unrequested: bytes / CHUNK_BYTES as u64,
+        })))
     }
 
     fn chunks(&self) -> MutexGuard<'_, Chunks> {
@@ -106,18 +110,18 @@ impl Budget {
         if let Some(chunk) = chunks.spare.pop() {
             return Some(chunk);
         }
-        if chunks.placed.is_empty() {
-            chunks.placed = Chunk::several(chunks.fresh.min(AT_A_TIME));
-            chunks.fresh -= chunks.placed.len() as u64;
+        if chunks.reserved.is_empty() {
+            chunks.reserved = Chunk::allocate(chunks.unrequested.min(AT_A_TIME));
+            chunks.unrequested -= chunks.reserved.len() as u64;
         }
-        let chunk = chunks.placed.pop()?;
+        let chunk = chunks.reserved.pop()?;
         drop(chunks);
         chunk.get_pages();
         Some(chunk)
     }
 
     /// Takes back a chunk.
-    pub(super) fn give(&self, mut chunk: Chunk) {
+    pub(super) fn return_chunk(&self, mut chunk: Chunk) {
         chunk.clear();
         self.chunks().spare.push(chunk);
     }
@@ -129,15 +133,15 @@ mod tests {
 
     #[test]
     fn there_are_never_more_chunks_than_are_allowed() {
-        let budget = Budget::new(3 * CHUNK as u64 + 17);
+        let budget = Budget::new(3 * CHUNK_BYTES as u64 + 17);
         let mut taken = Vec::new();
         for step in 0..200_u32 {
             match step * 7 % 5 < 2 {
-                true => taken.pop().into_iter().for_each(|chunk| budget.give(chunk)),
+                true => taken.pop().into_iter().for_each(|chunk| budget.return_chunk(chunk)),
                 false => taken.extend(budget.take()),
             }
             let chunks = budget.chunks();
-            let untaken = chunks.spare.len() + chunks.placed.len() + chunks.fresh as usize;
+            let untaken = chunks.spare.len() + chunks.reserved.len() + chunks.unrequested as usize;
             assert_eq!(taken.len() + untaken, 3, "{step}");
         }
         taken.extend(std::iter::from_fn(|| budget.take()));

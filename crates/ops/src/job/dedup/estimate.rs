@@ -1,14 +1,14 @@
 //! Estimates the result of a plan without running it: from a share of all distinct windows, in as much of the text as can be read in
 //! seconds.
 
-use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
 use super::job::journal_key;
-use super::layout::{settled, Layout};
-use super::likely::settle;
+use super::layout::{with_absolute_paths, Layout};
+use super::likely::make_monotonic;
 use super::no_text::wrong_field;
-use super::record::{decide, Decision};
+use super::record::{decide_run, Decision};
 use super::sample::Sample;
+use super::search_buffer::SearchBudget;
 use super::split::{anchors, scratch_needed, Division, Memory};
 use super::tables;
 use super::{DedupEstimate, DedupReport, LengthEstimate};
@@ -169,7 +169,8 @@ fn estimates_of(
     // The estimate of one length depends on the others, as that of a longer length is never higher.
     let others = SHOWN_LENGTHS.into_iter().filter(|other| !is_searched && !lengths.contains(other));
     let all_lengths: Vec<u64> = lengths.iter().copied().chain(others).collect();
-    let mut sample = Sample::take(&checked.plan, &checked.inputs, rules_of(&all_lengths), options, effort, cancel)?;
+    let mut sample =
+        Sample::read_sample(&checked.plan, &checked.inputs, rules_of(&all_lengths), options, effort, cancel)?;
     let estimator = Estimator::new(checked, &all_lengths, options, &sample, cancel)?;
     let found = sample.estimates(MAX_PASSAGES, estimator.memory.threads, cancel)?;
     let mut all = Vec::new();
@@ -209,15 +210,16 @@ impl CheckedPlan {
     ) -> Outcome<Self> {
         let assumed = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
         let has_output = !plan.output.is_empty();
-        let plan = DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..settled(plan)? };
+        let plan =
+            DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..with_absolute_paths(plan)? };
         let layout = Layout::of(&plan, options)?;
         let inputs = inputs::find(&plan, snapshot, cancel)?;
-        inputs.check_apart(&plan, &layout)?;
+        inputs.refuse_overlap(&plan, &layout)?;
         for length in lengths {
             inputs.check_memory(&Rule::of(&plan, *length), options.memory_bytes)?;
         }
         let (hash, mut problems) = (plan_hash(&plan), inputs.problems.clone());
-        let nothing_to_do = match has_output.then(|| decide(&plan, &hash, &layout, &inputs)) {
+        let nothing_to_do = match has_output.then(|| decide_run(&plan, &hash, &layout, &inputs)) {
             None => false,
             Some(Ok(decision)) => decision == Decision::Nothing,
             Some(Err(failure)) if failure.class == ExitClass::Data => {
@@ -243,7 +245,7 @@ impl CheckedPlan {
 
     /// Returns the bytes on disk of the files whose output is written.
     fn own_bytes(&self) -> u64 {
-        self.inputs.own().iter().map(|file| file.bytes).sum()
+        self.inputs.written_files().iter().map(|file| file.bytes).sum()
     }
 }
 
@@ -285,7 +287,7 @@ impl<'a> Estimator<'a> {
         let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
         let memory = inputs.memory(&Rule::of(plan, least), options);
         let each = scale / memory.threads as f64;
-        let journal = Journal::peek(&layout.own.journal(), &journal_key(&checked.hash, inputs))?;
+        let journal = Journal::count_finished(&layout.run_folder.journal(), &journal_key(&checked.hash, inputs))?;
         Ok(Self {
             options,
             memory,
@@ -326,7 +328,7 @@ impl<'a> Estimator<'a> {
             is_exact: sample.is_exact(own_bytes),
         };
         Ok(DedupEstimate {
-            files: inputs.own().len() as u64,
+            files: inputs.written_files().len() as u64,
             input_bytes: own_bytes,
             text_bytes: self.own_text_bytes,
             documents: self.documents,
@@ -359,7 +361,7 @@ impl<'a> Estimator<'a> {
         let CheckedPlan { layout, nothing_to_do, .. } = &self.checked;
         let mut problems = self.checked.problems.clone();
         if self.checked.has_output && !self.options.restart && !nothing_to_do {
-            problems.extend(stopped_run(plan, &layout.own)?);
+            problems.extend(stopped_run(plan, &layout.run_folder)?);
         }
         let scratch = (needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch);
         for (needed, free, place) in [scratch, (self.checked.own_bytes(), self.free_bytes, &layout.output)] {
@@ -373,7 +375,7 @@ impl<'a> Estimator<'a> {
 
     /// Replaces the estimate of the length that was run with the figures of its report.
     fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
-        let made = report_before::<DedupReport>(&self.checked.layout.own, DedupPlan::MAX_RECORD_BYTES)?;
+        let made = report_before::<DedupReport>(&self.checked.layout.run_folder, DedupPlan::MAX_RECORD_BYTES)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
         of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
         Ok(())
@@ -383,7 +385,7 @@ impl<'a> Estimator<'a> {
 /// Makes the shares of all lengths consistent and sets their bounds.
 fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
-    settle(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
+    make_monotonic(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
     for (one, mut length) in all.iter_mut().zip(lengths) {
         if !length.is_exact {
             length.removed_bytes = (length.share * one.text_bytes as f64).round() as u64;
@@ -403,6 +405,6 @@ fn packing_of(inputs: &Inputs) -> f64 {
     };
     // Most tables are packed with Zstandard or something faster.
     let packing = |file: &TextFile| if file.source.is_table() { Packing::Zstd } else { Packing::of_name(&file.name) };
-    let sum: f64 = inputs.own().iter().map(|file| cost(packing(file)) * file.bytes as f64).sum();
-    sum / (inputs.own().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
+    let sum: f64 = inputs.written_files().iter().map(|file| cost(packing(file)) * file.bytes as f64).sum();
+    sum / (inputs.written_files().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
 }

@@ -8,7 +8,7 @@ use super::read::FileFacts;
 use super::source::{each_line, Line, LineRange};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
-use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::line_notes::LineNote;
 use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
@@ -39,7 +39,7 @@ pub(super) struct PlacedFile {
 /// A file, or a part of one, with the location of its ranges.
 pub(super) struct PlacedPart {
     /// Its lines, counted from the beginning of the file.
-    pub(super) stretch: LineRange,
+    pub(super) lines: LineRange,
     pub(super) unit: usize,
     pub(super) ranges: UnitRanges,
     /// Offset of its text in the text of the unit.
@@ -54,7 +54,7 @@ pub(super) struct PlacedPart {
 impl PlacedPart {
     /// Returns the notes for the lines of a piece of it.
     pub(super) fn notes_from(&self, piece: &LineRange) -> impl Iterator<Item = LineNote> + '_ {
-        let before = usize::try_from(piece.from.line - self.stretch.from.line).unwrap_or(usize::MAX);
+        let before = usize::try_from(piece.from.line - self.lines.from.line).unwrap_or(usize::MAX);
         self.notes.iter().flat_map(move |(notes, first)| notes.from(first.saturating_add(before)))
     }
 }
@@ -113,14 +113,14 @@ fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<Finish
     let mut ranges = RangesExport::create(fs, &folder)?;
     let mut separator = 0;
     for part in files.iter().flat_map(|placed| &placed.parts) {
-        let Some(file) = job.inputs.files.get(part.stretch.file) else { continue };
+        let Some(file) = job.inputs.files.get(part.lines.file) else { continue };
         let spool = ScratchSpool::new(&job.context.fs, folder.join("line"));
         let known = Ranges::of(job, part.unit, &part.ranges);
         let mut walk = known.from(part.base)?;
-        let (mut at, mut told, mut count) = (0, (0, part.stretch.from.offset), 0);
+        let (mut at, mut told, mut count) = (0, (0, part.lines.from.offset), 0);
         let (mut found, mut shortened, mut spare) = (Vec::new(), Vec::new(), String::new());
         let (key, cancel) = (&plan.text_key, &job.context.cancel);
-        each_line(job.inputs, &part.stretch, key, Box::new(spool), cancel, &mut |line, read| {
+        each_line(job.inputs, &part.lines, key, Box::new(spool), cancel, &mut |line, read| {
             if line.kind() != Kind::Document {
                 return Ok(true);
             }
@@ -146,7 +146,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<Finish
             }
             Ok(true)
         })?;
-        job.context.progress.add(count - told.0, file.bytes.min(part.stretch.to).saturating_sub(told.1));
+        job.context.progress.add(count - told.0, file.bytes.min(part.lines.to).saturating_sub(told.1));
         separator += at;
     }
     ranges.finish(fs, &folder)?;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Passages per part that are recorded for a later run.
-const NOTED_PASSAGES: usize = 64;
+const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
 const COUNTER_CELLS: usize = 1 << 12;
 /// Limit of passes over what remains of hot keys. After it, contexts that each differ slightly from the previous one are held in memory and
@@ -40,19 +40,19 @@ pub(super) struct FoundPart {
 struct FoundPartRecord {
     mark: Mark,
     runs: Vec<Vec<u64>>,
-    passages: Vec<NotedPassage>,
+    passages: Vec<RecordedPassage>,
 }
 
 /// Position, length and count of a passage, as stored in the journal.
-pub(super) type NotedPassage = (u64, u64, u64);
+pub(super) type RecordedPassage = (u64, u64, u64);
 
 /// Returns the passages with the most repeated bytes, for the journal.
-pub(super) fn noted_passages(passages: &Passages) -> Vec<NotedPassage> {
-    passages.heaviest(NOTED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
+pub(super) fn recorded_passages(passages: &Passages) -> Vec<RecordedPassage> {
+    passages.heaviest(MAX_RECORDED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
 }
 
 /// Returns the passages stored in the journal.
-pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
+pub(super) fn passages_of(noted: &[RecordedPassage]) -> Passages {
     let mut passages = Passages::default();
     noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
     passages
@@ -66,7 +66,7 @@ pub(super) struct FoundRepeats {
 
 /// Searches all parts.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
-    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
+    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
     let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
@@ -96,8 +96,8 @@ impl Finding<'_> {
         let job = self.job;
         let name = format!("find/{part}");
         let path = job.layout.scratch.join(format!("{part}.intervals"));
-        if let Some(noted) = job.noted::<FoundPartRecord>(&name) {
-            if noted.mark.holds(&path)? {
+        if let Some(noted) = job.recorded_unit::<FoundPartRecord>(&name) {
+            if noted.mark.is_unchanged(&path)? {
                 let passages = passages_of(&noted.passages);
                 let intervals = FinishedSpill::of_file(path, noted.mark);
                 return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
@@ -109,7 +109,7 @@ impl Finding<'_> {
             // On disk, so that it can be resumed like the text.
             pile.spill()?;
         }
-        let mut found = Intervals { finding: self, waiting: Vec::new(), pile, runs: Vec::new() };
+        let mut found = Intervals { finding: self, waiting: Vec::new(), spilled: pile, runs: Vec::new() };
         let source = Source {
             list: self.units.iter().map(|unit| &unit.collected).zip(self.bases.iter().copied()).collect(),
             parts: job.division.parts,
@@ -124,9 +124,9 @@ impl Finding<'_> {
         let passages = resolver.passages().clone();
         found.flush()?;
         let runs = found.runs;
-        let intervals = found.pile.finish()?;
+        let intervals = found.spilled.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
-            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
+            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: recorded_passages(&passages) })?;
         }
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }
@@ -166,7 +166,7 @@ impl Finding<'_> {
                 hot = self.hot_keys::<R>(source, slice, many as u64)?;
             }
             match hot.is_empty() {
-                true => self.each::<R>(source, slice, &mut |record| {
+                true => self.for_each_record::<R>(source, slice, &mut |record| {
                     records.push(record);
                     Ok(())
                 })?,
@@ -174,7 +174,7 @@ impl Finding<'_> {
             }
             let mut take = |interval: Interval| found.push(interval);
             resolver.resolve(&mut records, &self.texts, &mut take, &job.context.cancel)?;
-            found.settle()?;
+            found.merge_pending()?;
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Finding<'_> {
     fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
         let cell = |key: u64| (key % COUNTER_CELLS as u64) as usize;
         let mut cells = vec![0_u64; COUNTER_CELLS];
-        self.each::<R>(source, slice, &mut |record| {
+        self.for_each_record::<R>(source, slice, &mut |record| {
             if let Some(count) = cells.get_mut(cell(record.key())) {
                 *count += 1;
             }
@@ -193,7 +193,7 @@ impl Finding<'_> {
             return Ok(Vec::new());
         }
         let mut counts: HashMap<u64, u64> = HashMap::new();
-        self.each::<R>(source, slice, &mut |record| {
+        self.for_each_record::<R>(source, slice, &mut |record| {
             if cells.get(cell(record.key())).is_some_and(|count| *count > many) {
                 *counts.entry(record.key()).or_default() += 1;
             }
@@ -236,16 +236,20 @@ impl Finding<'_> {
         };
         let of = |key: u64| keys.binary_search(&key).ok();
         if !job.rule.is_plain() {
-            self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+            self.for_each_record::<R>(source, slice, &mut |record| match of(record.key())
+                .and_then(|place| hot.get_mut(place))
+            {
                 Some(hot) => breathe().and_then(|()| hot.count(&record, &self.texts)),
                 None => Ok(()),
             })?;
         }
-        self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+        self.for_each_record::<R>(source, slice, &mut |record| match of(record.key())
+            .and_then(|place| hot.get_mut(place))
+        {
             Some(hot) => {
                 breathe()?;
                 let mut take = |interval: Interval| found.push(interval);
-                hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+                hot.push_context(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
             }
             None => {
                 records.push(record);
@@ -253,11 +257,11 @@ impl Finding<'_> {
             }
         })?;
         hot.into_iter().for_each(|hot| hot.end(resolver));
-        found.settle()?;
+        found.merge_pending()?;
         // The other keys are resolved first, so that their memory is free before the remainder is processed.
         let mut take = |interval: Interval| found.push(interval);
         resolver.resolve(records, &self.texts, &mut take, &job.context.cancel)?;
-        found.settle()?;
+        found.merge_pending()?;
         let collected = remainder.finish(false)?;
         let source = Source { list: vec![(&collected, 0)], parts, narrow };
         for part in 0..parts {
@@ -268,7 +272,7 @@ impl Finding<'_> {
     }
 
     /// Passes each record of a slice to a callback, with its position in the whole text.
-    fn each<R: Record>(
+    fn for_each_record<R: Record>(
         &self,
         source: &Source<'_>,
         slice: Slice,
@@ -315,7 +319,7 @@ struct Slice {
 struct Intervals<'a> {
     finding: &'a Finding<'a>,
     waiting: Vec<Interval>,
-    pile: SpillBuffer<'a>,
+    spilled: SpillBuffer<'a>,
     runs: Vec<Vec<u64>>,
 }
 
@@ -323,7 +327,7 @@ impl Intervals<'_> {
     fn push(&mut self, interval: Interval) -> Outcome<()> {
         self.waiting.push(interval);
         match self.waiting.len() >= self.most() {
-            true => self.settle(),
+            true => self.merge_pending(),
             false => Ok(()),
         }
     }
@@ -334,7 +338,7 @@ impl Intervals<'_> {
     }
 
     /// Merges the waiting intervals; if many are left, they become a run.
-    fn settle(&mut self) -> Outcome<()> {
+    fn merge_pending(&mut self) -> Outcome<()> {
         merge(&mut self.waiting);
         match self.waiting.len() >= self.most() / 2 {
             true => self.flush(),
@@ -344,10 +348,10 @@ impl Intervals<'_> {
 
     /// Turns the waiting intervals into a run.
     fn flush(&mut self) -> Outcome<()> {
-        let before = self.pile.len() / INTERVAL as u64;
+        let before = self.spilled.len() / INTERVAL as u64;
         merge(&mut self.waiting);
         for interval in &self.waiting {
-            self.pile.append(&interval_bytes(interval.start, interval.end))?;
+            self.spilled.append(&interval_bytes(interval.start, interval.end))?;
         }
         let bounds = self.finding.bases.iter().copied().chain([self.finding.end()]);
         let start = |bound: u64| before + self.waiting.partition_point(|one| one.start < bound) as u64;

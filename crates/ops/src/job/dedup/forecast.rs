@@ -10,7 +10,7 @@ const BYTE_SORTED: f64 = 2e-8;
 
 /// Returns the bytes of the files that are deduplicated, without those of an earlier set.
 pub(super) fn own_bytes(job: &Job<'_>) -> u64 {
-    job.inputs.own().iter().map(|file| file.bytes).sum()
+    job.inputs.written_files().iter().map(|file| file.bytes).sum()
 }
 
 pub(super) fn reading(job: &Job<'_>) -> Forecast {
@@ -32,7 +32,7 @@ pub(super) fn writing(job: &Job<'_>) -> Forecast {
 }
 
 pub(super) fn exporting(job: &Job<'_>) -> Forecast {
-    let files = if is_exported(job) { 2 } else { 1 } * job.inputs.own().len() as u64;
+    let files = if is_exported(job) { 2 } else { 1 } * job.inputs.written_files().len() as u64;
     Forecast::new(cost::copying(own_bytes(job)), cost::publishing(files + 3))
 }
 

@@ -30,8 +30,8 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const LEAST_PART: u64 = 1 << 10;
 
 /// Compressed files examined to estimate the length of their text, and the bytes of each.
-const LOOKED_INTO: usize = 8;
-const LOOKED_AT: u64 = 1 << 20;
+const EXAMINED_FILES: usize = 8;
+const EXAMINED_BYTES: u64 = 1 << 20;
 
 /// The files of a run.
 #[derive(Debug, Default)]
@@ -43,12 +43,12 @@ pub(super) struct Inputs {
     /// All files, those of the earlier set first.
     pub(super) files: Vec<TextFile>,
     /// Number of files of the earlier set.
-    pub(super) earlier: usize,
+    pub(super) earlier_count: usize,
     pub(super) problems: Vec<Problem>,
     /// An index that is read instead of a folder; its shards take the place of files.
     index: Option<Index>,
     /// Further files that are read from the index.
-    beside: Vec<(PathBuf, FileStamp)>,
+    extra_files: Vec<(PathBuf, FileStamp)>,
     /// Bytes of text per hundred bytes of compressed files.
     per_hundred: u64,
     /// Limit of the memory for reading one of the files, and for compressing its output.
@@ -71,7 +71,7 @@ pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Ca
     let mut inputs = Inputs { root, is_remote: snapshot.is_some(), ..Inputs::default() };
     if let Some(against) = &plan.against {
         inputs.add(Path::new(against), plan.compat, cancel)?;
-        inputs.earlier = inputs.files.len();
+        inputs.earlier_count = inputs.files.len();
     }
     match &plan.from_index {
         Some(index) => inputs.add_index(Path::new(index))?,
@@ -80,7 +80,7 @@ pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Ca
     if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_file) {
         // The cache may have other files of the repository.
         let chosen: HashSet<&str> = snapshot.chosen(Selection::default(), &HUB_RULES)?.into_iter().collect();
-        let own = inputs.files.split_off(inputs.earlier);
+        let own = inputs.files.split_off(inputs.earlier_count);
         inputs.files.extend(own.into_iter().filter(|file| chosen.contains(file.name.as_str())));
     }
     inputs.sample_packed(plan, cancel)?;
@@ -103,11 +103,11 @@ impl Inputs {
         }
         let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.has_plain_lines()).collect();
         let (mut bytes, mut text) = (0_u64, 0_u64);
-        for file in packed.iter().step_by(packed.len().div_ceil(LOOKED_INTO).max(1)) {
+        for file in packed.iter().step_by(packed.len().div_ceil(EXAMINED_FILES).max(1)) {
             cancel.check()?;
             let (taken, given) = match file.source.is_table() {
-                true => text_share(file, &text_field(&plan.text_key), LOOKED_AT, cancel)?,
-                false => unpacked_share(file, LOOKED_AT)?,
+                true => text_share(file, &text_field(&plan.text_key), EXAMINED_BYTES, cancel)?,
+                false => unpacked_share(file, EXAMINED_BYTES)?,
             };
             (bytes, text) = (bytes + taken, text + given);
         }
@@ -149,7 +149,7 @@ impl Inputs {
     }
 
     /// Refuses an output that contains one of the files or is in a folder that is read, with links resolved.
-    pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
+    pub(super) fn refuse_overlap(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
         // The shards of an index are not checked as files.
         let files = self.line_files();
         let refuse = |why: String, name: &str| {
@@ -201,7 +201,7 @@ impl Inputs {
             for name in [OFFSET, METADATA, METAOFF] {
                 let path = shard.join(name);
                 let stamp = stamp_at(&path)?;
-                self.beside.push((path, stamp));
+                self.extra_files.push((path, stamp));
             }
             let path = shard.join(TOKENIZED);
             let stamp = stamp_at(&path)?;
@@ -222,7 +222,7 @@ impl Inputs {
 
     /// Returns the folder of the shard that takes the place of a file.
     pub(super) fn shard_of(&self, file: usize) -> Option<PathBuf> {
-        let number = u32::try_from(file.checked_sub(self.earlier)?).ok()?;
+        let number = u32::try_from(file.checked_sub(self.earlier_count)?).ok()?;
         self.index.as_ref().map(|index| shard_folder(&index.folder, number))
     }
 
@@ -232,13 +232,13 @@ impl Inputs {
     }
 
     /// Returns the files whose output is written.
-    pub(super) fn own(&self) -> &[TextFile] {
-        self.files.get(self.earlier..).unwrap_or_default()
+    pub(super) fn written_files(&self) -> &[TextFile] {
+        self.files.get(self.earlier_count..).unwrap_or_default()
     }
 
     /// Returns every file that is read line by line, or row by row.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
-        let count = if self.index.is_some() { self.earlier } else { self.files.len() };
+        let count = if self.index.is_some() { self.earlier_count } else { self.files.len() };
         self.files.iter().take(count).collect()
     }
 
@@ -249,7 +249,7 @@ impl Inputs {
 
     /// Returns every file in the state in which it was found.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
-        let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
+        let beside = self.extra_files.iter().map(|(path, stamp)| (path.as_path(), *stamp));
         self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
     }
 
@@ -291,7 +291,8 @@ impl Inputs {
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
         for (at, file) in self.files.iter().enumerate() {
-            if !unit.is_empty() && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
+            if !unit.is_empty() && (at == self.earlier_count || bytes.saturating_add(file.bytes) > division.unit_bytes)
+            {
                 units.push(std::mem::take(&mut unit));
                 bytes = 0;
             }
@@ -320,7 +321,7 @@ impl Inputs {
         let first = wanted.first().map_or(0..u64::MAX, |first| first.saturating_sub(1)..*first);
         let open = open_part(&file.path, first)?;
         let find = |wanted: &u64| line_from(&open, *wanted, MAX_LINE_BYTES, cancel);
-        // A store is asked for all of them at once.
+        // One listing of a store covers all of them.
         let known = match is_remote(&file.path) {
             true => run_units(&wanted, threads_for(&file.path, 1), cancel, find)?,
             false => Vec::new(),
@@ -341,11 +342,11 @@ impl Inputs {
 
     /// Returns a hash of the current state of the files.
     pub(super) fn fingerprint(&self) -> String {
-        let mut text = format!("{}\n", self.earlier);
+        let mut text = format!("{}\n", self.earlier_count);
         for file in &self.files {
             text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
         }
-        text.push_str(&format!("{:?}", self.beside));
+        text.push_str(&format!("{:?}", self.extra_files));
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
@@ -398,7 +399,7 @@ mod tests {
         let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
         for earlier in [0, 1, 7, 20] {
             for unit_bytes in [1, 100, 250, 10_000] {
-                let inputs = Inputs { files: files.clone(), earlier, ..Inputs::default() };
+                let inputs = Inputs { files: files.clone(), earlier_count: earlier, ..Inputs::default() };
                 let division = Division { unit_bytes, parts: 1, narrow: true };
                 let units = inputs.units(&division, &Cancel::default()).unwrap();
                 let all: Vec<usize> = units.iter().flatten().map(|stretch| stretch.file).collect();

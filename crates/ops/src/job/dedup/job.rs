@@ -38,8 +38,8 @@ pub(super) struct Job<'a> {
 
 impl Job<'_> {
     /// Returns what a stopped run recorded about a unit.
-    pub(super) fn noted<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
-        noted(&self.journal, unit)
+    pub(super) fn recorded_unit<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
+        recorded_unit(&self.journal, unit)
     }
 
     /// Records that a unit is done.
@@ -48,7 +48,7 @@ impl Job<'_> {
     }
 }
 
-pub(super) fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
+pub(super) fn recorded_unit<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
     let done = journal.finished(unit, &NO_STAMP)?;
     serde_json::from_str(&done.notes).ok()
 }

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
-    pub(super) own: RunFolder,
+    pub(super) run_folder: RunFolder,
     /// Data that is read by position and not kept: in the run folder, or where the user wants it.
     pub(super) scratch: PathBuf,
     /// Whether it is outside of the run folder.
-    pub(super) is_elsewhere: bool,
+    pub(super) is_on_other_disk: bool,
     pub(super) index: Option<PathBuf>,
     pub(super) ranges: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ fn absolute(path: &str) -> Outcome<PathBuf> {
 }
 
 /// Returns the plan with paths that do not depend on the current folder, so that plans can be compared. The address of a data set stays.
-pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
+pub(super) fn with_absolute_paths(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
@@ -74,12 +74,12 @@ impl Layout {
                 let folder = files::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
                 folder.join(folder_name(&output))
             }
-            None => own.work().join("scratch"),
+            None => own.work_folder().join("scratch"),
         };
         Ok(Self {
-            own,
+            run_folder: own,
             scratch,
-            is_elsewhere: options.scratch.is_some(),
+            is_on_other_disk: options.scratch.is_some(),
             index: plan.export_index.as_deref().map(absolute).transpose()?,
             ranges: plan.export_ranges.as_deref().map(absolute).transpose()?,
             output,
@@ -122,7 +122,7 @@ impl Layout {
     }
 
     fn work_path(&self, name: &str) -> PathBuf {
-        self.own.work().join(name)
+        self.run_folder.work_folder().join(name)
     }
 
     /// Returns the folders in which a run works, without scratch.

@@ -53,18 +53,18 @@ fn write(fs: &dyn Fs, folder: &Path, path: &Path) -> Outcome<()> {
 
 /// Records the scratch folder of this run in both places. The folders must exist.
 pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
-    match layout.is_elsewhere {
+    match layout.is_on_other_disk {
         true => {
             write(fs, &layout.scratch, &layout.output)?;
-            write(fs, &layout.own.work(), &layout.scratch)
+            write(fs, &layout.run_folder.work_folder(), &layout.scratch)
         }
-        false => fs.remove_file(&layout.own.work().join(NAME)),
+        false => fs.remove_file(&layout.run_folder.work_folder().join(NAME)),
     }
 }
 
 /// Removes scratch that a stopped run with this output left in another place than that of this run.
-pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
-    let Some(note) = read(&layout.own.work())? else { return Ok(()) };
+pub(super) fn remove_previous(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
+    let Some(note) = read(&layout.run_folder.work_folder())? else { return Ok(()) };
     let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
     // The folder itself must also name the output: anyone may have written the file, which is no reason to remove a foreign folder.
     match is_former && read(&note.path)?.is_some_and(|there| there.path == layout.output) {
@@ -74,8 +74,8 @@ pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
 }
 
 /// Returns where a stopped run wanted its scratch, if not in its run folder.
-pub fn scratch_elsewhere(own: &RunFolder) -> Option<PathBuf> {
-    let note = read(&own.work()).ok().flatten()?;
+pub fn external_scratch(own: &RunFolder) -> Option<PathBuf> {
+    let note = read(&own.work_folder()).ok().flatten()?;
     note.path.parent().map(Path::to_owned)
 }
 
@@ -90,7 +90,7 @@ pub(super) fn check_leftovers(
     problems: &gristmill_core::ProblemLog,
     log: &dyn Fn(String),
 ) -> Outcome<()> {
-    let Some(parent) = layout.scratch.parent().filter(|_| layout.is_elsewhere) else { return Ok(()) };
+    let Some(parent) = layout.scratch.parent().filter(|_| layout.is_on_other_disk) else { return Ok(()) };
     let Ok(entries) = files::read_dir(parent) else { return Ok(()) };
     for entry in entries.flatten() {
         let is_folder = entry.kind().is_dir();
@@ -106,7 +106,7 @@ pub(super) fn check_leftovers(
         if DatasetLock::holder(&own)?.is_some() {
             continue;
         }
-        let goes_on = files::exists(own.journal()) && read(&own.work())?.is_some_and(|there| there.path == path);
+        let goes_on = files::exists(own.journal()) && read(&own.work_folder())?.is_some_and(|there| there.path == path);
         let size = bytes(size_of(&path));
         let output = display_safe(&note.path.to_string_lossy()).into_owned();
         if goes_on {

@@ -7,16 +7,16 @@ use super::LengthEstimate;
 const MAX_BOUND_DISTANCE: f64 = 0.25;
 const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
-const DEVIATIONS: f64 = 4.0;
+const MAX_DEVIATIONS: f64 = 4.0;
 
 /// Adjusts the shares of the lengths, given in any order, so that they never grow with the length, and sets bounds for those that are not
 /// exact. `deviation` is the standard deviation of a share. If little of the text was read, the upper bound is missing, and the bounds are
 /// as wide as allowed.
-pub(super) fn settle(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthEstimate) -> f64) {
+pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthEstimate) -> f64) {
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);
     let half = |length: &LengthEstimate| match length.most_share {
-        Some(_) => (DEVIATIONS * deviation(length)).clamp(MIN_BOUND_DISTANCE, MAX_BOUND_DISTANCE / 2.0),
+        Some(_) => (MAX_DEVIATIONS * deviation(length)).clamp(MIN_BOUND_DISTANCE, MAX_BOUND_DISTANCE / 2.0),
         None => MAX_BOUND_DISTANCE / 2.0,
     };
     let bounds = |length: &LengthEstimate| {
@@ -69,7 +69,7 @@ mod tests {
                 for deviation in [0.0, 0.01, 0.2] {
                     let lengths = [200, 50, 100].map(|length| (length, shares[(length / 100) as usize]));
                     let mut lengths = lengths.map(|(min_length, share)| length(min_length, share, most));
-                    settle(&mut lengths, |_| deviation);
+                    make_monotonic(&mut lengths, |_| deviation);
                     lengths.sort_by_key(|length| length.min_length);
                     for (at, one) in lengths.iter().enumerate() {
                         let (least, most) = (one.least_share, one.most_share.unwrap());
@@ -87,7 +87,7 @@ mod tests {
     fn what_is_exact_stays_as_it_is() {
         let exact = LengthEstimate { is_exact: true, ..length(50, 0.1, Some(0.1)) };
         let mut lengths = [exact];
-        settle(&mut lengths, |_| 0.1);
+        make_monotonic(&mut lengths, |_| 0.1);
         assert_eq!(lengths, [exact]);
     }
 }

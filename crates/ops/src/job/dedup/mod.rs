@@ -12,7 +12,6 @@ mod estimate;
 mod export;
 mod find;
 mod forecast;
-mod held;
 mod inputs;
 mod job;
 mod layout;
@@ -30,6 +29,7 @@ mod removed;
 mod report;
 mod run;
 mod sample;
+mod search_buffer;
 mod shown;
 mod source;
 mod spill_buffer;
@@ -43,7 +43,7 @@ mod write;
 pub use check::verify_index;
 pub(crate) use estimate::preview;
 pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
-pub use leftover::scratch_elsewhere;
+pub use leftover::external_scratch;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 
 use super::task::{Task, TaskContext};
@@ -71,7 +71,7 @@ pub struct Tuning {
     /// Bytes of input in a unit.
     pub unit_bytes: Option<u64>,
     /// Memory for spill buffers, in bytes.
-    pub piles: Option<u64>,
+    pub spill_bytes: Option<u64>,
 }
 
 /// Like [`start`], but writes through `fs`, which lets tests inject failures.

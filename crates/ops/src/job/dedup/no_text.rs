@@ -19,7 +19,7 @@ pub(super) fn wrong_field(plan: &DedupPlan, inputs: &Inputs, cancel: &Cancel) ->
         return Ok(None);
     }
     let mut keys: Vec<String> = Vec::new();
-    for file in inputs.own().iter().filter(|file| file.bytes > 0 && !file.source.is_table()).take(MAX_FILES) {
+    for file in inputs.written_files().iter().filter(|file| file.bytes > 0 && !file.source.is_table()).take(MAX_FILES) {
         cancel.check()?;
         keys_in(file, &mut keys, cancel)?;
     }

@@ -1,11 +1,11 @@
 //! Notes of lines, kept between reading and writing while there is memory.
 
-use super::budget::{Budget, Chunk, CHUNK};
-use crate::engine::dedup::noted::LineNote;
+use super::budget::{Budget, Chunk, CHUNK_BYTES};
+use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
 /// Notes per chunk.
-const IN_CHUNK: usize = CHUNK / LineNote::BYTES;
+const IN_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Notes {
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
+        self.chunks.drain(..).for_each(|chunk| self.budget.return_chunk(chunk));
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn notes_take_from_the_budget_and_give_it_back() {
-        let budget = Budget::new(2 * CHUNK as u64);
+        let budget = Budget::new(2 * CHUNK_BYTES as u64);
         let note = |number: usize| LineNote::of_bytes(&(number as u128).to_le_bytes());
         let mut notes = Notes::new(&budget);
         let count = (0..).take_while(|number| notes.add(note(*number))).count();

@@ -22,7 +22,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct OutputUnit {
     /// Index of the part of the file.
     pub(super) part: usize,
-    pub(super) stretch: LineRange,
+    pub(super) lines: LineRange,
     /// Offset of its text in the text of the part, and its length, both including separators.
     pub(super) at: u64,
     pub(super) bytes: u64,
@@ -56,14 +56,14 @@ impl OrderedOutput {
         let count = |part: &PlacedPart| part.facts.seams.len() + 1;
         let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
         for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
-            let whole = OutputUnit { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
+            let whole = OutputUnit { part: number, lines: part.lines, at: 0, bytes: part.facts.bytes };
             let mut last = whole;
             for seam in &part.facts.seams {
-                let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
-                let stretch = LineRange { to: seam.offset, ..last.stretch };
-                pieces.push(OutputUnit { stretch, bytes: seam.at - last.at, ..last });
-                let stretch = LineRange { from, ..whole.stretch };
-                last = OutputUnit { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
+                let from = Position { offset: seam.offset, line: part.lines.from.line + seam.line };
+                let stretch = LineRange { to: seam.offset, ..last.lines };
+                pieces.push(OutputUnit { lines: stretch, bytes: seam.at - last.at, ..last });
+                let stretch = LineRange { from, ..whole.lines };
+                last = OutputUnit { lines: stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
             }
             pieces.push(last);
         }
@@ -146,7 +146,7 @@ impl OutputState {
     }
 
     /// Begins the next file if the line of an index belongs to one.
-    pub(super) fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+    pub(super) fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         match line.file() {
             Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
                 self.end()?;

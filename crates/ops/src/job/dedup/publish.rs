@@ -23,7 +23,7 @@ pub(super) fn publish(
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
         // Three more files: the ranges, the plan and the report.
-        let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
         let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
         // An input without documents also has a visible result: the empty folder.
         folders.make(&layout.output)?;
@@ -33,15 +33,19 @@ pub(super) fn publish(
         }
         let places: Vec<&Path> = layout.places().collect();
         let may_write = |path: &Path| places.iter().any(|place| path.starts_with(place));
-        remove_old(&layout.own, &recorded, &may_write, &mut publication)?;
+        remove_old(&layout.run_folder, &recorded, &may_write, &mut publication)?;
         match ranges {
-            Some(path) => publication.stage_file(&layout.own.ranges(), path, RECORD_MODE)?,
+            Some(path) => publication.stage_file(&layout.run_folder.ranges(), path, RECORD_MODE)?,
             // The ranges of an earlier run do not apply to this one.
-            None => publication.remove(&layout.own.ranges())?,
+            None => publication.remove(&layout.run_folder.ranges())?,
         }
-        publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(&with_output(plan)?)?.as_bytes(), RECORD_MODE)?;
-        stage_report(&mut publication, &layout.own, &recorded, report)?;
+        publication.stage_bytes(
+            &layout.run_folder.plan(),
+            dedup_to_yaml(&with_output(plan)?)?.as_bytes(),
+            RECORD_MODE,
+        )?;
+        stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
         context.cancel.check()?;
-        publication.commit(&layout.own.report())
+        publication.commit(&layout.run_folder.report())
     })
 }

@@ -1,16 +1,16 @@
 //! First stage: the documents of each unit become text, anchor records, and the intervals found by the scan itself.
 
 use super::anchors::{AnchorScan, Collector, Run};
-use super::find::{noted_passages, passages_of, NotedPassage};
+use super::find::{passages_of, recorded_passages, RecordedPassage};
 use super::job::Job;
 use super::notes::Notes;
 use super::source::{each_line, Line, LineRange};
 use super::spill_buffer::{FinishedSpill, Mark, SpillBuffer};
 use super::spool::ScratchSpool;
-use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::line_notes::LineNote;
 use crate::engine::dedup::write_back::{Layout, TextPieces as _, WriteBack};
 use gristmill_core::dedup::Mode;
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
 use gristmill_data::source::dedup::{lines_before, Kind, TextFile};
 use gristmill_dedup::Scanner;
@@ -38,7 +38,6 @@ pub(super) struct FileFacts {
     pub(super) documents: u64,
     /// Lines without usable text.
     pub(super) copied: u64,
-    /// All lines.
     pub(super) lines: u64,
     /// Blank lines, or rows without a value, among the lines without usable text.
     pub(super) blank: u64,
@@ -62,7 +61,7 @@ fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option
     if let Some(sink) = strict {
         sink.report(problem.clone())?;
     }
-    recorded.add(problem, KEPT_PROBLEMS);
+    recorded.add(problem, MAX_LISTED_PROBLEMS);
     Ok(())
 }
 
@@ -75,7 +74,7 @@ pub(super) struct ReadUnitRecord {
     anchors: Mark,
     found: Mark,
     runs: Vec<Run>,
-    passages: Vec<NotedPassage>,
+    passages: Vec<RecordedPassage>,
 }
 
 /// A unit that was read.
@@ -102,7 +101,7 @@ impl ReadUnit {
 pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let name = name_of(number);
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
-    if let Some(noted) = job.noted::<ReadUnitRecord>(&name) {
+    if let Some(noted) = job.recorded_unit::<ReadUnitRecord>(&name) {
         if let Some(unit) = resumed(noted, path)? {
             let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
             job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
@@ -132,7 +131,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
             anchors,
             found,
             runs: collected.runs.clone(),
-            passages: noted_passages(&collected.passages),
+            passages: recorded_passages(&collected.passages),
         };
         job.note(&name, &noted)?;
     }
@@ -143,7 +142,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
 fn resumed(noted: ReadUnitRecord, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
     let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
     for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
-        if !mark.holds(path)? {
+        if !mark.is_unchanged(path)? {
             return Ok(None);
         }
     }
@@ -167,7 +166,7 @@ struct UnitReader<'a> {
     sink: Collector<'a>,
     findings: RecordedProblems,
     spare: String,
-    back: WriteBack,
+    write_back: WriteBack,
     /// `None` once there is no memory for notes.
     notes: Option<Notes>,
 }
@@ -182,9 +181,9 @@ impl<'a> UnitReader<'a> {
         let (findings, spare) = (RecordedProblems::default(), String::new());
         let back = WriteBack::new(&Layout::of(job.plan)?);
         // The earlier set is only compared with, not written.
-        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
+        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier_count);
         let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
-        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
+        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, write_back: back, notes })
     }
 
     fn file(&mut self, stretch: &LineRange, file: &TextFile) -> Outcome<FileFacts> {
@@ -242,7 +241,7 @@ impl<'a> UnitReader<'a> {
     fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
         let Some(notes) = &mut self.notes else { return Ok(()) };
         let note = match line {
-            Line::Of(record) => self.back.note(record, text_bytes)?,
+            Line::Of(record) => self.write_back.note(record, text_bytes)?,
             _ => LineNote::default(),
         };
         if !notes.add(note) {
@@ -286,7 +285,9 @@ fn name_of(number: usize) -> String {
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
     let parts = PartsAhead::begin();
     let begin = |number: usize| {
-        if let Some(unit) = units.get(number).filter(|_| job.noted::<ReadUnitRecord>(&name_of(number)).is_none()) {
+        if let Some(unit) =
+            units.get(number).filter(|_| job.recorded_unit::<ReadUnitRecord>(&name_of(number)).is_none())
+        {
             begin_unit(job, &parts, unit);
         }
     };

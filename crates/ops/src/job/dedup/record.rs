@@ -14,7 +14,7 @@ pub(super) use crate::job::record::Decision;
 pub(super) type Recorded = record::Recorded<DedupPlan>;
 
 impl RecordedPlan for DedupPlan {
-    const DOING: &'static str = "deduplicating";
+    const ACTIVITY: &'static str = "deduplicating";
     const COMMAND: &'static str = "dedup";
     const MAX_RECORD_BYTES: u64 = 1 << 30;
 
@@ -37,12 +37,12 @@ impl Recorded {
 }
 
 /// Decides whether a plan may run on its output, and whether it has already run.
-pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
+pub(super) fn decide_run(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
     if plan.overwrite {
         return Ok(Decision::Run);
     }
     let refuse = |place: &Path, why, hint| Err(refuse::<DedupPlan>(place, why, hint));
-    if let Some(recorded) = Recorded::of_what_is_there(&layout.own)? {
+    if let Some(recorded) = Recorded::of_what_is_there(&layout.run_folder)? {
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(&layout.output, why, "--force-overwrite replaces it; or name another output");
         }
@@ -53,7 +53,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
         return Ok(if is_done { Decision::Nothing } else { Decision::Run });
     }
     for place in layout.places() {
-        if holds_something(place) {
+        if is_not_empty(place) {
             // A store that does not answer may have something there.
             files::try_is_taken(place)?;
             let why = match files::is_dir(place) {
@@ -68,7 +68,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
 }
 
 /// Whether a folder contains anything except empty folders, which a run may have left that was killed just before it moved its files.
-fn holds_something(place: &Path) -> bool {
+fn is_not_empty(place: &Path) -> bool {
     let Ok(entries) = files::read_dir(place) else { return files::is_taken(place) };
     let mut folders = vec![entries];
     while let Some(mut entries) = folders.pop() {

@@ -29,13 +29,13 @@ pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenP
     output.write_all(&MAGIC)?;
     let mut at = MAGIC.len() as u64;
     let mut directory = Directory::new(&job.plan.text_key, job.rule.min_length, job.plan.keep, job.plan.mode);
-    let (earlier, own) = job.inputs.files.split_at(job.inputs.earlier.min(job.inputs.files.len()));
+    let (earlier, own) = job.inputs.files.split_at(job.inputs.earlier_count.min(job.inputs.files.len()));
     directory.earlier = earlier.iter().map(source_of).collect();
     for (number, (file, written)) in own.iter().zip(written).enumerate() {
         job.context.cancel.check()?;
         let section = written.ranges.section;
         if section.blocks > 0 {
-            copy(&job.layout.ranges_section(job.inputs.earlier + number), &mut output)?;
+            copy(&job.layout.ranges_section(job.inputs.earlier_count + number), &mut output)?;
         }
         let figures = written.files.first().map(|file| file.figures).unwrap_or_default();
         let (text_bytes, removed_bytes) = (figures.text_bytes, figures.removed_bytes);
@@ -63,7 +63,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Vec<KnownPassage> {
     let of = |placed: &super::stages::PlacedPassage| {
         let passage = placed.passage.clone();
-        let own = placed.file.checked_sub(job.inputs.earlier);
+        let own = placed.file.checked_sub(job.inputs.earlier_count);
         let lines = own.and_then(|file| written.get(file)).map(|written| &written.lines);
         let line = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at));
         KnownPassage {

@@ -196,7 +196,7 @@ impl DedupEstimate {
     }
 
     /// Returns the size and the time of a run, in one line.
-    pub fn outlook(&self) -> String {
+    pub fn estimate_line(&self) -> String {
         format!(
             "{}, {}: about {} and {} of text, in about {}",
             text::count(self.files, "file"),

@@ -2,11 +2,11 @@
 
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
-use super::job::{journal_key, note, noted, Job};
-use super::layout::{settled, with_output, Layout};
+use super::job::{journal_key, note, recorded_unit, Job};
+use super::layout::{with_absolute_paths, with_output, Layout};
 use super::leftover;
-use super::record::{decide, Decision};
-use super::split::{scratch_needed, Division, KNOWN};
+use super::record::{decide_run, Decision};
+use super::split::{scratch_needed, Division, MATCH_CACHE_DIVISOR};
 use super::stages::run_stages;
 use super::tables;
 use super::{DedupReport, Figures, Tuning};
@@ -44,9 +44,9 @@ struct UnlockedRun<'a> {
 /// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
-    let plan = &settled(plan)?;
+    let plan = &with_absolute_paths(plan)?;
     let opened = UnlockedRun::new(context, plan, tuning)?;
-    if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
+    if decide_run(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
         return opened.nothing();
@@ -62,9 +62,9 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
     }
     let result = opened.locked();
-    opened.layout.own.remove_if_empty(&*context.fs);
+    opened.layout.run_folder.remove_if_empty(&*context.fs);
     // The run folder of a run without results is empty once its work is removed.
-    let _ = context.fs.raw_rmdir(opened.layout.own.path());
+    let _ = context.fs.raw_rmdir(opened.layout.run_folder.path());
     if result.is_err() {
         for folder in made.iter().rev() {
             let _ = context.fs.raw_rmdir(folder);
@@ -87,7 +87,7 @@ impl<'a> UnlockedRun<'a> {
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
-        inputs.check_apart(plan, &layout)?;
+        inputs.refuse_overlap(plan, &layout)?;
         let rule = Rule::of(plan, plan.min_length.unwrap_or_default());
         inputs.check_memory(&rule, context.options.memory_bytes)?;
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
@@ -95,9 +95,9 @@ impl<'a> UnlockedRun<'a> {
 
     /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<DedupReport> {
-        report_earlier::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
+        report_earlier::<DedupPlan>(&self.layout.run_folder, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
-        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::MAX_RECORD_BYTES)? else {
+        let Some(before) = report_before::<DedupReport>(&self.layout.run_folder, DedupPlan::MAX_RECORD_BYTES)? else {
             return Ok(now);
         };
         let DedupReport { output, files, problems, counts, elapsed, .. } = now;
@@ -119,7 +119,7 @@ impl<'a> UnlockedRun<'a> {
     fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
         DedupReport {
             output: self.layout.output.clone(),
-            files: self.inputs.own().len() as u64,
+            files: self.inputs.written_files().len() as u64,
             totals,
             per_file: Vec::new(),
             passages: Vec::new(),
@@ -135,8 +135,8 @@ impl<'a> UnlockedRun<'a> {
 
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
-        let (fs, own) = (&*self.context.fs, &self.layout.own);
-        if !files::exists(own.journal()) && !files::exists(own.work()) {
+        let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
+        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
@@ -153,24 +153,24 @@ impl<'a> UnlockedRun<'a> {
     }
 
     fn locked(&self) -> Outcome<DedupReport> {
-        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
         // Another run may have finished in the meantime.
         let look = || files::fetch_listing(&self.layout.output);
-        let lock = DatasetLock::acquire_then_look(fs, own, context.options.break_lock, &look)?;
+        let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
         recover_publish(fs, self.layout.root(), own)?;
-        if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
+        if decide_run(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();
         }
         if context.options.restart {
-            leftover::clear_former(fs, &self.layout)?;
+            leftover::remove_previous(fs, &self.layout)?;
             self.remove_scratch()?;
             own.remove_work(fs)?;
         }
         check_running(self.plan, own)?;
-        leftover::clear_former(fs, &self.layout)?;
+        leftover::remove_previous(fs, &self.layout)?;
         leftover::check_leftovers(fs, &self.layout, &context.problems, &|line| context.log(line))?;
-        let result = self.work(&lock);
+        let result = self.run_locked(&lock);
         // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
         // needs nothing more, so everything is removed. After an environment error only the scratch is removed, which may be large.
         let (is_stopped, is_over) = match &result {
@@ -188,8 +188,8 @@ impl<'a> UnlockedRun<'a> {
         result
     }
 
-    fn work(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
-        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+    fn run_locked(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
         own.create(fs)?;
         for folder in self.layout.folders() {
             fs.create_dir(&folder, PRIVATE_FOLDER)?;
@@ -204,8 +204,8 @@ impl<'a> UnlockedRun<'a> {
     fn job(&self) -> Outcome<Job<'_>> {
         let (context, fs) = (self.context, &*self.context.fs);
         let key = journal_key(&self.hash, &self.inputs);
-        let path = self.layout.own.journal();
-        let is_known = Journal::peek(&path, &key)? > 0;
+        let path = self.layout.run_folder.journal();
+        let is_known = Journal::count_finished(&path, &key)? > 0;
         if !is_known {
             // Existing files belong to other inputs or another plan.
             self.remove_scratch()?;
@@ -217,9 +217,9 @@ impl<'a> UnlockedRun<'a> {
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
         let mut memory = self.inputs.memory(&rule, &context.options);
-        memory.piles = self.tuning.piles.unwrap_or(memory.piles);
+        memory.spill_bytes = self.tuning.spill_bytes.unwrap_or(memory.spill_bytes);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
-        let division = match noted::<Division>(&journal, "division") {
+        let division = match recorded_unit::<Division>(&journal, "division") {
             Some(division) => {
                 context.log("going on with what a stopped run has done");
                 division
@@ -236,16 +236,16 @@ impl<'a> UnlockedRun<'a> {
         // The size of the text in compressed files is only an estimate.
         let least = scratch_needed(&rule, bytes, bytes, &memory, &division).min(needed);
         self.check_space(needed, least)?;
-        if self.layout.is_elsewhere {
+        if self.layout.is_on_other_disk {
             if let Some(parent) = self.layout.scratch.parent() {
                 make_folder(fs, parent, PRIVATE_FOLDER, &mut Vec::new())?;
             }
         }
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
-        let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
-        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
-        let budget = Budget::new(memory.piles - known_bytes - lists);
+        let known_bytes = if needed > 0 { memory.spill_bytes / MATCH_CACHE_DIVISOR } else { 0 };
+        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.spill_bytes / 2);
+        let budget = Budget::new(memory.spill_bytes - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
@@ -291,7 +291,7 @@ impl<'a> UnlockedRun<'a> {
 
 /// Finishes an earlier publication that was interrupted.
 fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
-    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.run_folder)? else { return Ok(()) };
     let files = text::count(done.files.len() as u64, "file");
     context.problems.report(Problem::note(
         ProblemKind::InterruptedPublish,

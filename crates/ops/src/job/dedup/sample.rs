@@ -2,10 +2,10 @@
 //! searched as in a run.
 
 use super::estimate::SampleBudget;
-use super::held::{hold, SearchBudget, SearchBuffer};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
-use super::shown::{around, show};
+use super::search_buffer::{append_text, SearchBudget, SearchBuffer};
+use super::shown::{find_line, show};
 use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 /// Limit of the time for finding the passages that are shown.
 const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
 /// Bytes of a file that are examined together.
-const STRETCH_BYTES: u64 = 1 << 20;
+const SAMPLE_RANGE_BYTES: u64 = 1 << 20;
 /// Limit of memory for places of windows, in bytes; they are sorted at the end, which also takes time.
 const MAX_PLACES: u64 = 192 << 20;
 /// Text that is searched in addition, as a limit in bytes and as a fraction of the memory. It certainly contains passages that repeat very
 /// often, while a sample of few keys may miss them.
-const SEARCHED_BESIDES: (u64, u64) = (32 << 20, 8);
+const EXTRA_SEARCH_TEXT: (u64, u64) = (32 << 20, 8);
 /// Bytes of a place of a window.
 const PLACE_BYTES: u64 = 16;
 /// Windows of at most this many bytes have so few distinct keys, a few of which make up nearly all of the text, that a share of the keys
@@ -36,7 +36,7 @@ const MAX_TEXT: u64 = 4 << 30;
 const MAX_PROBLEMS: usize = 100;
 /// Range of places reserved for the text of a compressed file, as a multiple of its size and as a minimum; it only keeps the places in
 /// order.
-const ROOM: (u64, u64) = (1 << 10, 1 << 32);
+const RESERVED_PLACES: (u64, u64) = (1 << 10, 1 << 32);
 /// Golden ratio, which orders the stretches so that those read within any time limit are evenly spread.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
@@ -51,7 +51,7 @@ pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
     /// Text that is searched: all of it instead of samples, or a part in addition to them.
-    held: SearchBuffer,
+    search_text: SearchBuffer,
     /// How all of the text is searched.
     search: Option<SearchBudget>,
     memory_bytes: u64,
@@ -73,7 +73,7 @@ pub(super) struct Sample {
     pub(super) own_documents: u64,
     pub(super) problems: Vec<Problem>,
     /// Starts of the stretches that were read.
-    stretches: Vec<u64>,
+    range_starts: Vec<u64>,
     /// Fraction of the input that was read, from 0 to 1.
     part: f64,
     /// Seconds that all threads together spent on reading.
@@ -85,7 +85,7 @@ pub(super) struct Sample {
 /// Results of one stretch.
 struct Part {
     samples: Vec<Samples>,
-    held: SearchBuffer,
+    search_text: SearchBuffer,
     read: u64,
     text_bytes: u64,
     documents: u64,
@@ -106,8 +106,8 @@ struct SampleReader<'a> {
     one_in: Vec<u64>,
     search: Option<SearchBudget>,
     /// Bytes of text held, and their limit.
-    held: AtomicU64,
-    most_held: u64,
+    stored_bytes: AtomicU64,
+    max_stored_bytes: u64,
     until: Option<Instant>,
     /// Places kept, and their limit.
     kept: AtomicU64,
@@ -117,7 +117,7 @@ struct SampleReader<'a> {
 
 impl Sample {
     /// Reads the sample once for all rules.
-    pub(super) fn take(
+    pub(super) fn read_sample(
         plan: &DedupPlan,
         inputs: &Inputs,
         rules: Vec<Rule>,
@@ -129,7 +129,7 @@ impl Sample {
         let text = inputs.text_bytes().min(MAX_TEXT);
         let starts = starts(inputs);
         let search = effort.search_budget(inputs, &rules, options.memory_bytes);
-        let besides = SEARCHED_BESIDES.0.min(options.memory_bytes / SEARCHED_BESIDES.1);
+        let besides = EXTRA_SEARCH_TEXT.0.min(options.memory_bytes / EXTRA_SEARCH_TEXT.1);
         let reading = SampleReader {
             plan,
             inputs,
@@ -137,23 +137,23 @@ impl Sample {
             starts: &starts,
             one_in: one_in(&rules, text, memory / PLACE_BYTES),
             search,
-            held: AtomicU64::new(0),
-            most_held: search.map_or(besides, |search| search.text_bytes),
+            stored_bytes: AtomicU64::new(0),
+            max_stored_bytes: search.map_or(besides, |search| search.text_bytes),
             until: search.is_none().then(|| Instant::now() + effort.longest),
             kept: AtomicU64::new(0),
             // Random sampling keeps more places in some cases.
             most: 2 * memory / PLACE_BYTES,
             cancel,
         };
-        let mut stretches = in_turn(stretches(inputs));
-        within(&mut stretches, inputs, effort.most_bytes);
+        let mut stretches = in_turn(sample_ranges(inputs));
+        truncate_ranges(&mut stretches, inputs, effort.most_bytes);
         let parts = run_units(&stretches, options.threads.max(1), cancel, |stretch| match reading.has_time() {
             true => reading.part(stretch).map(Some),
             false => Ok(None),
         })?;
-        if search.is_some() && reading.held.load(Ordering::Relaxed) > reading.most_held {
+        if search.is_some() && reading.stored_bytes.load(Ordering::Relaxed) > reading.max_stored_bytes {
             // Compressed files contain more text than estimated.
-            return Self::take(
+            return Self::read_sample(
                 plan,
                 inputs,
                 rules,
@@ -168,18 +168,18 @@ impl Sample {
         }
         let mut sample = Self {
             samples: rules.iter().map(|_| Samples::default()).collect(),
-            own: starts.get(inputs.earlier).copied().unwrap_or_default(),
+            own: starts.get(inputs.earlier_count).copied().unwrap_or_default(),
             one_in: if search.is_some() { vec![1; rules.len()] } else { reading.one_in.clone() },
             search,
             memory_bytes: options.memory_bytes,
             ..Self::default()
         };
-        sample.held.reserve(reading.held.load(Ordering::Relaxed));
+        sample.search_text.reserve(reading.stored_bytes.load(Ordering::Relaxed));
         let mut parts: Vec<(&LineRange, Option<Part>)> = stretches.iter().zip(parts).collect();
         parts.sort_by_key(|(stretch, _)| (stretch.file, stretch.from.offset));
         for (stretch, part) in parts {
             if let Some(part) = part {
-                sample.add(part, stretch.file >= inputs.earlier);
+                sample.add(part, stretch.file >= inputs.earlier_count);
             }
         }
         sample.problems.truncate(MAX_PROBLEMS);
@@ -201,14 +201,14 @@ impl Sample {
                 false => all.join_earlier(some),
             }
         }
-        self.held.join(part.held);
+        self.search_text.join(part.search_text);
         self.input_bytes += part.read;
         self.text_bytes += part.text_bytes;
         self.reading += part.time.saturating_sub(part.sampling).as_secs_f64();
         self.choosing += part.sampling.as_secs_f64();
         // A compressed file is read from start to end; its content also counts as stretches.
         let (from, to) = part.places;
-        self.stretches.extend((from..=to).step_by(STRETCH_BYTES as usize));
+        self.range_starts.extend((from..=to).step_by(SAMPLE_RANGE_BYTES as usize));
         if is_own {
             self.own_input_bytes += part.read;
             self.own_text_bytes += part.text_bytes;
@@ -231,15 +231,20 @@ impl Sample {
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
         if let Some(search) = self.search {
-            return self.held.estimates(&self.rules, own, (most, threads), search, cancel);
+            return self.search_text.estimates(&self.rules, own, (most, threads), search, cancel);
         }
-        let seen = ReadShare { part: self.part, stretches: &self.stretches };
+        let seen = ReadShare { part: self.part, range_starts: &self.range_starts };
         let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
         let mut all: Vec<Estimate> = samples.into_iter().zip(&self.rules).map(estimate).collect();
-        let Some(search) = SearchBudget::of_held(&self.held, &self.rules, self.memory_bytes) else { return Ok(all) };
-        let besides = self.held.estimates(&self.rules, own, (0, threads), search, cancel)?;
+        let Some(search) = SearchBudget::from_buffer(&self.search_text, &self.rules, self.memory_bytes) else {
+            return Ok(all);
+        };
+        let besides = self.search_text.estimates(&self.rules, own, (0, threads), search, cancel)?;
         for (one, besides) in all.iter_mut().zip(besides) {
-            one.combine_with_searched(besides.removable as f64 / besides.bytes.max(1) as f64, self.held.documents());
+            one.combine_with_searched(
+                besides.removable as f64 / besides.bytes.max(1) as f64,
+                self.search_text.documents(),
+            );
         }
         Ok(all)
     }
@@ -260,7 +265,7 @@ impl Sample {
             }
             let file = self.starts.partition_point(|start| *start <= passage.at).saturating_sub(1);
             let place = passage.at - self.starts.get(file).copied().unwrap_or_default();
-            let Some((stretch, is_counted)) = around(inputs, file, place, cancel)? else { continue };
+            let Some((stretch, is_counted)) = find_line(inputs, file, place, cancel)? else { continue };
             let found = show(plan, inputs, &stretch, (place, passage), until, cancel)?;
             shown.extend(found.map(|found| RepeatedPassage { line: if is_counted { found.line } else { 0 }, ..found }));
         }
@@ -272,7 +277,7 @@ impl Sample {
 /// share leaves the rest to the others. A rule that needs slightly more than its share is sampled completely, since half of the keys are
 /// much less informative than all.
 fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
-    let wanted = |rule: &Rule| text / Sampler::apart(rule);
+    let wanted = |rule: &Rule| text / Sampler::sample_distance(rule);
     let mut all = vec![1; rules.len()];
     let sampled = rules.iter().enumerate().filter(|(_, rule)| rule.min_length > ALL_KEYS);
     let mut order: Vec<(u64, usize)> = sampled.map(|(number, rule)| (wanted(rule), number)).collect();
@@ -296,7 +301,7 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
     for file in &inputs.files {
         let room = match file.has_plain_lines() {
             true => file.bytes,
-            false => file.bytes.saturating_mul(ROOM.0).max(ROOM.1),
+            false => file.bytes.saturating_mul(RESERVED_PLACES.0).max(RESERVED_PLACES.1),
         };
         end = end.saturating_add(room).saturating_add(1);
         starts.push(end);
@@ -305,11 +310,11 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
 }
 
 /// Returns all stretches, in the order of the text.
-fn stretches(inputs: &Inputs) -> Vec<LineRange> {
+fn sample_ranges(inputs: &Inputs) -> Vec<LineRange> {
     let mut all = Vec::new();
     for (number, file) in inputs.files.iter().enumerate() {
         let is_divided = file.has_plain_lines() && inputs.shard_of(number).is_none();
-        let step = if is_divided { STRETCH_BYTES } else { u64::MAX };
+        let step = if is_divided { SAMPLE_RANGE_BYTES } else { u64::MAX };
         let mut at = 0_u64;
         loop {
             let to = at.saturating_add(step);
@@ -332,7 +337,7 @@ fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
 }
 
 /// Keeps the first stretches that have `most_bytes` bytes together, independently of the threads.
-fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
+fn truncate_ranges(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
     let bytes = |stretch: &LineRange| {
         let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
         end.saturating_sub(stretch.from.offset)
@@ -349,19 +354,27 @@ fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
 
 impl SampleReader<'_> {
     fn has_time(&self) -> bool {
-        let fits = self.search.is_none() || self.held.load(Ordering::Relaxed) <= self.most_held;
+        let fits = self.search.is_none() || self.stored_bytes.load(Ordering::Relaxed) <= self.max_stored_bytes;
         let has_time = self.until.is_none_or(|until| Instant::now() < until);
         fits && has_time && self.kept.load(Ordering::Relaxed) < self.most
     }
 
     /// Stores a document if it is one of those that are searched.
-    fn hold(&self, line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
-        if self.search.is_none() && self.held.load(Ordering::Relaxed) + line.most_bytes() > self.most_held {
+    fn store_if_searched(
+        &self,
+        line: &Line<'_>,
+        place: u64,
+        held: &mut SearchBuffer,
+        spare: &mut String,
+    ) -> Outcome<u64> {
+        if self.search.is_none()
+            && self.stored_bytes.load(Ordering::Relaxed) + line.most_bytes() > self.max_stored_bytes
+        {
             return Ok(0);
         }
         let before = held.bytes();
-        let bytes = hold(line, place, held, spare)?;
-        self.held.fetch_add(held.bytes() - before, Ordering::Relaxed);
+        let bytes = append_text(line, place, held, spare)?;
+        self.stored_bytes.fetch_add(held.bytes() - before, Ordering::Relaxed);
         Ok(bytes)
     }
 
@@ -369,7 +382,7 @@ impl SampleReader<'_> {
         let begun = Instant::now();
         let mut part = Part {
             samples: Vec::new(),
-            held: SearchBuffer::default(),
+            search_text: SearchBuffer::default(),
             read: 0,
             text_bytes: 0,
             documents: 0,
@@ -400,7 +413,7 @@ impl SampleReader<'_> {
             match line.kind() {
                 Kind::Document => {
                     part.places.1 = place;
-                    let held = self.hold(&line, place, &mut part.held, &mut spare)?;
+                    let held = self.store_if_searched(&line, place, &mut part.search_text, &mut spare)?;
                     part.text_bytes += match self.search {
                         Some(_) => held,
                         None => {
@@ -429,7 +442,7 @@ impl SampleReader<'_> {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
             None => part.problems.extend(damage),
         }
-        part.samples = samplers.iter_mut().map(Sampler::take).collect();
+        part.samples = samplers.iter_mut().map(Sampler::take_samples).collect();
         part.time = begun.elapsed();
         Ok(part)
     }
@@ -471,7 +484,8 @@ mod tests {
         let of_each = one_in(&rules, 92_000_000, 4_000_000);
         assert_eq!(of_each[3..], [1, 1], "{of_each:?}");
         assert!(of_each.is_sorted_by(|a, b| a >= b) && of_each[0] < 20, "{of_each:?}");
-        let kept: u64 = rules.iter().zip(&of_each).map(|(rule, one)| 92_000_000 / Sampler::apart(rule) / one).sum();
+        let kept: u64 =
+            rules.iter().zip(&of_each).map(|(rule, one)| 92_000_000 / Sampler::sample_distance(rule) / one).sum();
         assert!((3_000_000..6_000_000).contains(&kept), "{kept} {of_each:?}");
         assert_eq!(one_in(&[rule(ALL_KEYS), rule(50)], 92_000_000, 1 << 40), [1, 1]);
     }

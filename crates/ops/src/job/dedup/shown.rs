@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const MAX_SHOWN_BYTES: usize = 200;
 
 /// Returns the line that contains a place of a file, and whether its number is correct: lines are only counted where that is fast.
-pub(super) fn around(
+pub(super) fn find_line(
     inputs: &Inputs,
     number: usize,
     place: u64,

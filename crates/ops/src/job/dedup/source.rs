@@ -1,7 +1,7 @@
 //! The lines of a file, or the documents of a shard of an index that is read instead of files.
 
 use super::inputs::Inputs;
-use crate::engine::dedup::noted::{LineNote, NotedLine};
+use crate::engine::dedup::line_notes::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
 use crate::engine::dedup::write_back::{LineResult, TextPieces, WriteBack};
 use gristmill_core::{Cancel, Outcome, Problem};
@@ -44,8 +44,8 @@ impl Line<'_> {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
             Self::Noted(noted, _) => Ok(noted.note.text_bytes()),
             Self::Of(record) => match (record.body, record.text_field()) {
-                (Body::Held(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
-                (Body::Held(line), Some(field)) => {
+                (Body::Buffered(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
+                (Body::Buffered(line), Some(field)) => {
                     let end = usize::try_from(field.to.saturating_sub(1)).unwrap_or(usize::MAX);
                     let start = usize::try_from(field.from + 1).unwrap_or(usize::MAX);
                     Ok(unescaped_len(line.get(start..end).unwrap_or_default()))

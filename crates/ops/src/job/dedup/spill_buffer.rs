@@ -1,7 +1,7 @@
 //! Spill buffers: bytes that are appended and read back by position. They stay in memory while the budget lasts and go to a scratch file
 //! after that.
 
-use super::budget::{Budget, Chunk, CHUNK};
+use super::budget::{Budget, Chunk, CHUNK_BYTES};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -28,7 +28,7 @@ pub(super) struct Mark {
 
 impl Mark {
     /// Whether a file is unchanged since it was marked. Reads all of it.
-    pub(super) fn holds(self, path: &Path) -> Outcome<bool> {
+    pub(super) fn is_unchanged(self, path: &Path) -> Outcome<bool> {
         // A second hard link means that it was published.
         let is_ours = files::symlink_metadata(path)
             .is_ok_and(|facts| facts.is_file() && facts.links == 1 && facts.len() == self.bytes);
@@ -131,7 +131,7 @@ impl<'a> SpillBuffer<'a> {
         self.spilled = true;
         for chunk in std::mem::take(&mut self.chunks) {
             let written = self.write(chunk.bytes());
-            self.budget.give(chunk);
+            self.budget.return_chunk(chunk);
             written?;
         }
         Ok(())
@@ -170,7 +170,7 @@ impl<'a> SpillBuffer<'a> {
 impl Drop for SpillBuffer<'_> {
     fn drop(&mut self) {
         if !self.spilled {
-            self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
+            self.chunks.drain(..).for_each(|chunk| self.budget.return_chunk(chunk));
         }
     }
 }
@@ -196,7 +196,7 @@ pub(super) enum FinishedSpill {
 impl Drop for FinishedSpill {
     fn drop(&mut self) {
         if let Self::Memory { chunks, budget, .. } = self {
-            chunks.drain(..).for_each(|chunk| budget.give(chunk));
+            chunks.drain(..).for_each(|chunk| budget.return_chunk(chunk));
         }
     }
 }
@@ -226,11 +226,11 @@ impl FinishedSpill {
 
     /// Prefetches the byte at `at` if it is in memory, while other work continues.
     #[inline]
-    pub(super) fn touch(&self, at: u64) {
+    pub(super) fn prefetch(&self, at: u64) {
         if let Self::Memory { chunks, .. } = self {
             let place = usize::try_from(at).unwrap_or(usize::MAX);
-            if let Some(chunk) = chunks.get(place / CHUNK) {
-                prefetch_index(chunk.bytes(), place % CHUNK);
+            if let Some(chunk) = chunks.get(place / CHUNK_BYTES) {
+                prefetch_index(chunk.bytes(), place % CHUNK_BYTES);
             }
         }
     }
@@ -248,7 +248,7 @@ impl FinishedSpill {
         match self {
             Self::Memory { chunks, .. } => {
                 let place = usize::try_from(at).unwrap_or(usize::MAX);
-                let (chunk, start) = (place / CHUNK, place % CHUNK);
+                let (chunk, start) = (place / CHUNK_BYTES, place % CHUNK_BYTES);
                 if let Some(bytes) = chunks.get(chunk).and_then(|chunk| chunk.bytes().get(start..start + len)) {
                     return Ok(bytes);
                 }
@@ -335,27 +335,31 @@ mod tests {
     #[test]
     fn what_is_put_on_a_pile_is_read_back_wherever_it_is() {
         let dir = tempfile::tempdir().unwrap();
-        let bytes = pattern(5 * CHUNK / 2);
+        let bytes = pattern(5 * CHUNK_BYTES / 2);
         for chunks in [0, 1, 2, 3, 9] {
-            let budget = Budget::new(chunks * CHUNK as u64);
+            let budget = Budget::new(chunks * CHUNK_BYTES as u64);
             let stored = fill(dir.path(), &bytes, &budget);
             assert_eq!(stored.mark().is_some(), chunks < 3);
             assert_eq!(dir.path().join("pile").exists(), chunks < 3);
             let (mut spare, open) = (Vec::new(), OpenFiles::default());
-            for (at, len) in
-                [(0, 10), (CHUNK - 3, 10), (CHUNK - 3, 2 * CHUNK), (bytes.len() - 5, 100), (bytes.len(), 1)]
-            {
+            for (at, len) in [
+                (0, 10),
+                (CHUNK_BYTES - 3, 10),
+                (CHUNK_BYTES - 3, 2 * CHUNK_BYTES),
+                (bytes.len() - 5, 100),
+                (bytes.len(), 1),
+            ] {
                 let wanted = &bytes[at..bytes.len().min(at + len)];
-                stored.touch(at as u64);
+                stored.prefetch(at as u64);
                 assert_eq!(stored.read(at as u64, len, &mut spare, &open).unwrap(), wanted, "{chunks} {at} {len}");
             }
             if let Some(mark) = stored.mark() {
                 let path = dir.path().join("pile");
-                assert!(mark.holds(&path).unwrap());
+                assert!(mark.is_unchanged(&path).unwrap());
                 write_file(&RealFs, &path, &bytes[1..], 0o600).unwrap();
-                assert!(!mark.holds(&path).unwrap());
+                assert!(!mark.is_unchanged(&path).unwrap());
                 std::fs::remove_file(&path).unwrap();
-                assert!(!mark.holds(&path).unwrap());
+                assert!(!mark.is_unchanged(&path).unwrap());
             }
             drop(stored);
             let taken: Vec<Chunk> = std::iter::from_fn(|| budget.take()).collect();

@@ -21,7 +21,7 @@ const RUN_OF_PART: u64 = 32 << 10;
 /// Limit of parts of the keys.
 const MAX_PARTS: u64 = 4_096;
 /// Minimum and maximum bytes of input in a unit, unless a single file has more.
-const UNIT: (u64, u64) = (4 << 20, 256 << 20);
+const UNIT_BYTES: (u64, u64) = (4 << 20, 256 << 20);
 /// Units per thread, if there is enough input.
 const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input for each of which a few bytes are kept.
@@ -34,7 +34,7 @@ const FEW_FILES: u64 = 2 << 20;
 const MAX_UNITS: u64 = 2_048;
 /// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
 /// several hundred bytes back.
-pub(super) const KNOWN: u64 = 16;
+pub(super) const MATCH_CACHE_DIVISOR: u64 = 16;
 
 /// The memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) struct Memory {
     /// Memory for the data kept of files, in bytes.
     pub(super) of_files: u64,
     /// Limit of all spill buffers together, in bytes.
-    pub(super) piles: u64,
+    pub(super) spill_bytes: u64,
 }
 
 impl Memory {
@@ -64,7 +64,7 @@ impl Memory {
         let threads = threads.clamp(1, most);
         let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
         let per_thread = (rest / 2 / threads as u64).min(MAX_THREAD);
-        Self { threads, per_thread, reading: extra, of_files, piles: rest - per_thread * threads as u64 }
+        Self { threads, per_thread, reading: extra, of_files, spill_bytes: rest - per_thread * threads as u64 }
     }
 
     /// Returns the minimum memory for reading this many files, one of which uses `working` bytes. With less, a large decoder window alone,
@@ -85,7 +85,7 @@ impl Memory {
     /// Returns the maximum memory used when the spill buffers hold `piled` bytes.
     pub(super) fn most(&self, piled: u64) -> u64 {
         let of_threads = (self.per_thread + self.reading) * self.threads as u64;
-        PROGRAM + self.of_files + of_threads + piled.min(self.piles)
+        PROGRAM + self.of_files + of_threads + piled.min(self.spill_bytes)
     }
 
     /// Returns the bytes of records that a thread collects before it appends them to a spill buffer, sorted into `parts` parts: few enough
@@ -116,7 +116,7 @@ impl Division {
     /// Divides this many bytes of input, with approximately this many bytes of text.
     pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
         let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
-        let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MAX_UNITS);
+        let unit_bytes = (input_bytes / units).clamp(UNIT_BYTES.0, UNIT_BYTES.1).max(input_bytes / MAX_UNITS);
         // Positions in a unit are at most those of one file; whether positions in the whole text fit is only known after reading.
         let narrow = rule.fits_narrow(text_bytes);
         let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
@@ -158,12 +158,12 @@ pub(super) fn scratch_needed(
     let all = text_bytes.saturating_add(records);
     // The repeated intervals also need space.
     let all = all.saturating_add(records / 2);
-    if all <= memory.piles {
+    if all <= memory.spill_bytes {
         return 0;
     }
     // Other data in memory reduces the memory for spill buffers.
-    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
-    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
+    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.spill_bytes / 2);
+    all.saturating_sub(memory.spill_bytes - memory.spill_bytes / MATCH_CACHE_DIVISOR - lists)
 }
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
                         let memory = Memory::of(bytes, threads, working, files);
                         assert!(memory.threads >= 1 && memory.threads <= threads);
                         let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
-                        let all = (memory.per_thread + extra) * memory.threads as u64 + memory.piles;
+                        let all = (memory.per_thread + extra) * memory.threads as u64 + memory.spill_bytes;
                         assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working} {files}");
                     }
                 }
@@ -209,7 +209,7 @@ mod tests {
         assert!(u64::from(of(1, 1 << 45).parts) <= MAX_PARTS);
         assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MAX_UNITS);
         let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
-        assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
+        assert!(lists(10 << 30) < memory.spill_bytes / 100 && lists(1 << 40) > memory.spill_bytes / 2);
         assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
     }
 }

@@ -62,7 +62,6 @@ pub(super) struct PlacedPassage {
     pub(super) passage: RepeatedPassage,
 }
 
-/// Runs all stages.
 pub(super) fn run_stages(
     job: &Job<'_>,
     lock: &DatasetLock,
@@ -71,7 +70,8 @@ pub(super) fn run_stages(
 ) -> Outcome<DedupReport> {
     let _ahead = read_ahead(job.inputs.stamps());
     let units = job.inputs.units(&job.division, &job.context.cancel)?;
-    let known = job.noted::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
+    let known =
+        job.recorded_unit::<MergedRanges>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
     let is_known = known.is_some();
     let merged = match known {
         Some(merged) => merged,
@@ -113,7 +113,7 @@ pub(super) fn run_stages(
         inputs: Recorded::inputs_of(job.inputs),
         outputs: Vec::new(),
     };
-    let first = job.inputs.own().first().map(|file| file.path.as_path());
+    let first = job.inputs.written_files().first().map(|file| file.path.as_path());
     let mut all = finished_files(job, &written)?;
     report.exported = exported.iter().map(FinishedFile::output).collect();
     all.extend(exported);
@@ -126,7 +126,7 @@ pub(super) fn run_stages(
 fn still_there(job: &Job<'_>, merged: MergedRanges) -> Outcome<Option<MergedRanges>> {
     for (number, ranges) in merged.ranges.iter().enumerate() {
         if let Some(ranges) = ranges {
-            if !ranges.mark.holds(&job.layout.ranges_of(number))? {
+            if !ranges.mark.is_unchanged(&job.layout.ranges_of(number))? {
                 return Ok(None);
             }
         }
@@ -153,7 +153,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
     let numbers: Vec<usize> = (0..units.len()).collect();
     let ranges = run_units(&numbers, job.memory.threads, &context.cancel, |number| {
         let first = units.get(*number).and_then(|stretches| stretches.first());
-        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier);
+        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier_count);
         match (is_earlier, read.get(*number), bases.get(*number)) {
             (false, Some(unit), Some(base)) => merge_unit(job, (*number, *base), unit, &found.parts, &open).map(Some),
             _ => Ok(None),
@@ -179,7 +179,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
 fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
     let (mut documents, mut lines) = (0, 0);
     for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
-        if stretch.file >= job.inputs.earlier {
+        if stretch.file >= job.inputs.earlier_count {
             documents += facts.documents;
             lines += facts.lines - facts.blank;
         }
@@ -284,7 +284,7 @@ fn placed_files(units: &[Vec<LineRange>], merged: &MergedRanges) -> Vec<PlacedFi
             lines += count;
             noted += usize::try_from(count).unwrap_or_default();
             file.parts.push(PlacedPart {
-                stretch: LineRange { from, ..*stretch },
+                lines: LineRange { from, ..*stretch },
                 unit,
                 ranges,
                 base,
@@ -336,7 +336,7 @@ fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> V
         let mut passage = placed.passage.clone();
         let lines = placed
             .file
-            .checked_sub(job.inputs.earlier)
+            .checked_sub(job.inputs.earlier_count)
             .and_then(|file| written.get(file))
             .map(|written| &written.lines);
         if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
@@ -359,7 +359,7 @@ fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<Finish
                 .with_hint("`gristmill verify` reports what else is wrong with an index"));
         }
         if file.mark.is_some() {
-            let written = job.layout.staged(job.inputs.earlier + number, part);
+            let written = job.layout.staged(job.inputs.earlier_count + number, part);
             made.push(FinishedFile::of(written, job.layout.target(&file.name))?);
         }
     }

@@ -8,7 +8,7 @@ use gristmill_data::source::dedup::{text_field, TextFile};
 use gristmill_data::source::documents::{Layout, TextEdits};
 
 /// Name of this step in errors.
-const WHAT: &str = "deduplicating";
+const ACTIVITY: &str = "deduplicating";
 
 /// Returns what a plan changes in tables. Ranges are listed in a column at the top level.
 pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
@@ -22,7 +22,7 @@ pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
                 plan.annotate_key
             );
             let hint = "give a name without dots, or leave the flag out";
-            return Err(Failure::usage(WHAT, why).on(Subject::field("--annotate-key")).with_hint(hint));
+            return Err(Failure::usage(ACTIVITY, why).on(Subject::field("--annotate-key")).with_hint(hint));
         }
         (Mode::Annotate, Variant::A) => Some(plan.annotate_key.as_str()),
     };
@@ -39,11 +39,11 @@ pub(super) fn check(plan: &DedupPlan, inputs: &Inputs, threads: usize, cancel: &
     if plan.export_index.is_some() {
         let why = format!("an index holds lines of JSON, and files of {} have rows", first.source.name());
         let hint = "leave --export-index out, or convert the files to JSONL";
-        return Err(Failure::usage(WHAT, why).on(Subject::path(&first.path)).with_hint(hint));
+        return Err(Failure::usage(ACTIVITY, why).on(Subject::path(&first.path)).with_hint(hint));
     }
     let (edits, fields) = (edits_of(plan)?, text_field(&plan.text_key));
     let layouts = run_units(&tables, threads, cancel, |(number, file)| {
-        if let Some(rewriter) = file.source.rewriter().filter(|_| *number >= inputs.earlier) {
+        if let Some(rewriter) = file.source.rewriter().filter(|_| *number >= inputs.earlier_count) {
             rewriter.check(file, &edits)?;
         }
         file.source.layout(file, &fields, cancel)
@@ -54,7 +54,7 @@ pub(super) fn check(plan: &DedupPlan, inputs: &Inputs, threads: usize, cancel: &
         let Layout::NoText { why, hint } = layout else { continue };
         let subject = Subject::path(&file.path);
         if !has_text {
-            return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
+            return Err(Failure::usage(ACTIVITY, why).on(subject).with_hint(hint));
         }
         let message = format!("its rows stay as they are: {why}");
         problems.push(Problem::problem(ProblemKind::NoText, subject, message).with_hint(hint));

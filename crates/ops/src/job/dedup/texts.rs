@@ -25,7 +25,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Caches known facts about the text in this many bytes of memory, if some of it is on scratch.
-    pub(super) fn knowing(mut self, bytes: u64) -> Self {
+    pub(super) fn with_match_cache(mut self, bytes: u64) -> Self {
         let is_in_memory = self.units.iter().all(|(_, stored)| stored.mark().is_none());
         self.known = if is_in_memory { None } else { MatchCache::new(bytes) };
         self
@@ -67,12 +67,12 @@ impl TextReader for Texts<'_> {
     }
 
     #[inline]
-    fn touch(&self, at: u64) {
+    fn prefetch(&self, at: u64) {
         match &self.known {
-            Some(known) => known.touch(at),
+            Some(known) => known.prefetch(at),
             None => {
                 if let Some((base, stored)) = self.units.get(self.unit_of(at)) {
-                    stored.touch(at - base);
+                    stored.prefetch(at - base);
                 }
             }
         }

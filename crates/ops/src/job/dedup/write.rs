@@ -26,7 +26,7 @@ use std::sync::MutexGuard;
 /// Lines between two progress updates.
 const PROGRESS_EVERY: u64 = 256;
 /// Minimum and maximum bytes of output that wait to be written in order.
-const MAX_HELD: (usize, usize) = (256 << 10, 4 << 20);
+const MAX_UNWRITTEN_BYTES: (usize, usize) = (256 << 10, 4 << 20);
 /// Bytes of ranges that are written together.
 const RANGE_BUFFER_BYTES: usize = 64 << 10;
 
@@ -99,7 +99,7 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
 
 /// Returns what a stopped run wrote of a file, if all of it exists.
 fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
-    let Some(written) = job.noted::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
+    let Some(written) = job.recorded_unit::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
         return Ok(None);
     }
@@ -116,13 +116,13 @@ fn name_of(placed: &PlacedFile) -> String {
 fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<bool> {
     for (part, file) in written.files.iter().enumerate() {
         if let Some(mark) = file.mark {
-            if !mark.holds(&job.layout.staged(number, part))? {
+            if !mark.is_unchanged(&job.layout.staged(number, part))? {
                 return Ok(false);
             }
         }
     }
     match written.ranges.mark {
-        Some(mark) => mark.holds(&job.layout.ranges_section(number)),
+        Some(mark) => mark.is_unchanged(&job.layout.ranges_section(number)),
         None => Ok(true),
     }
 }
@@ -146,7 +146,7 @@ struct OutputPiece<'a> {
     /// Set once the piece is next in order.
     down: Option<MutexGuard<'a, OutputState>>,
     /// Output that waits for its turn, and its limit.
-    held: Vec<u8>,
+    unwritten: Vec<u8>,
     most: usize,
     /// Ranges that are not yet written.
     gathered: RangeBlocks,
@@ -154,7 +154,7 @@ struct OutputPiece<'a> {
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
     /// In descending order of position.
-    wanted: Vec<u64>,
+    requested: Vec<u64>,
 }
 
 /// The text of a piece, document after document, with its ranges.
@@ -167,7 +167,7 @@ struct TextWalk<'a> {
     lines: u64,
     documents: u64,
     /// Documents and bytes of the file that were reported.
-    told: (u64, u64),
+    reported: (u64, u64),
     /// Ranges of the current document.
     found: Vec<Range>,
     spare: String,
@@ -176,15 +176,15 @@ struct TextWalk<'a> {
 impl<'a> TextWalk<'a> {
     fn new(ranges: Walk<'a>, in_file: u64, start: u64) -> Self {
         let (found, spare) = (Vec::new(), String::new());
-        Self { ranges, in_file, at: 0, lines: 0, documents: 0, told: (0, start), found, spare }
+        Self { ranges, in_file, at: 0, lines: 0, documents: 0, reported: (0, start), found, spare }
     }
 
     /// Reports progress from time to time. `read` is the bytes of the file read so far.
     fn end_line(&mut self, context: &TaskContext, read: u64) {
         self.lines += 1;
         if self.lines.is_multiple_of(PROGRESS_EVERY) {
-            context.progress.add(self.documents - self.told.0, read.saturating_sub(self.told.1));
-            self.told = (self.documents, read.max(self.told.1));
+            context.progress.add(self.documents - self.reported.0, read.saturating_sub(self.reported.1));
+            self.reported = (self.documents, read.max(self.reported.1));
         }
     }
 }
@@ -200,20 +200,22 @@ impl<'a> OutputPiece<'a> {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.reverse();
-        let most = usize::try_from(job.memory.per_thread / 4).unwrap_or(MAX_HELD.1).clamp(MAX_HELD.0, MAX_HELD.1);
+        let most = usize::try_from(job.memory.per_thread / 4)
+            .unwrap_or(MAX_UNWRITTEN_BYTES.1)
+            .clamp(MAX_UNWRITTEN_BYTES.0, MAX_UNWRITTEN_BYTES.1);
         let mut writing = Self {
             job,
             file: placed.file,
             sheet,
             piece,
             down: None,
-            held: Vec::new(),
+            unwritten: Vec::new(),
             most,
             gathered: RangeBlocks::default(),
             figures: Figures::default(),
             input_bytes: 0,
             lines: Vec::new(),
-            wanted,
+            requested: wanted,
         };
         if piece == 0 {
             writing.take_turn()?;
@@ -244,26 +246,26 @@ impl<'a> OutputPiece<'a> {
         let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
         let ranges = Ranges::of(job, part.unit, &part.ranges);
         let in_file = part.at + piece.at;
-        while self.wanted.last().is_some_and(|at| *at < in_file) {
-            self.wanted.pop();
+        while self.requested.last().is_some_and(|at| *at < in_file) {
+            self.requested.pop();
         }
-        let mut walk = TextWalk::new(ranges.from(part.base + piece.at)?, in_file, piece.stretch.from.offset);
+        let mut walk = TextWalk::new(ranges.from(part.base + piece.at)?, in_file, piece.lines.from.offset);
         let is_index = job.inputs.shard_of(placed.file).is_some();
         if let Some(rewriter) = file.source.rewriter().filter(|_| !is_index) {
             self.rows(file, rewriter, &mut walk)?;
         } else {
             let mut back = WriteBack::new(&Layout::of(job.plan)?);
             let (key, cancel) = (&job.plan.text_key, &context.cancel);
-            let notes = &mut part.notes_from(&piece.stretch);
-            each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
+            let notes = &mut part.notes_from(&piece.lines);
+            each_noted_line(job.inputs, &piece.lines, notes, key, Box::new(spool), cancel, &mut |line, read| {
                 if line.kind() == Kind::Blank {
                     return Ok(true);
                 }
                 if is_index {
-                    self.enter(&line)?;
+                    self.begin_next_file(&line)?;
                 }
                 let len = self.find_ranges(&line, file, &mut walk)?;
-                let Some(written) = line.write(&mut back, &walk.found, &mut |bytes| self.put(bytes))? else {
+                let Some(written) = line.write(&mut back, &walk.found, &mut |bytes| self.write_bytes(bytes))? else {
                     return Err(changed(&file.path));
                 };
                 self.count(&line, &walk.found, (written.removed, len));
@@ -271,8 +273,8 @@ impl<'a> OutputPiece<'a> {
                 Ok(true)
             })?;
         }
-        let end = file.bytes.min(piece.stretch.to);
-        context.progress.add(walk.documents - walk.told.0, end.saturating_sub(walk.told.1));
+        let end = file.bytes.min(piece.lines.to);
+        context.progress.add(walk.documents - walk.reported.0, end.saturating_sub(walk.reported.1));
         match walk.at == piece.bytes {
             true => Ok(()),
             // The stamp is the same, but the text differs.
@@ -306,7 +308,7 @@ impl<'a> OutputPiece<'a> {
         rewriter.rewrite(file, &edits_of(plan)?, &mut edit, &mut |bytes| {
             context.cancel.check()?;
             written.set(written.get() + bytes.len() as u64);
-            writing.borrow_mut().put(bytes)
+            writing.borrow_mut().write_bytes(bytes)
         })
     }
 
@@ -333,20 +335,20 @@ impl<'a> OutputPiece<'a> {
             let sheet = self.sheet;
             self.down = Some(sheet.wait_for(self.piece, &self.job.context.cancel)?);
         }
-        let held = std::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.unwritten);
         match held.is_empty() {
             true => Ok(()),
-            false => self.put(&held),
+            false => self.write_bytes(&held),
         }
     }
 
     /// Writes bytes of output, or holds them up to the limit.
-    fn put(&mut self, bytes: &[u8]) -> Outcome<()> {
+    fn write_bytes(&mut self, bytes: &[u8]) -> Outcome<()> {
         if let Some(down) = &mut self.down {
             return down.open(self.job, self.file)?.write(bytes);
         }
-        self.held.extend_from_slice(bytes);
-        match self.held.len() >= self.most {
+        self.unwritten.extend_from_slice(bytes);
+        match self.unwritten.len() >= self.most {
             true => self.take_turn(),
             false => Ok(()),
         }
@@ -364,12 +366,12 @@ impl<'a> OutputPiece<'a> {
     }
 
     /// Begins the next file if the line of an index belongs to one; the piece is always the next in order then.
-    fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+    fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
             self.hand_over(&mut down);
         }
-        let entered = down.enter(line);
+        let entered = down.begin_next_file(line);
         self.down = Some(down);
         entered
     }
@@ -386,11 +388,11 @@ impl<'a> OutputPiece<'a> {
 
     /// Records the line of wanted positions.
     fn record_places(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
-        while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
+        while let Some(at) = self.requested.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);
             let (number, begins) = (line.number() + 1, line.start());
             self.lines.push(PlaceInLine { at, file: name.to_owned(), line: number, start: begins, offset });
-            self.wanted.pop();
+            self.requested.pop();
         }
     }
 

@@ -1,7 +1,7 @@
 //! The plain index of Forager: takes the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
 
 use super::IndexReport;
-use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, WHAT};
+use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, ACTIVITY};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
@@ -51,17 +51,17 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     context.phase_of(Phase::Open, "file", "looking for files");
     let name = &plan.index_folder;
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {
-        return Err(Failure::usage(WHAT, "the index folder has to be a plain name").on(Subject::field(name)));
+        return Err(Failure::usage(ACTIVITY, "the index folder has to be a plain name").on(Subject::field(name)));
     }
-    let base = files::metadata(&plan.base).map_err(|error| Failure::io(WHAT, &plan.base, &error))?;
+    let base = files::metadata(&plan.base).map_err(|error| Failure::io(ACTIVITY, &plan.base, &error))?;
     if !base.is_dir() {
-        return Err(Failure::usage(WHAT, "it is not a folder")
+        return Err(Failure::usage(ACTIVITY, "it is not a folder")
             .on(Subject::path(&plan.base))
             .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
     if is_there(&target)? {
-        return Err(Failure::data(WHAT, "there is an index already")
+        return Err(Failure::data(ACTIVITY, "there is an index already")
             .on(Subject::path(&target))
             .with_hint("take it away to make a new one, or name another with --index-folder"));
     }
@@ -116,11 +116,11 @@ fn is_there(target: &Path) -> Outcome<bool> {
     }
 }
 
-/// Writes the index into the work folder and puts it in its place.
+/// Writes the index in the work folder and moves it to its target.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
-    let place = ExclusiveOutput::take(fs, target, &context.options)?;
-    let draft = place.work().join("index");
+    let place = ExclusiveOutput::create(fs, target, &context.options)?;
+    let draft = place.work_folder().join("index");
     fs.create_dir(&draft, mode | 0o700)?;
     let file_mode = (mode & 0o666) | 0o600;
     let mut list = fs.create_file(&draft.join(FILE_LOCATION))?;
@@ -138,7 +138,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
     if is_there(target)? {
-        return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
+        return Err(Failure::data(ACTIVITY, "an index appeared while this one was made").on(Subject::path(target)));
     }
     if is_remote(target) {
         for name in [FILE_LOCATION, SAMPLE_LOCATIONS] {
@@ -161,13 +161,13 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let handles = context.handles();
     let threads = context.options.threads;
     let mut merge = IndexMerge::new(sink);
-    let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
+    let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.append_unit(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let _ahead = read_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
-        line.wait_for_room(*number, handles.cancel)?;
+        line.wait_for_slot(*number, handles.cancel)?;
         let Some(file) = files.get(unit.file) else {
             return Err(Failure::internal("indexing", "a unit is of no file"));
         };
@@ -187,7 +187,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
 
 fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
     let open = open_read(&file.path)?;
-    let stamp = open.stamp().map_err(|error| Failure::io(WHAT, &file.path, &error))?;
+    let stamp = open.stamp().map_err(|error| Failure::io(ACTIVITY, &file.path, &error))?;
     if stamp == file.stamp {
         Ok(open)
     } else {

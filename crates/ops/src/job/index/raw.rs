@@ -2,7 +2,7 @@
 
 use super::IndexReport;
 use crate::engine::raw_index::{
-    index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, WHAT,
+    index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, ACTIVITY,
 };
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::ordered_results::OrderedResults;
@@ -90,7 +90,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         _ => plan.source == target,
     };
     if is_same {
-        return Err(Failure::usage(WHAT, "the file and its index have the same path").on(Subject::path(&target)));
+        return Err(Failure::usage(ACTIVITY, "the file and its index have the same path").on(Subject::path(&target)));
     }
     let mut report = IndexReport {
         format: "modalities",
@@ -107,7 +107,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     };
     match plan.existing {
         ExistingFile::Error if is_there => {
-            return Err(Failure::data(WHAT, "there is a file of that name already")
+            return Err(Failure::data(ACTIVITY, "there is a file of that name already")
                 .on(Subject::path(&target))
                 .with_hint("--file-existence-policy override replaces it, skip leaves it alone"));
         }
@@ -118,7 +118,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         _ => {}
     }
     if files::is_dir(&target) {
-        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(&target)));
+        return Err(Failure::usage(ACTIVITY, "there is a folder of that name").on(Subject::path(&target)));
     }
     let file = open(&plan.source)?;
     report.bytes = file.len();
@@ -143,8 +143,8 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
 fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(RawIndexCounts, u64)> {
     let fs = &*context.fs;
     make_folders(fs, folder_of(target))?;
-    let place = ExclusiveOutput::take(fs, target, &context.options)?;
-    let draft = place.work().join(DRAFT);
+    let place = ExclusiveOutput::create(fs, target, &context.options)?;
+    let draft = place.work_folder().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;
@@ -170,13 +170,13 @@ fn check_lines(
     let handles = context.handles();
     let mut merge = RawIndexMerge::new(sink);
     let threads = context.options.threads;
-    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.take(&unit));
+    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.append_unit(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
     // One buffer per thread, reused.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
-        line.wait_for_room(*number, handles.cancel)?;
+        line.wait_for_slot(*number, handles.cancel)?;
         let mut buffer = spare().pop().unwrap_or_default();
         let index = index_unit(file, *unit, &mut buffer, &handles)?;
         spare().push(buffer);

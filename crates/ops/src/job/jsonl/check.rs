@@ -64,7 +64,7 @@ fn compared(
     handles: &Handles<'_>,
 ) -> Outcome<(LineCounts, Vec<u64>)> {
     let mut compare = compare;
-    let sink = |piece: &[u8]| compare.as_mut().map_or(Ok(()), |compare| compare.take(piece));
+    let sink = |piece: &[u8]| compare.as_mut().map_or(Ok(()), |compare| compare.compare_next(piece));
     let (counts, line_ends) = pooled::scan_counted(file, options, handles, sink)?;
     report_bad(file, &counts, handles.problems)?;
     if counts.samples == 0 {

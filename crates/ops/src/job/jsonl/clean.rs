@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The lines and their index while they are being made.
 const DRAFTS: [&str; 2] = ["lines", "index"];
-const WHAT: &str = "leaving out the bad lines";
+const ACTIVITY: &str = "leaving out the bad lines";
 
 /// Size of the write buffer for the lines, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -35,14 +35,14 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     }
     let (target, fs) = (clean_path(path), &*context.fs);
     let index_target = index_path(&target);
-    let place = ExclusiveOutput::take(fs, &index_target, &context.options)?;
-    let [lines, draft] = DRAFTS.map(|name| place.work().join(name));
+    let place = ExclusiveOutput::create(fs, &index_target, &context.options)?;
+    let [lines, draft] = DRAFTS.map(|name| place.work_folder().join(name));
     let mode = file.mode() & 0o777;
     let clean = write_lines(&file, &lines, mode, context)?;
     let copy = open_read(&lines)?;
     let counts = write_draft(&copy, &draft, mode | 0o600, context)?;
     context.phase_of(Phase::Publish, "file", "writing the copy and its index");
-    let mut publication = Publication::begin(fs, folder_of(&target), &place.own)?.counting(&context.progress, 2);
+    let mut publication = Publication::begin(fs, folder_of(&target), &place.run_folder)?.counting(&context.progress, 2);
     publication.stage_file(&target, lines, mode)?;
     let is_same_copy = publication.changes_nothing()?;
     if !is_same_copy && !overwrite && files::try_is_taken(&target)? {
@@ -106,13 +106,13 @@ fn some_left(file: &ReadFile, clean: CleanLines) -> Outcome<CleanLines> {
         return Ok(clean);
     }
     let why = "no line is left: all of them are bad or blank; nothing was written";
-    Err(Failure::data(WHAT, why).on(Subject::path(file.path())))
+    Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())))
 }
 
 fn other_copy(target: &Path) -> Failure {
     let why = "another file of this name is there, and it is not this copy; nothing was written";
     let hint = "move it away, or replace it with --force-overwrite";
-    Failure::data(WHAT, why).on(Subject::path(target)).with_hint(hint)
+    Failure::data(ACTIVITY, why).on(Subject::path(target)).with_hint(hint)
 }
 
 fn clean_report(file: &ReadFile, clean: &CleanLines, target: &Path) -> JsonlReport {

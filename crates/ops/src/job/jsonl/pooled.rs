@@ -40,11 +40,11 @@ pub(super) fn scan_ranges(
     let (mut merge, mut line_ends) = (LineMerge::new(sink), Vec::new());
     let line = OrderedResults::new(threads, |lines: UnitLines| {
         line_ends.push(merge.line_ends());
-        merge.take(&lines)
+        merge.append_unit(&lines)
     });
     let numbered: Vec<(usize, Unit)> = ranges.into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
-        line.wait_for_room(*number, handles.cancel)?;
+        line.wait_for_slot(*number, handles.cancel)?;
         let lines = index_unit(file, *unit, &mut Vec::new(), handles.progress, handles.cancel)?;
         line.hand_in(*number, lines)
     })?;

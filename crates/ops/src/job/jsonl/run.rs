@@ -23,8 +23,8 @@ const DRAFT: &str = "index";
 pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     let target = index_path(path);
-    let place = ExclusiveOutput::take(&*context.fs, &target, &context.options)?;
-    let draft = place.work().join(DRAFT);
+    let place = ExclusiveOutput::create(&*context.fs, &target, &context.options)?;
+    let draft = place.work_folder().join(DRAFT);
     let mode = (file.mode() & 0o777) | 0o600;
     let counts = write_draft(&file, &draft, mode, context)?;
     report_findings(&file, &counts, context)?;

@@ -79,7 +79,7 @@ fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context
 
 fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskContext) -> Outcome<LeakReport> {
     context.phase(Phase::Open, "opening the data set");
-    super::recover::before_looking(root, &context.problems)?;
+    super::recover::recover_interrupted(root, &context.problems)?;
     let (content, parts) = (leaks.content, leaks.parts.clone());
     let search = LeakSearch::open(root, layout, leaks)?;
     let (units, bytes) = (search.units(), search.bytes());
@@ -98,7 +98,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
             gristmill_core::Failure::environment("comparing the splits", "a worker of it panicked")
                 .with_hint("please report it with the output of `gristmill bug-report`")
         })?;
-        let taken = search.take(*unit, &mut buffer, &context.handles());
+        let taken = search.add_shard(*unit, &mut buffer, &context.handles());
         buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         taken
     })?;

@@ -100,7 +100,7 @@ fn a_copied_sample_is_found_once_and_the_copy_of_one_part_names_it() {
         lines(&report),
         ["same sample: train/a.tar:t1 = val/b.tar:v1", "same part: train/a.tar:t2.jpg = val/b.tar:v2.png"]
     );
-    assert_eq!(report.found.sure(), 2);
+    assert_eq!(report.found.certain_count(), 2);
     assert_eq!((report.compared.samples, report.compared.shards), (5, 2));
     let between = &report.found.between[0];
     assert_eq!((&*between.splits[0], &*between.splits[1], between.leaks), ("train", "val", 2));
@@ -136,7 +136,7 @@ fn copies_within_one_split_labels_and_small_parts_are_no_leaks() {
     ]);
     let report = set.contents();
     assert_eq!(lines(&report), [""; 0]);
-    assert_eq!(report.found.sure(), 0);
+    assert_eq!(report.found.certain_count(), 0);
 }
 
 #[test]
@@ -179,14 +179,14 @@ fn what_is_excluded_or_in_no_split_does_not_count() {
         ("loose/d.tar", &[("x1.jpg", &c)]),
     ];
     let set = Set::new(&shards);
-    assert_eq!(set.contents().found.sure(), 2);
+    assert_eq!(set.contents().found.certain_count(), 2);
     let set = Set::new(&shards).excluding(&["val/b.tar/v{1..9}", "val/c.tar", "val/b.tar/deep/v2"]);
     let report = set.contents();
     assert_eq!(lines(&report), [""; 0]);
     assert_eq!(report.compared.samples, 3);
     let mut set = Set::new(&shards);
     set.layout.splits.retain(|(name, _)| &**name != "val");
-    assert_eq!(set.contents().found.sure(), 0);
+    assert_eq!(set.contents().found.certain_count(), 0);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn names_are_compared_without_reading_and_numbers_are_no_names() {
     for scope in [Scope::Full, Scope::WithoutSampleTables] {
         let report = Set::with(&shards, scope).names();
         assert_eq!(lines(&report), ["same name: train/a.tar:x/img_77 = val/b.tar:y/img_77"]);
-        assert_eq!((report.found.sure(), report.found.common_names), (0, 1));
+        assert_eq!((report.found.certain_count(), report.found.common_names), (0, 1));
         assert_eq!((report.compared.samples, report.compared.contents), (6, 0));
     }
 }
@@ -251,7 +251,7 @@ fn one_key_in_two_splits_is_found_where_no_table_forbids_it() {
     let shards: [(&str, Entries<'_>); 2] = [("train/a.tar", &[("k.jpg", &a)]), ("val/b.tar", &[("k.jpg", &b)])];
     let report = Set::with(&shards, Scope::WithoutSampleTables).names();
     assert_eq!(lines(&report), ["same key: train/a.tar:k = val/b.tar:k"]);
-    assert_eq!(report.found.sure(), 1);
+    assert_eq!(report.found.certain_count(), 1);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn workers_and_memory_change_nothing() {
     let set = Set::new(&shards);
     let leaks = LeakOptions { content: true, ..LeakOptions::default() };
     let first = set.check_with(leaks.clone(), RunOptions::default());
-    assert_eq!(first.found.sure(), 40);
+    assert_eq!(first.found.certain_count(), 40);
     for (threads, memory_bytes) in [(3, 1), (1, 1), (4, 2_000), (16, 1 << 20)] {
         let again = set.check_with(leaks.clone(), RunOptions { threads, memory_bytes, ..RunOptions::default() });
         assert_eq!(again.found, first.found, "{threads} threads, {memory_bytes} bytes");
@@ -287,7 +287,7 @@ fn a_shard_that_is_gone_is_reported_and_the_others_are_compared() {
     ]);
     RealFs.remove_file(&set.dir.path().join("val/c.tar")).unwrap();
     let report = set.contents();
-    assert_eq!(report.found.sure(), 1);
+    assert_eq!(report.found.certain_count(), 1);
     assert_eq!(report.problems.len(), 1);
     assert_eq!(report.problems[0].subject.shard.as_deref(), Some("val/c.tar"));
     assert_eq!(report.problems[0].kind, ProblemKind::Unreadable);
@@ -364,7 +364,7 @@ fn parts_that_are_not_there_are_refused_and_nothing_compared_is_reported() {
         let failure = start(set.dir.path(), set.layout.clone(), asked, run.clone()).unwrap().wait().err().unwrap();
         assert!(failure.why.contains("`zzz`") && !failure.why.contains("`txt`"), "{failure:?}");
         let report = set.check_with(options(&["txt"], 1), run.clone());
-        assert!(report.compared.contents == 3 && report.problems.is_empty() && report.found.sure() == 1);
+        assert!(report.compared.contents == 3 && report.problems.is_empty() && report.found.certain_count() == 1);
         let report = set.check_with(options(&["txt"], 1 << 20), run);
         assert_eq!((report.compared.contents, report.problems.len()), (0, 1), "{:?}", report.problems);
         assert_eq!(report.problems[0].kind, ProblemKind::MatchesNothing);

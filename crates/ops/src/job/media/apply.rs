@@ -20,7 +20,7 @@ use gristmill_storage::space;
 use std::path::{Component, Path, PathBuf};
 
 /// Size of the database in bytes from which the log mentions the size of the copy.
-const WORTH_TELLING: u64 = 256 << 20;
+const MIN_LOGGED_COPY_BYTES: u64 = 256 << 20;
 /// Free space that must remain next to the copy, in bytes.
 const MIN_FREE_BYTES: u64 = 16 << 20;
 
@@ -32,7 +32,7 @@ pub(super) struct DatabaseDraft {
 }
 
 /// Writes the rows into a copy of the database.
-pub(super) fn fill(
+pub(super) fn fill_database(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     own: &RunFolder,
@@ -76,7 +76,7 @@ fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: 
             .on(Subject::path(database))
             .with_hint("free some space and run the same command again"));
     }
-    let size = if bytes >= WORTH_TELLING { format!(", {}", text::bytes(bytes)) } else { String::new() };
+    let size = if bytes >= MIN_LOGGED_COPY_BYTES { format!(", {}", text::bytes(bytes)) } else { String::new() };
     let forecast = Forecast::new(cost::copying(bytes), cost::rows(rows) + cost::publishing(2));
     context.stage(Phase::Tables, "row", forecast, format!("copying the database{size}"));
     context.progress.expect(0, bytes);
@@ -90,7 +90,7 @@ fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: 
 
 /// Whether the key of a row is the name of a file that a walk would find.
 fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
-    if files.holds(key) {
+    if files.contains(key) {
         return true;
     }
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);

@@ -19,7 +19,7 @@ impl Report for MediaReport {
             duration(self.elapsed)
         );
         let mut lines = vec![
-            ReportLine::good(format!("Described media of {}", display_safe(&self.path)), rest),
+            ReportLine::success(format!("Described media of {}", display_safe(&self.path)), rest),
             rows(self.rows_written, self.rows_in_all, self.stale).into(),
         ];
         if self.pruned > 0 {

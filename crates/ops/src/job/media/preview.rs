@@ -2,7 +2,7 @@
 
 use super::target::{self, Target};
 use crate::engine::media::{facts_of, forecast, of_files, MediaForecast};
-use crate::job::recover::before_looking;
+use crate::job::recover::recover_interrupted;
 use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
 use gristmill_core::{Cancel, Handles, Outcome, PrepareMediaPlan, Problem, ProblemLog, Progress, RunOptions};
@@ -40,7 +40,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
     let root = Path::new(&plan.path);
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &problems };
-    before_looking(root, &problems)?;
+    recover_interrupted(root, &problems)?;
     let seen = match target::open(plan, options.threads, &handles)? {
         Target::Files(files) => of_files(root, &plan.media, &files, cancel),
         Target::Shards(_) => of_shards(plan, options, cancel)?,

@@ -37,7 +37,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
 fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, target: &Target) -> Outcome<MediaReport> {
     let fs = &*context.fs;
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
-    let result = work(context, plan, own, target, &lock);
+    let result = write_rows(context, plan, own, target, &lock);
     // Only our own files are left over, so errors here are logged and not reported.
     if let Err(error) = fs.remove_dir_all(&own.media_work()) {
         context.log(format!("cleaning up: {error}"));
@@ -56,7 +56,7 @@ fn make_work(fs: &dyn Fs, own: &RunFolder, dir: &Path) -> Outcome<()> {
     fs.create_dir(dir, 0o700)
 }
 
-fn work(
+fn write_rows(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     own: &RunFolder,
@@ -67,7 +67,7 @@ fn work(
     fs.remove_dir_all(&dir)?;
     make_work(fs, own, &dir)?;
     let rows = probe(context, plan, target, &dir)?;
-    let (draft, written) = apply::fill(context, plan, own, target, &rows)?;
+    let (draft, written) = apply::fill_database(context, plan, own, target, &rows)?;
     let mut report = MediaReport {
         path: plan.path.clone(),
         entries: rows.iter().map(|unit| unit.entries).sum(),

@@ -49,8 +49,8 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
     let found = media_folder::walk(root, |name| picks_file(&plan.media.filter, name), handles)?;
     if found.files.is_empty() {
         let doing = "looking for media";
-        let none = || format!("the filter picks none of {}", gristmill_core::text::count(found.seen, "file"));
-        let failure = match (found.seen, &plan.media.filter) {
+        let none = || format!("the filter picks none of {}", gristmill_core::text::count(found.file_count, "file"));
+        let failure = match (found.file_count, &plan.media.filter) {
             (0, _) => Failure::data(doing, "it holds no file").with_hint("name the folder that the media are in"),
             (_, MediaFilter::Glob(_)) => Failure::usage(doing, none())
                 .with_hint("patterns fit whole names, *.jpg or photos/*.png; separate them by a comma"),

@@ -106,7 +106,7 @@ impl FileJoins<'_> {
         let memory = usize::try_from(self.context.options.memory_bytes).unwrap_or(usize::MAX);
         let work = JoinWork { fs: &*self.context.fs, scratch: self.scratch, memory, compat: self.compat };
         let counts = build(plan, path, &work, &self.context.handles())?;
-        for (input, &elsewhere) in plan.inputs.iter().zip(&counts.elsewhere).filter(|(_, n)| **n > 0) {
+        for (input, &elsewhere) in plan.inputs.iter().zip(&counts.in_other_splits).filter(|(_, n)| **n > 0) {
             let message = format!(
                 "{} of '{}' match only in another split or an excluded shard of it, and count as missing",
                 count(elsewhere, "sample"),
@@ -152,7 +152,7 @@ impl FileJoins<'_> {
             return Ok(());
         }
         let fs = &*self.context.fs;
-        let place = ExclusiveOutput::take(fs, self.file, &self.context.options)?;
+        let place = ExclusiveOutput::create(fs, self.file, &self.context.options)?;
         let mut made: Vec<(&JoinPlan, PathBuf)> = Vec::new();
         for (number, plan) in plans.iter().enumerate() {
             let draft = place.draft(number);
@@ -171,7 +171,7 @@ impl FileJoins<'_> {
             fs.create_dir(&cache, (model.mode & 0o2777) | 0o700)?;
             fs.sync_dir(folder)?;
         }
-        let done = self.put(&place, &made, &cache, keep, mode);
+        let done = self.write_file(&place, &made, &cache, keep, mode);
         if done.is_err() && is_new_folder {
             // Only succeeds if the folder is empty.
             let _ = fs.raw_rmdir(&cache);
@@ -179,7 +179,7 @@ impl FileJoins<'_> {
         done
     }
 
-    fn put(
+    fn write_file(
         &mut self,
         place: &ExclusiveOutput<'_>,
         made: &[(&JoinPlan, PathBuf)],
@@ -189,7 +189,7 @@ impl FileJoins<'_> {
     ) -> Outcome<()> {
         let fs = &*self.context.fs;
         let folder = self.file.parent().unwrap_or(Path::new("/"));
-        let mut publication = Publication::begin(fs, folder, &place.own)?;
+        let mut publication = Publication::begin(fs, folder, &place.run_folder)?;
         let mut first: Option<&Path> = None;
         for (plan, draft) in made {
             for target in &plan.names {

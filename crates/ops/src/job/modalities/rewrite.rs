@@ -101,7 +101,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
     refuse_source(plan, &output)?;
     let fs = &*context.fs;
     make_parent(fs, &output)?;
-    let place = ExclusiveOutput::take(fs, &output, &context.options)?;
+    let place = ExclusiveOutput::create(fs, &output, &context.options)?;
     let draft = place.draft(0);
     let written = {
         let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);

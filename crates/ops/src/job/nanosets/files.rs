@@ -1,6 +1,6 @@
 //! Merges token files, and shuffles their windows.
 
-use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
+use super::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedTokenFile, MergePlan, WindowsPlan};
 use crate::job::exclusive_output::ExclusiveOutput;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Refuses an output that is the input: readers would mistake the new files for old ones.
-fn apart(what: &str, input: &Path, output: &Path) -> Outcome<()> {
+fn refuse_same_folder(what: &str, input: &Path, output: &Path) -> Outcome<()> {
     let is_same = matches!((files::canonicalize(input), files::canonicalize(output)), (Ok(a), Ok(b)) if a == b);
     if is_same {
         let failure = Failure::usage(what, "the output is the folder that is read");
@@ -38,15 +38,15 @@ fn is_of_merge(file: &str, name: &str) -> bool {
 /// Merges the token files of a folder, or determines the result of a merge. Refuses to overwrite a merge of the same name unless the plan
 /// allows it; then all of its files are removed.
 pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
-    const WHAT: &str = "merging";
+    const ACTIVITY: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
-        return Err(Failure::usage(WHAT, "the name cannot be that of a file").on(Subject::field("--name")));
+        return Err(Failure::usage(ACTIVITY, "the name cannot be that of a file").on(Subject::field("--name")));
     }
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
-    apart(WHAT, &plan.input, output)?;
+    refuse_same_folder(ACTIVITY, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name))?;
-    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    let before = PreviousOutput { what: ACTIVITY, output: output.clone(), names: old, overwrite: plan.overwrite };
     // The division of a merge into files is only known when it is made; a merge without its total is incomplete.
     let total = output.join(merged_total(&plan.name));
     if before.is_kept() && !files::is_file(&total) {
@@ -71,13 +71,13 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         elapsed: Duration::ZERO,
     };
     if is_written {
-        check_room(WHAT, output, report.tokens * size)?;
+        check_space(ACTIVITY, output, report.tokens * size)?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "document", "merging");
         let memory = context.options.memory_bytes;
-        let done = merge::merge(plan, &found, (fs, &place.own.work()), memory, &context.handles())?;
+        let done = merge::merge(plan, &found, (fs, &place.run_folder.work_folder()), memory, &context.handles())?;
         report.tokens = done.total.tokens;
         report.units = done.units;
         report.left_tokens = done.left_tokens;
@@ -104,10 +104,10 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
 /// Shuffles the windows of each token file of a folder, or determines the result. Refuses to overwrite files of the same names unless the
 /// plan allows it.
 pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
-    const WHAT: &str = "shuffling windows";
+    const ACTIVITY: &str = "shuffling windows";
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
-    apart(WHAT, &plan.input, output)?;
+    refuse_same_folder(ACTIVITY, &plan.input, output)?;
     // Findings about the files are reported when they are shuffled.
     let quiet = gristmill_core::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
@@ -117,7 +117,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     let bytes =
         |file: &listing::TokenFile| windows(file) * plan.window * file.bytes.checked_div(file.tokens).unwrap_or(0);
     let files: Vec<(String, u64)> = found.iter().map(|file| (file.name.clone(), bytes(file))).collect();
-    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    let before = PreviousOutput { what: ACTIVITY, output: output.clone(), names: old, overwrite: plan.overwrite };
     before.refuse_others(&files)?;
     let mut report = FilesReport {
         output: output.clone(),
@@ -135,12 +135,12 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         elapsed: Duration::ZERO,
     };
     if is_written {
-        check_room(WHAT, output, report.files.iter().map(|file| file.bytes).sum())?;
+        check_space(ACTIVITY, output, report.files.iter().map(|file| file.bytes).sum())?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "window", "shuffling windows");
-        let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
+        let (made, dropped) = shuffle_windows(plan, (fs, &place.run_folder.work_folder()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
         report.files = outputs(made.iter().flat_map(FinishedTokenFile::files), &before.names);
@@ -151,7 +151,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         })?;
         report.nothing_to_do = !is_published;
     } else if plan.window == 0 {
-        return Err(Failure::usage(WHAT, "a window has at least one token").on(Subject::field("--window")));
+        return Err(Failure::usage(ACTIVITY, "a window has at least one token").on(Subject::field("--window")));
     } else {
         before.report_kept(context)?;
     }

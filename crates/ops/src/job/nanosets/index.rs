@@ -1,6 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
-use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
+use super::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::mixture::{
     build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan,
 };
@@ -66,10 +66,10 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
     let outlook = match is_written {
         false => {
             before.report_kept(context)?;
-            MixtureForecast::quick(request)
+            MixtureForecast::exact_or_estimated(request)
         }
         true => {
-            check_room(before.what, &output, bytes.saturating_mul(2))?;
+            check_space(before.what, &output, bytes.saturating_mul(2))?;
             context.phase_of(Phase::Scan, "sample", "laying out an epoch");
             let index = build(request, &context.handles())?;
             nothing_to_do = !write(&index, &before, context)?;
@@ -99,15 +99,15 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
 fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-    let place = ExclusiveOutput::take(fs, output, &context.options)?;
+    let place = ExclusiveOutput::create(fs, output, &context.options)?;
     let samples = index.samples();
     context.phase_of(Phase::Tables, "sample", "writing the index");
     context.progress.expect(samples, 16 * samples);
-    let draft = |name: &str| place.own.work().join(name);
+    let draft = |name: &str| place.run_folder.work_folder().join(name);
     let mut members = NpyWriter::create(fs, &draft(DATASET_INDEX), Dtype::U64, samples)?;
     let mut windows = NpyWriter::create(fs, &draft(SAMPLE_INDEX), Dtype::I64, samples)?;
     let mut bytes = Vec::new();
-    index.each(|piece| {
+    index.for_each_chunk(|piece| {
         context.cancel.check()?;
         members.push(piece.iter().map(|(member, _)| u64::from(*member)), &mut bytes)?;
         windows.push(piece.iter().map(|(_, window)| *window), &mut bytes)?;

@@ -49,7 +49,7 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Outcome<Vec<Str
 
 /// Fails if this many bytes do not fit on the disk of the output. Checked before the work, so that the disk does not become full after
 /// hours.
-fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
+fn check_space(what: &str, output: &Path, needed: u64) -> Outcome<()> {
     let free = free_bytes(output)?;
     if needed <= free {
         return Ok(());
@@ -120,7 +120,7 @@ fn publish(
     // A store has no folder before there is something in it.
     let folder_mode = metadata(output).map_or(FOLDER_MODE, |info| info.mode);
     let root = output.parent().unwrap_or(Path::new("/"));
-    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
+    let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
     let done = stage(&mut publication, (folder_mode & 0o666) | 0o600).and_then(|last| {
         if publication.changes_nothing()? {
             return Ok(false);

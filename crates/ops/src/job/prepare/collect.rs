@@ -25,7 +25,7 @@ pub(super) struct Selection {
     /// Excludes that the previous run added itself.
     pub(super) added: HashSet<String>,
     /// Those of them that are decided again.
-    pub(super) judged: HashSet<String>,
+    pub(super) redecided: HashSet<String>,
     /// Whether the run has written these shards again, with other names of entries.
     pub(super) is_renamed: bool,
 }
@@ -38,7 +38,7 @@ pub(super) fn collect(
     journal: Journal,
 ) -> Outcome<Vec<SpooledShard>> {
     let folder = spool_folder(own);
-    context.shared.fs.create_dir(&own.work(), 0o700)?;
+    context.shared.fs.create_dir(&own.work_folder(), 0o700)?;
     context.shared.fs.create_dir(&folder, 0o700)?;
     let count = context.shared.lock().shards.len();
     let collected: Mutex<Vec<Option<SpooledShard>>> = Mutex::new(vec![None; count]);
@@ -55,9 +55,8 @@ pub(super) fn collect(
     Ok(spools)
 }
 
-/// Returns the folder of the spools.
 pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
-    own.work().join("spools")
+    own.work_folder().join("spools")
 }
 
 type Collected = Mutex<Vec<Option<SpooledShard>>>;
@@ -66,7 +65,7 @@ fn has(collected: &Collected, position: usize) -> bool {
     collected.lock().unwrap_or_else(PoisonError::into_inner).get(position).is_some_and(Option::is_some)
 }
 
-fn put(collected: &Collected, position: usize, spooled: SpooledShard) {
+fn store_shard(collected: &Collected, position: usize, spooled: SpooledShard) {
     if let Some(slot) = collected.lock().unwrap_or_else(PoisonError::into_inner).get_mut(position) {
         *slot = Some(spooled);
     }
@@ -107,7 +106,7 @@ fn resume(
             context.shared.count_in(position, &spooled);
             spooled.problems.report_to(&context.shared.problems)?;
             context.shared.progress.add(1, shard.stamp.bytes);
-            put(collected, position, spooled);
+            store_shard(collected, position, spooled);
             resumed += 1;
         }
     }
@@ -125,7 +124,7 @@ fn adopt_live(
     journal: &Journal,
     collected: &Collected,
 ) -> Outcome<()> {
-    let Some(live) = &context.live else { return Ok(()) };
+    let Some(live) = &context.scan_thread else { return Ok(()) };
     context.shared.no_more_questions.cancel();
     loop {
         let ended = live.is_finished();
@@ -140,7 +139,7 @@ fn adopt_live(
             }
             let adopted = spooled.move_to(&*context.shared.fs, folder)?;
             record(journal, &shard, &adopted)?;
-            put(collected, position, adopted);
+            store_shard(collected, position, adopted);
         }
         context.shared.cancel.check()?;
         if ended {
@@ -171,7 +170,7 @@ fn scan_missing(
         };
         if let Some(spooled) = spooled {
             record(journal, &shard, &spooled)?;
-            put(collected, position, spooled);
+            store_shard(collected, position, spooled);
         }
         Ok(())
     })?;

@@ -86,7 +86,7 @@ pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[Spoo
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(&facts, shards.clone()));
     let in_splits: HashSet<String> = shard_names(&resolved, &shards).into_iter().flat_map(|(_, names)| names).collect();
-    let mut items = rerun::kept_excludes(&context.plan, &facts, &selection.judged);
+    let mut items = rerun::kept_excludes(&context.plan, &facts, &selection.redecided);
     items.extend(context.plan.excludes.iter().cloned());
     let items: HashSet<String> =
         items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();

@@ -50,7 +50,7 @@ pub(super) fn probe(
             fresh.push(unit);
         }
     }
-    look(context, own, selection, spools, &fresh, &mut found.rows)?;
+    probe_shards(context, own, selection, spools, &fresh, &mut found.rows)?;
     Ok(Some(found))
 }
 
@@ -65,7 +65,7 @@ fn rows_are_known(context: &Context, plan: &MediaPlan) -> bool {
         && has_filter(&layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE), &plan.filter)
 }
 
-fn look(
+fn probe_shards(
     context: &Context,
     own: &RunFolder,
     selection: &Selection,
@@ -115,7 +115,7 @@ pub(super) fn write(
         // The old rows turned out to be unreadable.
         let mut again = vec![MediaRows::default(); spools.len()];
         let units: Vec<usize> = (0..spools.len()).collect();
-        look(context, own, selection, spools, &units, &mut again)?;
+        probe_shards(context, own, selection, spools, &units, &mut again)?;
         found.rows = again;
     }
     let shared = &context.shared;
@@ -168,13 +168,13 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
 }
 
 /// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are none.
-pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
+pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
     if !files::try_is_file(&old).map_err(|error| Failure::io("reading the old index", &old, &error))? {
         return Ok(None);
     }
-    let new = own.work().join(layout::INDEX_SQLITE);
+    let new = own.work_folder().join(layout::INDEX_SQLITE);
     fs.remove_file(&new)?;
     // An empty file is an empty database.
     fs.create_file(&new)?.close()?;

@@ -124,7 +124,7 @@ pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, Spo
     let plan = match plan.rerun {
         Rerun::Update => {
             let facts = dataset::open(Path::new(&plan.path))?.facts;
-            inherited(&rerun::mending(plan, &facts), facts.prepared.as_ref())
+            inherited(&rerun::repair_plan(plan, &facts), facts.prepared.as_ref())
         }
         _ => plan.clone(),
     };
@@ -143,7 +143,7 @@ pub struct PrepareJob {
 struct Context {
     plan: PreparePlan,
     /// The plan as given.
-    asked_plan: PreparePlan,
+    requested_plan: PreparePlan,
     /// The plan that is recorded for the next run.
     recorded_plan: PreparePlan,
     shared: Arc<ScanShared>,
@@ -151,13 +151,13 @@ struct Context {
     /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
     /// The scan that was taken over, if any.
-    live: Option<JoinHandle<()>>,
+    scan_thread: Option<JoinHandle<()>>,
 }
 
 impl Context {
     /// Enters a phase whose items are called `item`, in the singular, and adds a line to the log.
     fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
-        self.board.enter(Some(&self.shared.progress), phase, item, forecast);
+        self.board.begin_phase(Some(&self.shared.progress), phase, item, forecast);
         self.board.log(line);
     }
 }
@@ -180,19 +180,19 @@ impl PrepareJob {
         };
         let board = Arc::new(StatusBoard::new());
         let context = Context {
-            asked_plan: plan.clone(),
+            requested_plan: plan.clone(),
             recorded_plan: plan.clone(),
             plan,
             shared: Arc::clone(&shared),
             board: Arc::clone(&board),
             scratch,
-            live,
+            scan_thread: live,
         };
         let worker = std::thread::Builder::new()
             .name("prepare".into())
             .spawn(move || {
                 let board = Arc::clone(&context.board);
-                let _waits = context.shared.cancel.enter();
+                let _waits = context.shared.cancel.begin_wait_scope();
                 let result = run::run(context);
                 board.end(match &result {
                     Ok(_) => JobState::Done,

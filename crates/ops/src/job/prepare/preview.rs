@@ -56,7 +56,7 @@ impl Preview {
 
 /// Returns what `plan` would do to the data set, as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
-    let plan = &rerun::mending(plan, facts);
+    let plan = &rerun::repair_plan(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
     let plan = &inherited(plan, facts.prepared.as_ref());
     let concerns = crate::engine::dataset::concerns(Some(plan));
@@ -121,7 +121,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         }
         false => preview.files = files(plan, facts, (&shards, &unchanged), &named, excludes),
     }
-    preview.problems.extend(want_of_space(&preview.files, facts));
+    preview.problems.extend(space_problem(&preview.files, facts));
     if !preview.nothing_to_do {
         preview.problems.extend(no_access(facts));
     }
@@ -140,7 +140,7 @@ pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
 }
 
 /// Returns a problem if the new files are larger than the free space: everything is written completely before anything is replaced.
-fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
+fn space_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
     let needed: u64 = files.iter().map(|file| file.bytes).sum();
     let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
@@ -159,17 +159,17 @@ fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
     for (split, members) in named {
         let joined: Vec<&str> = members.iter().map(String::as_str).filter(|name| new.contains(name)).collect();
         if !joined.is_empty() {
-            lines.push(format!("into {split}: {}", some(&joined)));
+            lines.push(format!("into {split}: {}", list_names(&joined)));
         }
     }
     if prepared.missing_shards.len() > 1 {
         let gone: Vec<&str> = prepared.missing_shards.iter().map(String::as_str).collect();
-        lines.push(format!("taken out, as they are gone: {}", some(&gone)));
+        lines.push(format!("taken out, as they are gone: {}", list_names(&gone)));
     }
     lines
 }
 
-fn some(names: &[&str]) -> String {
+fn list_names(names: &[&str]) -> String {
     let shown = names.iter().take(MAX_NAMED_SHARDS).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMED_SHARDS) {
         0 => shown,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Name of a step in errors.
-const LOOKING: &str = "looking for earlier files";
+const LOOKUP_ACTIVITY: &str = "looking for earlier files";
 
 /// Everything that is published together.
 pub(super) struct Outputs<'a> {
@@ -57,7 +57,7 @@ pub(super) fn publish(
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut publication = publication.counting(&context.shared.progress, expected);
-    let listing = Listing::of(root).map_err(|error| Failure::io(LOOKING, root, &error))?;
+    let listing = Listing::of(root).map_err(|error| Failure::io(LOOKUP_ACTIVITY, root, &error))?;
     let mut files = Files { root, listing: &listing, list: &mut report.files };
     for shard in outputs.renamed {
         context.shared.cancel.check()?;
@@ -79,7 +79,7 @@ pub(super) fn publish(
     let database = meta.join(layout::INDEX_SQLITE);
     for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
         // Left by a killed writer; SQLite would replay it into the new database.
-        if listing.is_taken(&left).map_err(|error| Failure::io(LOOKING, &left, &error))? {
+        if listing.is_taken(&left).map_err(|error| Failure::io(LOOKUP_ACTIVITY, &left, &error))? {
             publication.remove(&left)?;
         }
     }
@@ -135,7 +135,7 @@ impl Files<'_> {
     }
 
     fn is_there(&self, target: &Path) -> Outcome<bool> {
-        self.listing.has(target).map_err(|error| Failure::io(LOOKING, target, &error))
+        self.listing.has(target).map_err(|error| Failure::io(LOOKUP_ACTIVITY, target, &error))
     }
 }
 
@@ -211,7 +211,7 @@ fn stage_own(
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
         false => publication.stage_bytes(&path, &unlisted, 0o644)?,
-        true if files::try_exists(&path).map_err(|error| Failure::io(LOOKING, &path, &error))? => {
+        true if files::try_exists(&path).map_err(|error| Failure::io(LOOKUP_ACTIVITY, &path, &error))? => {
             publication.remove(&path)?
         }
         true => {}

@@ -14,7 +14,7 @@ use gristmill_core::{
     utc, DatasetFacts, Duplicates, Failure, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
     Rerun, SampleMapping, Scope, Shard, SplitPlan,
 };
-use gristmill_data::formats::energon::{layout, tar_idx::WORD};
+use gristmill_data::formats::energon::{layout, tar_idx::WORD_BYTES};
 use gristmill_pycompat::braces;
 use gristmill_storage::files;
 use gristmill_storage::listing::Listing;
@@ -32,7 +32,7 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
     }
     let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
     let (unchanged, added, judged) = take_over(&context.plan, facts, &chosen)?;
-    Ok(Selection { positions: selected.positions, unchanged, added, judged, is_renamed: false })
+    Ok(Selection { positions: selected.positions, unchanged, added, redecided: judged, is_renamed: false })
 }
 
 type Names = HashSet<String>;
@@ -98,7 +98,7 @@ fn in_shard(problem: &Problem) -> Option<&str> {
 
 /// Returns the plan to execute if some files of the previous run are missing. For the same plan on the same shards this is an update, which
 /// restores missing files and keeps splits, excludes and `dataset.yaml`, since a user may have changed them.
-pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
+pub(super) fn repair_plan(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
     let mut plan = asked.clone();
     let Some(prepared) = &facts.prepared else { return plan };
     let Some(old) = prepared.plan.as_deref() else { return plan };
@@ -193,7 +193,7 @@ fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> Outco
     let lacks = |(name, samples): &&(String, u64)| {
         let index = listing.info(&facts.root.join(index_name(name))).ok().flatten();
         // A shard without samples may have no index.
-        *samples > 0 && index.is_none_or(|file| file.len() != WORD as u64 * (samples + 1))
+        *samples > 0 && index.is_none_or(|file| file.len() != WORD_BYTES as u64 * (samples + 1))
     };
     Ok(prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect())
 }

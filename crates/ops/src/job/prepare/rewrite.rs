@@ -22,7 +22,7 @@ use gristmill_storage::space;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-const RENAMING: &str = "putting the names of shards before keys";
+const RENAME_ACTIVITY: &str = "putting the names of shards before keys";
 /// Permission bits of folders for unfinished shards.
 const FOLDER_MODE: u32 = 0o700;
 
@@ -35,7 +35,7 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
         let target = shard.path.with_extension("tar");
         context.board.log(format!("unpacking {}", display_safe(&shard.name)));
         // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
-        shared.fs.create_dir(&own.work(), FOLDER_MODE)?;
+        shared.fs.create_dir(&own.work_folder(), FOLDER_MODE)?;
         tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
     }
@@ -59,7 +59,7 @@ impl RenamedShard {
     /// Adds the shard to a publication, if the one that it replaces is still what was read.
     pub(super) fn stage(&self, publication: &mut Publication<'_>) -> Outcome<()> {
         if stamp_at(&self.target)? != self.before {
-            return Err(Failure::data(RENAMING, "it changed after it was read; nothing is published")
+            return Err(Failure::data(RENAME_ACTIVITY, "it changed after it was read; nothing is published")
                 .on(Subject::path(&self.target))
                 .of_kind(ProblemKind::ChangedDuringScan)
                 .with_hint("wait until no program writes to it, then run again"));
@@ -86,7 +86,7 @@ pub(super) fn rename_entries(
         selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
     };
     // What a run left that was stopped takes the space of the new copies.
-    let folder = own.work().join("renamed");
+    let folder = own.work_folder().join("renamed");
     shared.fs.remove_dir_all(&folder)?;
     check_possible(context, &shards, keys)?;
     let total = shards.iter().map(|shard| shard.stamp.bytes).sum();
@@ -144,7 +144,7 @@ fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[Sp
 
 /// Checks that no link leads to the folder of a shard: a shard that is found twice would be written twice, and one elsewhere is of other data.
 fn check_folders(root: &Path, shards: &[Shard], several: &str, in_new_files: &str) -> Outcome<()> {
-    let place_of = |path: &Path| files::canonicalize(path).map_err(|error| Failure::io(RENAMING, path, &error));
+    let place_of = |path: &Path| files::canonicalize(path).map_err(|error| Failure::io(RENAME_ACTIVITY, path, &error));
     let (top, mut seen) = (place_of(root)?, HashSet::new());
     for shard in shards {
         let place = place_of(&shard.path)?;
@@ -153,7 +153,7 @@ fn check_folders(root: &Path, shards: &[Shard], several: &str, in_new_files: &st
             (true, false) => "this one is there twice, by a link to its folder",
             (false, _) => "this one is elsewhere, by a link to its folder",
         };
-        let failure = Failure::data(RENAMING, format!("{several} in several shards, and {why}"));
+        let failure = Failure::data(RENAME_ACTIVITY, format!("{several} in several shards, and {why}"));
         return Err(failure.on(Subject::path(&shard.path)).with_hint(format!("remove the link, or {in_new_files}")));
     }
     Ok(())
@@ -166,30 +166,30 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
     let several = count_verb(keys, "key", "is", "are");
     if is_remote(root) {
         let why = format!("{several} in several shards, and shards in a store are not replaced");
-        return Err(Failure::usage(RENAMING, why).on(Subject::path(root)).with_hint(in_new_files));
+        return Err(Failure::usage(RENAME_ACTIVITY, why).on(Subject::path(root)).with_hint(in_new_files));
     }
     if let Some(shard) = shards.iter().find(|shard| shard.is_tgz) {
         let why = format!("{several} in several shards, and this one is compressed");
-        return Err(Failure::data(RENAMING, why).on(Subject::shard(&shard.name)).with_hint(in_new_files));
+        return Err(Failure::data(RENAME_ACTIVITY, why).on(Subject::shard(&shard.name)).with_hint(in_new_files));
     }
     if let Some(shard) = shards.iter().find(|shard| files::is_symlink(&shard.path)) {
         let why = format!("{several} in several shards, and this one is a link: it would become a file, and the file that it leads to would stay as it is");
         let hint = format!("run it in the folder of the files themselves, or {in_new_files}");
-        return Err(Failure::data(RENAMING, why).on(Subject::path(&shard.path)).with_hint(hint));
+        return Err(Failure::data(RENAME_ACTIVITY, why).on(Subject::path(&shard.path)).with_hint(hint));
     }
     check_folders(root, shards, &several, &in_new_files)?;
     let has_excludes = context.shared.lock().facts.prepared.as_ref().is_some_and(|facts| !facts.excludes.is_empty());
     if context.plan.scope == Scope::TarIndexOnly && has_excludes {
         let why = format!("{several} in several shards, and split.yaml excludes samples by their present keys");
         let hint = "run it with --force-overwrite in place of --tar-index-only";
-        return Err(Failure::usage(RENAMING, why).on(Subject::path(root)).with_hint(hint));
+        return Err(Failure::usage(RENAME_ACTIVITY, why).on(Subject::path(root)).with_hint(hint));
     }
     let needed: u64 = shards.iter().map(|shard| shard.stamp.bytes).sum();
     let free = space::free_bytes(root)?;
     if needed > free {
         let why = format!("{} are needed for the new shards, and {} are free", bytes(needed), bytes(free));
         let hint = format!("free some space; on another disk, {in_new_files}");
-        return Err(Failure::environment(RENAMING, why).on(Subject::path(root)).with_hint(hint));
+        return Err(Failure::environment(RENAME_ACTIVITY, why).on(Subject::path(root)).with_hint(hint));
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ fn rename_shard(
     let spool = index::scan_unit(&new, id, folder, &*shared.fs, shared.sort_memory(), &handles)?;
     if (spool.scan.samples, &spool.scan.parts) != (before.scan.samples, &before.scan.parts) {
         let why = "the new shard has not the samples of the old one; nothing is published";
-        let failure = Failure::data(RENAMING, why).on(Subject::shard(&shard.name));
+        let failure = Failure::data(RENAME_ACTIVITY, why).on(Subject::shard(&shard.name));
         let hint = "gristmill shard PATH --output NEW --duplicates prefix writes a new set";
         return Err(failure.with_hint(hint_for(&shared.root, hint)));
     }
@@ -227,7 +227,7 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
         stamps.push(stamp_at(&new.written)?);
     }
     // Items of an earlier choice among equal keys are not needed any more; those of the user are.
-    let judged = std::mem::take(&mut selection.judged);
+    let judged = std::mem::take(&mut selection.redecided);
     let rename = |items: &mut dyn Iterator<Item = &String>| -> Vec<String> {
         items.flat_map(|item| renamed_excludes(item, &names)).collect()
     };

@@ -35,7 +35,7 @@ use std::time::SystemTime;
 /// Executes a plan. Nothing is visible before the end; an error leaves the data set unchanged.
 pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
     let result = run_opened(&mut context);
-    if let Some(live) = context.live {
+    if let Some(live) = context.scan_thread {
         // The scan that was taken over may still be active when the job fails early.
         context.shared.cancel.cancel();
         context.shared.no_more_questions.cancel();
@@ -47,7 +47,7 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 }
 
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
-    context.board.enter(None, Phase::Open, Phase::Open.item(), Forecast::default());
+    context.board.begin_phase(None, Phase::Open, Phase::Open.item(), Forecast::default());
     context.board.log("opening the data set");
     let own = RunFolder::for_webdataset(&context.shared.root);
     open(context)?;
@@ -91,7 +91,7 @@ fn run_or_clear(
 /// Decides what to work on and whether there is anything to do, or fails if the plan must not run.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
-    let asked = &rerun::mending(asked, &facts);
+    let asked = &rerun::repair_plan(asked, &facts);
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
     context.plan = inherited(asked, facts.prepared.as_ref());
     let selection = rerun::selection(context, &facts)?;
@@ -121,7 +121,7 @@ fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
     if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
         return Ok(false);
     }
-    if context.live.is_none() {
+    if context.scan_thread.is_none() {
         return Ok(true);
     }
     let why = "another run prepared it since it was opened";
@@ -167,7 +167,7 @@ fn run_planned(
 /// Finishes an interrupted publication, then opens the data set, unless a scan has already done so.
 fn open(context: &Context) -> Outcome<()> {
     let shared = &context.shared;
-    if context.live.is_some() {
+    if context.scan_thread.is_some() {
         super::super::scan::wait_opened(shared)?;
         return Ok(());
     }
@@ -186,11 +186,11 @@ fn remove_unfinished(context: &Context, own: &RunFolder) -> Outcome<()> {
 /// Writes the plan as given, so that an interrupted run can be resumed from any folder.
 fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
-    fs.create_dir(&own.work(), 0o700)?;
+    fs.create_dir(&own.work_folder(), 0o700)?;
     let path = own.running_plan();
     fs.remove_file(&path)?;
     let mut file = fs.create_file(&path)?;
-    let mut plan = context.asked_plan.clone();
+    let mut plan = context.requested_plan.clone();
     if let Ok(path) = files::absolute(&plan.path) {
         plan.path = path.to_string_lossy().into_owned();
     }
@@ -230,8 +230,8 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
     let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
     // The progress of a scan that was taken over continues.
-    let fresh = context.live.is_none().then_some(&shared.progress);
-    context.board.enter(fresh, Phase::Scan, Phase::Scan.item(), forecast);
+    let fresh = context.scan_thread.is_none().then_some(&shared.progress);
+    context.board.begin_phase(fresh, Phase::Scan, Phase::Scan.item(), forecast);
     context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
     shared.progress.expect(shards, bytes);
     report_findings(context, facts)?;
@@ -258,7 +258,7 @@ fn build(
     shared.progress.expect(samples, 0);
     if context.plan.scope == Scope::WithoutSampleTables {
         duplicates::refuse_scattered(context, selection, spools)?;
-        let database = media::kept_alone(context, own)?;
+        let database = media::reuse_media_only_report(context, own)?;
         return Ok((
             BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
             None,
@@ -267,7 +267,7 @@ fn build(
     let untrained = duplicates::untrained(context, selection, spools);
     let options = BuildOptions { duplicates: context.plan.duplicates, untrained, ..BuildOptions::default() };
     let fs = &*shared.fs;
-    let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
+    let built = index::build(fs, spools, &own.work_folder(), context.scratch.path(), &options, &shared.handles())?;
     if built.duplicate_count > 0 {
         duplicates::refuse_scattered(context, selection, spools)?;
     }
@@ -298,7 +298,7 @@ fn all_excludes(
     facts: &DatasetFacts,
     required: Vec<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
+    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.redecided);
     let needed: HashSet<&String> = required.iter().collect();
     let known = facts.prepared.as_ref().map_or(&[][..], |prepared| &prepared.user_excludes);
     // Shards that are not read again require nothing.
@@ -354,7 +354,7 @@ fn finish(
     if context.plan.duplicates == Duplicates::KeepFirst {
         report_duplicates(context, selection, built)?;
     }
-    super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.judged)?;
+    super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.redecided)?;
     // The content of the shards is only known now.
     let reported = shared.problems.to_vec();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !reported.contains(p)) {
@@ -494,9 +494,9 @@ fn wrong_counts<'c>(
 /// Removes the work folder of a run that was killed after publication and will not be resumed.
 fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
-    let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
+    let is_ours = Journal::count_finished(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
     // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
-    let is_garbage = files::exists(own.work()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
+    let is_garbage = files::exists(own.work_folder()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),

@@ -52,7 +52,7 @@ fn run_with(plan: &PreparePlan, threads: usize) -> Outcome<PrepareReport> {
     PrepareJob::start(plan.clone(), RunOptions { threads, ..RunOptions::default() }, None)?.wait()
 }
 
-/// Asserts that every file of the reference exists with the same bytes. The database is compared elsewhere, and the uuid is random.
+/// Asserts that every file of the reference exists with the same bytes. The database is compared by another test, and the uuid is random.
 fn assert_golden(case: &str, root: &Path) {
     let mut compared = 0;
     for name in files_below(&golden(case, "expected")) {
@@ -357,7 +357,7 @@ fn a_refused_run_leaves_nothing_to_resume() {
     let plan = twins(folder.path());
     run_with(&plan, 1).unwrap_err();
     let own = gristmill_storage::run_folder::RunFolder::for_webdataset(folder.path());
-    assert!(!own.journal().exists() && !own.work().exists());
+    assert!(!own.journal().exists() && !own.work_folder().exists());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use gristmill_storage::run_folder::RunFolder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "writing the splits";
+const ACTIVITY: &str = "writing the splits";
 /// Number of times that edits are written, each time on a newer version of the file.
 const MAX_TRIES: u32 = 3;
 const CHANGED: &str = "the file was changed by another program since it was opened";
@@ -39,7 +39,7 @@ pub struct ThreeWayMerge {
     /// Content when it was opened.
     pub base: Vec<u8>,
     /// Content with the user's own edits.
-    pub mine: Vec<u8>,
+    pub own: Vec<u8>,
     /// Current content on disk; empty if the file is missing.
     pub theirs: Vec<u8>,
     /// The content on disk with the user's edits reapplied; `None` if it cannot be read as splits.
@@ -100,7 +100,7 @@ fn write_locked(
 }
 
 fn changed(path: &Path) -> Failure {
-    Failure::data(WHAT, CHANGED)
+    Failure::data(ACTIVITY, CHANGED)
         .on(Subject::path(path))
         .with_hint("compare both, then make the edits again on the new file, or overwrite it")
 }
@@ -110,7 +110,7 @@ fn changed(path: &Path) -> Failure {
 ///
 /// # Errors
 /// An edit cannot be made again, or the file changes each time.
-pub fn write_again(
+pub fn rewrite(
     editor: &mut SplitEditor,
     options: &RunOptions,
     confirm: &mut dyn FnMut(&SplitEditor) -> Outcome<bool>,
@@ -127,7 +127,7 @@ pub fn write_again(
         tries += 1;
         if tries == MAX_TRIES {
             let why = "the file is changed by another program each time";
-            return Err(Failure::environment(WHAT, why)
+            return Err(Failure::environment(ACTIVITY, why)
                 .on(Subject::path(editor.path()))
                 .with_hint("wait until no program writes to it, then run the same command again"));
         }
@@ -142,7 +142,7 @@ pub fn write_again(
 
 /// Whether a failure of [`write`] means that the file was changed by someone else.
 pub fn is_conflict(failure: &Failure) -> bool {
-    failure.what == WHAT && failure.why == CHANGED
+    failure.what == ACTIVITY && failure.why == CHANGED
 }
 
 /// Returns the conflict if the file has changed since it was opened; `None` if it has not.
@@ -161,7 +161,7 @@ pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWayMer
         Err(failure) => (None, Vec::new(), Some(failure)),
     };
     let (base, mine) = (editor.base_bytes().to_vec(), editor.text()?);
-    Ok(Some(ThreeWayMerge { base, mine, theirs, merged, not_applied, unreadable }))
+    Ok(Some(ThreeWayMerge { base, own: mine, theirs, merged, not_applied, unreadable }))
 }
 
 fn on_disk(path: &Path) -> Outcome<Option<Vec<u8>>> {

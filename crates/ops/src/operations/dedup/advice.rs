@@ -7,15 +7,14 @@ use gristmill_core::options::OptionRow;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
 use gristmill_data::source::dedup::list;
-use gristmill_storage::location::beside;
+use gristmill_storage::location::output_next_to;
 use std::path::Path;
 
 /// Returns the proposed output of a plan; `None` if its source has no name.
 pub fn proposed_output(plan: &DedupPlan) -> Option<String> {
-    Some(beside(Path::new(plan.source()), &plan.proposed_name()?).to_string_lossy().into_owned())
+    Some(output_next_to(Path::new(plan.source()), &plan.proposed_name()?).to_string_lossy().into_owned())
 }
 
-/// The advice of `dedup`.
 pub(super) struct DedupAdvice {
     pub(super) options: RunOptions,
 }

@@ -41,7 +41,7 @@ impl Report for PlannedResult<DedupReport> {
             duration(report.elapsed),
             speed(report)
         );
-        lines.push(ReportLine::good(format!("Deduplicated {}", count(report.files, "file")), figures));
+        lines.push(ReportLine::success(format!("Deduplicated {}", count(report.files, "file")), figures));
         lines.extend(removed(mode, totals).map(ReportLine::from));
         if report.resumed_units > 0 {
             lines.push(ReportLine::plain("Part of it was done by a run that was stopped."));
@@ -51,7 +51,7 @@ impl Report for PlannedResult<DedupReport> {
         if !report.exported.is_empty() {
             let shown = report.exported.get(..report.exported.len().min(FILES_SHOWN)).unwrap_or_default();
             lines.extend(file_lines("Exported", shown));
-            lines.extend(more(report.exported.len(), FILES_SHOWN));
+            lines.extend(unlisted_line(report.exported.len(), FILES_SHOWN));
         }
         lines.extend(problem_table(&report.counts));
         lines
@@ -69,7 +69,7 @@ impl Report for PlannedResult<DedupEstimate> {
         let found = &self.report;
         let mut lines = vec![match found.nothing_to_do {
             true => nothing_to_do(),
-            false => format!("Would deduplicate {}. Nothing was written.", found.outlook()).into(),
+            false => format!("Would deduplicate {}. Nothing was written.", found.estimate_line()).into(),
         }];
         if found.resumable_units > 0 {
             lines.push(ReportLine::plain("A stopped run would be resumed."));
@@ -138,7 +138,7 @@ fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
         percent(totals.removed_share()),
         count(totals.ranges, "range"),
         count(totals.changed_documents, "document"),
-        whole(mode, totals.emptied_documents)
+        whole_documents(mode, totals.emptied_documents)
     );
     let copied = (totals.copied_lines > 0).then(|| {
         let are = agree(totals.copied_lines, "is copied as it is", "are copied as they are");
@@ -148,7 +148,7 @@ fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
 }
 
 /// Describes the documents of which every byte is in a range.
-fn whole(mode: Mode, documents: u64) -> String {
+fn whole_documents(mode: Mode, documents: u64) -> String {
     match mode {
         Mode::Remove => count_verb(documents, "document", "has nothing left", "have nothing left"),
         Mode::Annotate => count_verb(documents, "document", "is a copy as a whole", "are copies as a whole"),
@@ -157,7 +157,7 @@ fn whole(mode: Mode, documents: u64) -> String {
 
 fn nothing_to_do() -> ReportLine {
     let words = " Deduplicated already with this plan, and nothing changed since. Nothing was written.";
-    ReportLine::good("Nothing to do.", words)
+    ReportLine::success("Nothing to do.", words)
 }
 
 fn percent(share: f64) -> String {
@@ -173,7 +173,7 @@ fn speed(report: &DedupReport) -> String {
     format!(" ({}/s)", bytes((report.totals.text_bytes as f64 / seconds) as u64))
 }
 
-fn more(all: usize, shown: usize) -> Option<ReportLine> {
+fn unlisted_line(all: usize, shown: usize) -> Option<ReportLine> {
     let left = all.checked_sub(shown).filter(|left| *left > 0)?;
     Some(format!("… and {} (--json lists them)", count(left as u64, "more file")).into())
 }
@@ -200,7 +200,7 @@ fn per_file(files: &[FileReport]) -> Vec<ReportLine> {
         ]);
     }
     let lines = section("By file:", if touched.is_empty() { Vec::new() } else { table.lines() });
-    lines.into_iter().chain(more(touched.len(), FILES_SHOWN)).collect()
+    lines.into_iter().chain(unlisted_line(touched.len(), FILES_SHOWN)).collect()
 }
 
 /// Formats the passages that repeat most often.

@@ -32,7 +32,7 @@ impl Operation for Dedup {
     type Report = PlannedResult<DedupReport>;
     const NAME: &'static str = "dedup";
     const ABOUT: &'static str = "Remove text that repeats, and keep its first place: the same files come out";
-    const DOING: &'static str = "deduplicating";
+    const ACTIVITY: &'static str = "deduplicating";
     const PLAN_OF: &'static str = "removing repeated text";
     const STEPS: &'static [Step] = &[
         Step { id: "source", title: "Source" },

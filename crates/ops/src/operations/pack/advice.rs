@@ -37,9 +37,9 @@ impl Advice for PackAdvice {
         let Some(plan) = plan.typed::<PackPlan>() else { return QuestionNeed::Optional };
         match row.info.name {
             "path" | "format" | "sample-size" => QuestionNeed::Required,
-            option if self.choices.iter().any(|(of, _)| *of == option) => QuestionNeed::Asked,
+            option if self.choices.iter().any(|(of, _)| *of == option) => QuestionNeed::Always,
             "eos-token" if formats::end_token(plan) == EndTokenNeed::Required => QuestionNeed::Required,
-            "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => QuestionNeed::Asked,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => QuestionNeed::Always,
             _ if row.info.is_required => QuestionNeed::Required,
             _ => QuestionNeed::Optional,
         }
@@ -93,7 +93,7 @@ impl PackAdvice {
         lines.extend(self.files.format_lines(plan));
         lines.extend(self.choices.iter().map(|(_, line)| line.clone()));
         lines.extend(self.files.problems.iter().map(|problem| format!("Warning: {problem}")));
-        lines.extend(self.documents.troubles.iter().map(|why| format!("Warning: {why}")));
+        lines.extend(self.documents.failures.iter().map(|why| format!("Warning: {why}")));
         Ok(lines)
     }
 

@@ -29,7 +29,7 @@ impl Report for PackReport {
                 duration(self.elapsed),
                 speed(self)
             );
-            lines.push(ReportLine::good(format!("Packed {}", count(self.files, "file")), figures));
+            lines.push(ReportLine::success(format!("Packed {}", count(self.files, "file")), figures));
             if self.resumed_bytes > 0 {
                 let words = format!("{} of it were done by a run that was stopped.", bytes(self.resumed_bytes));
                 lines.push(words.into());
@@ -69,7 +69,7 @@ impl Report for PackPreview {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let mut lines = vec![match self.nothing_to_do {
             true => nothing_to_do(),
-            false => format!("Would pack {}. Nothing was written.", self.outlook()).into(),
+            false => format!("Would pack {}. Nothing was written.", self.estimate_line()).into(),
         }];
         if self.resumable_bytes > 0 {
             let words = format!("A stopped run would be resumed: {} are done.", bytes(self.resumable_bytes));
@@ -131,14 +131,14 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
 fn next_path(target: &TargetReport) -> &str {
     let is_data = || !files::is_dir(&target.path) || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
     let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
-    // What is in a store is asked for only if that matters.
+    // Requests are sent to a store only if their answers matter.
     let first = target.outputs.first().filter(|_| has_single_files && !is_data());
     first.map_or(&target.path, |file| &file.name)
 }
 
 fn nothing_to_do() -> ReportLine {
     let words = " Packed already with this plan, and nothing changed since. Nothing was written.";
-    ReportLine::good("Nothing to do.", words)
+    ReportLine::success("Nothing to do.", words)
 }
 
 /// Formats bytes and tokens per second, counting only the work of this run.

@@ -13,7 +13,7 @@ pub use source::{
 };
 
 use super::{absolute, Advice, Operation, Plan};
-use crate::job::pool::together;
+use crate::job::pool::run_both;
 use crate::job::task::TaskContext;
 use crate::tokens::check::{missing_or_wrong, notes};
 use crate::tokens::pack::{keep_input_names, run_pack, run_preview, PackPreview, PackReport};
@@ -39,7 +39,7 @@ impl Operation for Pack {
     const NAME: &'static str = "pack";
     const ABOUT: &'static str =
         "Turn text of JSONL, Parquet, Arrow, CSV and other files into the token files of training frameworks";
-    const DOING: &'static str = "packing";
+    const ACTIVITY: &'static str = "packing";
     const PLAN_OF: &'static str = "packing text into tokens";
     const STEPS: &'static [Step] = &[
         Step { id: "source", title: "Source" },
@@ -51,7 +51,7 @@ impl Operation for Pack {
 
     fn complete(plan: &mut PackPlan) {
         if plan.output.is_empty() {
-            let default = formats::only(plan).and_then(|format| format.default_output(plan));
+            let default = formats::only_format(plan).and_then(|format| format.default_output(plan));
             plan.output = default.unwrap_or_default();
         }
     }
@@ -69,7 +69,7 @@ impl Operation for Pack {
     fn notes(plan: &PackPlan) -> Outcome<Option<Vec<Problem>>> {
         // Never dropped, so that the job, which validates it, need not load it again: freeing hundreds of thousands of token strings one
         // by one would only delay the end of the process.
-        let tokenizer = ManuallyDrop::new(load_tokenizer(plan, &together)?);
+        let tokenizer = ManuallyDrop::new(load_tokenizer(plan, &run_both)?);
         Ok(Some(notes(plan, &tokenizer)))
     }
 

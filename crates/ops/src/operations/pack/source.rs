@@ -8,7 +8,7 @@ use gristmill_data::source::documents::{
     self, keys_of, split_choices, DocumentRules, DocumentVerdict, Extractor, Selection, SplitChoices, TextFile,
 };
 use gristmill_storage::files;
-use gristmill_storage::location::beside;
+use gristmill_storage::location::output_next_to;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ pub struct FirstDocuments {
     /// The keys of those that are objects: those with text first, then by frequency.
     pub keys: Vec<DocumentKey>,
     /// Failures and damage met while they were read.
-    pub troubles: Vec<String>,
+    pub failures: Vec<String>,
 }
 
 /// The texts of the first documents.
@@ -187,7 +187,7 @@ pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
             if failure.is_cancelled() {
                 return found;
             }
-            found.troubles.push(failure.to_string());
+            found.failures.push(failure.to_string());
         }
     }
     let mut seen: HashMap<String, DocumentKey> = HashMap::new();
@@ -217,7 +217,7 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
     let name: Arc<str> = Arc::from(file.name.as_str());
     let whole = first.lines.into_iter().filter(|(_, line)| line.len() <= MAX_DOCUMENT_BYTES);
     found.lines.extend(whole.map(|(number, line)| (Arc::clone(&name), number + 1, line)));
-    found.troubles.extend(first.damage);
+    found.failures.extend(first.damage);
     Ok(())
 }
 
@@ -347,7 +347,7 @@ impl DataFacts<'_> {
             _ => name,
         };
         let name = formats::output_name(plan, &stem, self.is_one_file);
-        Some(beside(path, &name).to_string_lossy().into_owned())
+        Some(output_next_to(path, &name).to_string_lossy().into_owned())
     }
 }
 

@@ -104,11 +104,11 @@ fn splits_and_subsets_are_asked_for_where_there_are_several() {
     write("test.jsonl", "{\"text\": \"b\"}\n");
     let lines = advice.check(&*plan, "path").unwrap();
     assert!(lines.contains(&"Splits: train (1 file), test (1 file)".to_owned()), "{lines:?}");
-    assert!(matches!(advice.need(&*plan, row("split")), QuestionNeed::Asked));
+    assert!(matches!(advice.need(&*plan, row("split")), QuestionNeed::Always));
     assert!(matches!(advice.need(&*plan, row("subset")), QuestionNeed::Optional));
     let card = |name: &str| format!("- config_name: {name}\n  data_files: {name}.jsonl\n");
     write("README.md", &format!("---\nconfigs:\n{}{}---\n", card("train"), card("test")));
     let lines = advice.check(&*plan, "path").unwrap();
     assert!(lines.contains(&"Subsets: train, test".to_owned()), "{lines:?}");
-    assert!(matches!(advice.need(&*plan, row("subset")), QuestionNeed::Asked));
+    assert!(matches!(advice.need(&*plan, row("subset")), QuestionNeed::Always));
 }

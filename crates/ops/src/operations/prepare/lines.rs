@@ -43,7 +43,7 @@ impl PreparePreview {
         Ok(Self::of(plan, &facts))
     }
 
-    /// Works out what a plan would do to the shards, as far as they are scanned.
+    /// Computes what a plan would do to the shards, as far as they are scanned.
     pub fn of(plan: &PreparePlan, facts: &DatasetFacts) -> Self {
         let mut preview = preview(plan, facts);
         preview.problems.extend(try_out(plan, facts));
@@ -103,11 +103,11 @@ impl Report for PrepareResult {
         let report = &self.report;
         if report.nothing_to_do {
             let rest = " Prepared already with this plan, and nothing changed since. Nothing was written.";
-            return vec![ReportLine::good("Nothing to do.", rest)];
+            return vec![ReportLine::success("Nothing to do.", rest)];
         }
         let rest = format!(": {} in {}.", report.amounts().join(", "), duration(report.elapsed));
         let mut lines = difference_lines(&self.differences);
-        lines.push(ReportLine::good(format!("Prepared {}", display_safe(&self.path)), rest));
+        lines.push(ReportLine::success(format!("Prepared {}", display_safe(&self.path)), rest));
         lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
         lines.extend(split_lines(&report.splits, report.samples, report.excludes));
         lines.extend(file_lines("Written", &report.files));

@@ -35,7 +35,7 @@ impl Operation for Prepare {
     type Report = PrepareResult;
     const NAME: &'static str = "prepare";
     const ABOUT: &'static str = "Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset";
-    const DOING: &'static str = "preparing";
+    const ACTIVITY: &'static str = "preparing";
     const PLAN_OF: &'static str = "a preparation";
     const STEPS: &'static [Step] = options::STEPS;
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
@@ -43,7 +43,7 @@ impl Operation for Prepare {
         &[ObsoleteFlag { name: "media-metadata", needs_one_of: options::MEDIA_FILTERS }];
     const SHOWS_PHASES: bool = true;
 
-    fn asks_always(plan: &PreparePlan) -> bool {
+    fn always_prompts(plan: &PreparePlan) -> bool {
         // JSONL files and metadatasets need no answers. By name: a command is built without reading the disk.
         ![".jsonl", ".yaml", ".yml"].iter().any(|suffix| plan.path.ends_with(suffix))
     }

@@ -239,11 +239,11 @@ fn is_listed(plan: &PreparePlan) -> bool {
 }
 
 fn read_excludes(plan: &mut PreparePlan, path: &Path) -> Outcome<()> {
-    const WHAT: &str = "reading --exclude-from";
+    const ACTIVITY: &str = "reading --exclude-from";
     let Some(bytes) = read_whole(path, MAX_EXCLUDES_BYTES)? else {
-        return Err(Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()));
+        return Err(Failure::io(ACTIVITY, path, &std::io::ErrorKind::NotFound.into()));
     };
-    let not_text = |_| Failure::usage(WHAT, "it is not a text file in UTF-8").on(Subject::path(path));
+    let not_text = |_| Failure::usage(ACTIVITY, "it is not a text file in UTF-8").on(Subject::path(path));
     plan.excludes.extend(exclude_lines(&String::from_utf8(bytes).map_err(not_text)?));
     Ok(())
 }

@@ -29,7 +29,7 @@ impl Operation for WriteShards {
     const ALIASES: &'static [&'static str] = &["reshard"];
     const ABOUT: &'static str =
         "Write shards of loose files, of rows with media, or of other shards, prepared in the same pass";
-    const DOING: &'static str = "writing shards";
+    const ACTIVITY: &'static str = "writing shards";
     const PLAN_OF: &'static str = crate::shard::PLAN_OF;
     const STEPS: &'static [Step] = options::STEPS;
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;

@@ -30,7 +30,7 @@ pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("Divide", "shards", DIVIDE),
     Group::new("Order", "order", ORDER),
     Group::new("Append", "shards", APPEND),
-    Group::new("Media apart", "media", APART),
+    Group::new("Media apart", "media", MEDIA_SET),
     Group::new("Prepare", "prepare", PREPARE),
     Group::new("Prepare", "prepare", &media_filters::filters()),
     Group::new("Prepare", "prepare", DECODE),
@@ -396,7 +396,7 @@ const APPEND: &[Spec] = &[
         .applies("--append", |plan| plan.append),
 ];
 
-const APART: &[Spec] = &[
+const MEDIA_SET: &[Spec] = &[
     Spec::new("media-to", "DIR", "Write media as a set of their own, of the same keys", optional_path!(apart.media_to))
         .or_store()
         .unset("together"),

@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-const WHAT: &str = "looking for files";
+const ACTIVITY: &str = "looking for files";
 /// Takes the place of `/` in sorted keys, so that they are ordered by their components.
 const SLASH: u8 = 1;
 /// Ends a field of a sorted entry; names have no such byte.
@@ -111,7 +111,7 @@ impl ListedFile<'_> {
             let note = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
             return self.note(ProblemKind::Other, path, &note);
         }
-        let failure = error.failure(WHAT, self.root);
+        let failure = error.failure(ACTIVITY, self.root);
         if path == self.root {
             return Err(failure);
         }
@@ -148,7 +148,7 @@ fn below<'a>(root: &Path, path: &'a Path) -> &'a [u8] {
 struct Folders {
     names: BTreeSet<String>,
     /// The first file that is in none.
-    outside: Option<String>,
+    first_outside: Option<String>,
 }
 
 impl Folders {
@@ -159,7 +159,7 @@ impl Folders {
                 self.names.insert(folder.to_owned());
             }
             Some(_) => {}
-            None if self.outside.is_none() => self.outside = Some(relative.into_owned()),
+            None if self.first_outside.is_none() => self.first_outside = Some(relative.into_owned()),
             None => {}
         }
     }
@@ -172,10 +172,10 @@ impl Folders {
         };
         if !context.plan.division.splits_by_folder {
             let is_known = |name: &String| SPLIT_FOLDERS.contains(&name.as_bytes());
-            let are_all = self.outside.is_none() && !self.names.is_empty() && self.names.iter().all(is_known);
+            let are_all = self.first_outside.is_none() && !self.names.is_empty() && self.names.iter().all(is_known);
             return Ok(are_all && !context.plan.choice.one_split);
         }
-        if let Some(name) = &self.outside {
+        if let Some(name) = &self.first_outside {
             return fail(name, "a file is outside of the folders, which are the splits");
         }
         match self.names.iter().find_map(|name| split_refusal(name).map(|why| (name, why))) {

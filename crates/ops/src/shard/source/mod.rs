@@ -23,7 +23,7 @@ use std::path::Path;
 
 /// Value of `--key` for numbers.
 pub(super) const NUMBER: &str = "number";
-const WHAT: &str = "looking for samples";
+const ACTIVITY: &str = "looking for samples";
 /// Ends of the names of files of rows, in lower case.
 const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
 /// Ends of the names of compressed files of rows, after one of [`ROW_FILES`].
@@ -55,7 +55,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
                 Err(failure) if error.kind() == ErrorKind::NotFound => return Err(failure),
                 range => range.ok().flatten().map(|_| InputKind::Tars),
             };
-            return range.ok_or_else(|| Failure::io(WHAT, input, &error));
+            return range.ok_or_else(|| Failure::io(ACTIVITY, input, &error));
         }
     };
     if read_as != InputKind::Auto {
@@ -76,7 +76,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     }
     match ROW_FILES.iter().any(|end| plain.ends_with(end)) {
         true => Ok(InputKind::Rows),
-        false => Err(Failure::usage(WHAT, "its name is not that of a shard or of a file of rows")
+        false => Err(Failure::usage(ACTIVITY, "its name is not that of a shard or of a file of rows")
             .on(Subject::path(input))
             .with_hint(
                 "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
@@ -113,7 +113,7 @@ fn refuse_split(input: &Path, plan: &ShardPlan) -> Outcome<()> {
     if plan.choice.splits.is_empty() {
         return Ok(());
     }
-    let failure = Failure::usage(WHAT, "it has no splits for --split").on(Subject::path(input));
+    let failure = Failure::usage(ACTIVITY, "it has no splits for --split").on(Subject::path(input));
     Err(failure.with_hint("leave out --split; --keep-keys chooses samples by their keys"))
 }
 
@@ -140,7 +140,7 @@ fn refuse_unused(plan: &ShardPlan, kinds: &[InputKind]) -> Outcome<()> {
         true => "--as rows reads the rows of JSONL, JSON, CSV, TSV, Parquet or Arrow files in a folder",
         false => "leave it out",
     };
-    Err(Failure::usage(WHAT, why).on(Subject::field(flag)).with_hint(hint))
+    Err(Failure::usage(ACTIVITY, why).on(Subject::field(flag)).with_hint(hint))
 }
 
 /// Lists the samples of an input.
@@ -151,7 +151,7 @@ pub(super) fn list(
     sink: &mut dyn SampleSink,
 ) -> Outcome<()> {
     if kind != InputKind::Rows && context.plan.key.as_deref().is_some_and(|key| key != NUMBER) {
-        let failure = Failure::usage(WHAT, "--key names a column, and the input has none").on(Subject::path(input));
+        let failure = Failure::usage(ACTIVITY, "--key names a column, and the input has none").on(Subject::path(input));
         return Err(failure.with_hint("--key number numbers all samples"));
     }
     match kind {

@@ -1,6 +1,6 @@
 //! Splits and excludes of a prepared input.
 
-use super::WHAT;
+use super::ACTIVITY;
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
 use gristmill_data::formats::energon::{info::Info, split_yaml::SplitFile};
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,7 @@ impl PreparedInput {
         let Some(info) = Info::read(root)? else {
             return match choice.splits.is_empty() {
                 true => Ok(Self::default()),
-                false => Err(Failure::usage(WHAT, "it is not prepared, so it has no splits for --split")
+                false => Err(Failure::usage(ACTIVITY, "it is not prepared, so it has no splits for --split")
                     .on(Subject::path(root))
                     .with_hint("leave out --split, or prepare it first")),
             };
@@ -36,14 +36,14 @@ impl PreparedInput {
         let file = SplitFile::read(root)?.unwrap_or_default();
         let (lists, bad) = file.expanded();
         if let Some(bad) = bad.first() {
-            let failure = Failure::data(WHAT, format!("split.yaml: {}", bad.error)).of_kind(ProblemKind::BadBraces);
+            let failure = Failure::data(ACTIVITY, format!("split.yaml: {}", bad.error)).of_kind(ProblemKind::BadBraces);
             return Err(failure.on(Subject::path(root)).with_hint("repair split.yaml, or write all with --one-split"));
         }
         let excludes: HashSet<String> = file.expanded_excludes().0.into_iter().collect();
         let is_left_out = |shard: &String| !choice.keep_excluded && excludes.contains(shard);
         if let Some(unknown) = choice.splits.iter().find(|name| !lists.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
-            let failure = Failure::usage(WHAT, format!("it has no split '{unknown}'")).on(Subject::path(root));
+            let failure = Failure::usage(ACTIVITY, format!("it has no split '{unknown}'")).on(Subject::path(root));
             return Err(failure.with_hint(format!("its splits are {}", known.join(", "))));
         }
         let counts: HashMap<&str, u64> =
@@ -53,7 +53,7 @@ impl PreparedInput {
         let has_samples = |shard: &String| counts.get(shard.as_str()) > Some(&0) && !is_left_out(shard);
         let divided = lists.iter().filter(|(name, shards)| is_chosen(name) && shards.iter().any(has_samples)).count();
         if divided > 1 && plan.inputs.len() > 1 && !choice.one_split && choice.splits.is_empty() {
-            let failure = Failure::usage(WHAT, "it has several splits, and it is one of several inputs");
+            let failure = Failure::usage(ACTIVITY, "it has several splits, and it is one of several inputs");
             let hint = "--split NAMES keeps these splits apart; --one-split writes everything into one";
             return Err(failure.on(Subject::path(root)).with_hint(hint));
         }
@@ -90,7 +90,7 @@ impl PreparedInput {
                     true => ("it is in no split".to_owned(), ProblemKind::UnassignedShards),
                     false => (format!("it is in {} splits", several.len()), ProblemKind::ShardInTwoSplits),
                 };
-                let failure = Failure::data(WHAT, why).on(Subject::shard(shard)).of_kind(kind);
+                let failure = Failure::data(ACTIVITY, why).on(Subject::shard(shard)).of_kind(kind);
                 Err(failure.with_hint("--split NAMES takes some splits; --one-split writes everything into one"))
             }
         }

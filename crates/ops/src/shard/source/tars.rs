@@ -3,9 +3,9 @@
 use super::super::record::{ListedSample, RecordWriter, Records, SpoolContext};
 use super::super::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
 use super::prepared::PreparedInput;
-use super::{refuse_split, WHAT};
+use super::{refuse_split, ACTIVITY};
 use crate::job::pool::run_units;
-use crate::job::recover::before_looking;
+use crate::job::recover::recover_interrupted;
 use gristmill_core::text::{count_verb, display_safe_bytes};
 use gristmill_core::{
     Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow,
@@ -34,7 +34,7 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     let (shards, prepared) = match files::is_dir(input) {
         true => {
             if !is_remote(input) {
-                before_looking(input, context.handles.problems)?;
+                recover_interrupted(input, context.handles.problems)?;
             }
             let found = discover_with_packed(input)?;
             found.findings.into_iter().try_for_each(|finding| context.handles.problems.report(finding))?;
@@ -190,7 +190,7 @@ fn unpacked(context: &SourceContext<'_>, shard: &Shard) -> Outcome<Shard> {
     if packing.is_plain() || packing == Packing::Zip {
         return Ok(Shard { is_tgz: false, ..shard.clone() });
     }
-    let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &shard.path, &error))?;
+    let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &shard.path, &error))?;
     // A stopped run may have unpacked the same file.
     let identity = format!("{} {stamp:?}", shard.path.display());
     let path = context.scratch.join(format!("{:032x}", xxh3_128(identity.as_bytes())));
@@ -210,7 +210,7 @@ fn unpack(
 ) -> Outcome<()> {
     let draft = path.with_extension("draft");
     fs.remove_file(&draft)?;
-    let mut stream = UnpackedReader::new(file, packing)?.named(WHAT);
+    let mut stream = UnpackedReader::new(file, packing)?.named(ACTIVITY);
     let mut out = fs.create_file(&draft)?;
     out.keep_in_page_cache();
     let mut buffer = vec![0; UNPACK_BYTES];

@@ -36,7 +36,7 @@ impl Kept {
     fn bytes(&self, part: &Part) -> Vec<u8> {
         let bytes = match &part.origin {
             Origin::File { path, .. } => fs::read(path).unwrap(),
-            Origin::Made(bytes) => bytes.clone(),
+            Origin::Bytes(bytes) => bytes.clone(),
             Origin::Sparse { .. } => panic!("no case has holes"),
             Origin::Range { file, offset } => {
                 let all = fs::read(&self.files[file.0 as usize]).unwrap();

@@ -94,7 +94,7 @@ pub struct EncodingSpec {
     /// The maximum length of documents.
     pub truncation: Option<Truncation>,
     /// The minimum length of documents.
-    pub fill: Option<DocumentPadding>,
+    pub padding: Option<DocumentPadding>,
     /// The token that begins documents, unless a document begins with it. Documents with masks have none.
     pub begin: Option<u32>,
     /// The end token.
@@ -157,7 +157,7 @@ impl EncodingSpec {
             rules,
             template,
             truncation: None,
-            fill: None,
+            padding: None,
             begin: None,
             end: End::Never,
             token,
@@ -174,8 +174,8 @@ impl EncodingSpec {
     /// Returns how many of a text's raw ids truncation cuts off, and how many tokens padding adds.
     pub(super) fn length_change(&self, ids: usize) -> (u64, u64) {
         let around = self.template.prefix.len() + self.template.suffix.len();
-        let lost = self.truncation.as_ref().map_or(0, |truncation| truncation.lost(ids, around));
-        let added = self.fill.as_ref().map_or(0, |fill| fill.length.saturating_sub(ids - lost + around));
+        let lost = self.truncation.as_ref().map_or(0, |truncation| truncation.truncated_ids(ids, around));
+        let added = self.padding.as_ref().map_or(0, |fill| fill.length.saturating_sub(ids - lost + around));
         (lost as u64, added as u64)
     }
 

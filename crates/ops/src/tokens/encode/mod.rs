@@ -10,7 +10,7 @@ mod identity;
 mod masks;
 mod packed;
 mod packer;
-mod row_deal;
+mod row_assignment;
 mod sequence_rules;
 mod sequences;
 
@@ -19,5 +19,5 @@ pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, Document
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};
-pub use row_deal::{RowDeal, RowFilter, RowOrder};
+pub use row_assignment::{RowAssignment, RowFilter, RowOrder};
 pub use sequence_rules::SequenceRules;

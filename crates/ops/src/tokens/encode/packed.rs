@@ -118,7 +118,7 @@ pub struct PackedPiece {
     /// The first findings.
     pub findings: Vec<Finding>,
     /// Findings that were only counted: whether by design, kind, number.
-    pub more: Vec<(bool, ProblemKind, u64)>,
+    pub unlisted: Vec<(bool, ProblemKind, u64)>,
     /// The keys of the first line whose text is missing.
     pub keys: Vec<String>,
     /// Where the fast tokenizer and the reference differ; the whole piece is then invalid.
@@ -216,12 +216,12 @@ impl EncodedBlock {
         if tokens == 0 && spec.needs_tokens {
             return Ok(Err("the tokenizer makes no token of its text"));
         }
-        if spec.may_overflow && !shaped.iter().all(|part| fits(spec.token, part)) {
+        if spec.may_overflow && !shaped.iter().all(|part| can_store(spec.token, part)) {
             return Ok(Err(TOO_LARGE));
         }
-        put(spec.token, begin.as_slice(), &mut self.bytes);
-        shaped.iter().for_each(|part| put(spec.token, part, &mut self.bytes));
-        put(spec.token, end.as_slice(), &mut self.bytes);
+        append_ids(spec.token, begin.as_slice(), &mut self.bytes);
+        shaped.iter().for_each(|part| append_ids(spec.token, part, &mut self.bytes));
+        append_ids(spec.token, end.as_slice(), &mut self.bytes);
         self.lengths.push((tokens + usize::from(begin.is_some()) + usize::from(end.is_some())) as u64);
         self.note_lengths(spec, spec.length_change(ids.len()));
         Ok(Ok(()))
@@ -229,7 +229,7 @@ impl EncodedBlock {
 
     fn note_lengths(&mut self, spec: &EncodingSpec, (lost, filled): (u64, u64)) {
         self.lost.extend(spec.truncation.is_some().then_some(lost));
-        self.filled.extend(spec.fill.is_some().then_some(filled));
+        self.filled.extend(spec.padding.is_some().then_some(filled));
     }
 
     /// Adds a document unchanged, with its mask. `changed` is the result of [`EncodingSpec::length_change`] for its texts.
@@ -240,10 +240,10 @@ impl EncodedBlock {
         mask: &[u8],
         changed: (u64, u64),
     ) -> Result<(), &'static str> {
-        if spec.may_overflow && !fits(spec.token, ids) {
+        if spec.may_overflow && !can_store(spec.token, ids) {
             return Err(TOO_LARGE);
         }
-        put(spec.token, ids, &mut self.bytes);
+        append_ids(spec.token, ids, &mut self.bytes);
         self.mask.extend_from_slice(mask);
         self.lengths.push(ids.len() as u64);
         self.note_lengths(spec, changed);
@@ -255,7 +255,7 @@ pub(super) const TOO_LARGE: &str = "it has a token whose id does not fit into th
 
 /// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
 pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
-    let Some(fill) = spec.fill else { return spec.template.around(ids, spec.truncation.as_ref()) };
+    let Some(fill) = spec.padding else { return spec.template.with_special_ids(ids, spec.truncation.as_ref()) };
     whole.clear();
     spec.template.apply(ids, spec.truncation.as_ref(), whole)?;
     let missing = fill.length.saturating_sub(whole.len());
@@ -266,7 +266,7 @@ pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut V
     Ok([whole, &[], &[]])
 }
 
-pub(super) fn fits(token: TokenType, ids: &[u32]) -> bool {
+pub(super) fn can_store(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
@@ -274,7 +274,7 @@ pub(super) fn fits(token: TokenType, ids: &[u32]) -> bool {
 const AT_ONCE: usize = 256;
 
 /// Appends ids in the bytes of the token type; all must fit.
-pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
+pub(super) fn append_ids(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
     match token {
         TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
         TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),
@@ -307,7 +307,7 @@ impl PackedPiece {
         self.tokens = 0;
         self.special = SpecialTokenCounts::default();
         self.findings.clear();
-        self.more.clear();
+        self.unlisted.clear();
         self.keys.clear();
         self.mismatch = None;
     }
@@ -344,9 +344,9 @@ impl PackedPiece {
             return;
         }
         let key = (finding.is_by_design, finding.kind);
-        match self.more.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
+        match self.unlisted.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
             Some((_, _, count)) => *count += 1,
-            None => self.more.push((key.0, key.1, 1)),
+            None => self.unlisted.push((key.0, key.1, 1)),
         }
     }
 }
@@ -366,7 +366,7 @@ mod tests {
             rules: DocumentRules::PYTHON,
             template: Template::default(),
             truncation: None,
-            fill: None,
+            padding: None,
             begin,
             end,
             token: TokenType::U8,

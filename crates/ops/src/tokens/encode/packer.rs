@@ -4,7 +4,7 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use super::row_deal::RowFilter;
+use super::row_assignment::RowFilter;
 use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
@@ -19,7 +19,7 @@ use memchr::memchr;
 const CANCEL_CHECK_EVERY: usize = 256;
 /// Documents are encoded in batches: this many, or as many as reach the byte limit below, whichever are fewer.
 const DOCUMENTS_PER_BATCH: usize = 64;
-const TOGETHER_BYTES: usize = 32 << 10;
+const BATCH_BYTES: usize = 32 << 10;
 /// The reason for skipping a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
 
@@ -60,7 +60,7 @@ enum NewlineMode {
 struct PendingDocument<'p> {
     unit: Unit<'p>,
     reading: NewlineMode,
-    held: ParsedLine<'p>,
+    line: ParsedLine<'p>,
     /// Its position among the encoded texts; `None` if no spec takes it.
     text: Option<usize>,
 }
@@ -109,8 +109,8 @@ impl<'a> Packer<'a> {
 
     /// Limits the growth of the caches to `bytes` bytes.
     #[must_use]
-    pub fn within(self, bytes: usize) -> Self {
-        Self { encoder: self.encoder.within(bytes), ..self }
+    pub fn with_cache_bytes(self, bytes: usize) -> Self {
+        Self { encoder: self.encoder.with_cache_bytes(bytes), ..self }
     }
 
     /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
@@ -129,7 +129,7 @@ impl<'a> Packer<'a> {
         let mut queue = PendingBatch::default();
         out.text_bytes = if has_all { block.bytes.len() as u64 } else { 0 };
         for (count, line) in block.lines().enumerate() {
-            self.breathe(count)?;
+            self.check_cancel(count)?;
             if !has_all {
                 if !piece.rows.has(line.number) {
                     continue;
@@ -161,12 +161,12 @@ impl<'a> Packer<'a> {
         (out.text_bytes, out.items) = (bytes.len() as u64, spans.len() as u64);
         let mut at = 0;
         for (count, (start, length)) in spans.iter().enumerate() {
-            self.breathe(count)?;
+            self.check_cancel(count)?;
             let bytes = bytes.get(at..at + length).unwrap_or_default();
             at += length;
             let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false };
-            let held = self.extractor.hold(bytes);
-            self.hold(file, (unit, held), NewlineMode::All, &mut queue, out)?;
+            let held = self.extractor.document_in_batch(bytes);
+            self.add_document(file, (unit, held), NewlineMode::All, &mut queue, out)?;
             if out.mismatch.is_some() {
                 return Ok(());
             }
@@ -179,15 +179,15 @@ impl<'a> Packer<'a> {
         rows.decode(&mut |rows: &[Row<'_>]| {
             let mut queue = PendingBatch::default();
             for row in rows.iter().filter(|row| piece.rows.has(row.number)) {
-                self.breathe(usize::try_from(out.items).unwrap_or(usize::MAX))?;
+                self.check_cancel(usize::try_from(out.items).unwrap_or(usize::MAX))?;
                 out.items += 1;
                 let unit = Unit { number: row.number, start: row.group, bytes: row.line, is_row: true };
                 let held = match row.text {
-                    Some(text) => self.extractor.hold_text(text),
-                    None => self.extractor.hold(row.line),
+                    Some(text) => self.extractor.text_in_batch(text),
+                    None => self.extractor.document_in_batch(row.line),
                 };
-                out.text_bytes += held.document(&self.extractor).text.words().len() as u64;
-                self.hold(file, (unit, held), NewlineMode::All, &mut queue, out)?;
+                out.text_bytes += held.document(&self.extractor).text.as_str().len() as u64;
+                self.add_document(file, (unit, held), NewlineMode::All, &mut queue, out)?;
                 if out.mismatch.is_some() {
                     return Ok(());
                 }
@@ -196,7 +196,7 @@ impl<'a> Packer<'a> {
         })
     }
 
-    fn breathe(&self, count: usize) -> Outcome<()> {
+    fn check_cancel(&self, count: usize) -> Outcome<()> {
         if count.is_multiple_of(CANCEL_CHECK_EVERY) {
             self.cancel.check()?;
         }
@@ -227,23 +227,23 @@ impl<'a> Packer<'a> {
     ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            let held = self.extractor.hold(line.bytes);
-            return self.hold(file, (line, held), NewlineMode::All, queue, out);
+            let held = self.extractor.document_in_batch(line.bytes);
+            return self.add_document(file, (line, held), NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes, is_row: false };
-            let held = self.extractor.hold(bytes);
-            self.hold(file, (part, held), NewlineMode::CrReaders, queue, out)?;
+            let held = self.extractor.document_in_batch(bytes);
+            self.add_document(file, (part, held), NewlineMode::CrReaders, queue, out)?;
         }
         if self.specs.iter().all(ends_lines_at_cr) {
             return Ok(());
         }
-        let held = self.extractor.hold(line.bytes);
-        self.hold(file, (line, held), NewlineMode::Others, queue, out)
+        let held = self.extractor.document_in_batch(line.bytes);
+        self.add_document(file, (line, held), NewlineMode::Others, queue, out)
     }
 
     /// Adds a document to the batch; encodes the batch if it is large enough.
-    fn hold<'p>(
+    fn add_document<'p>(
         &mut self,
         file: usize,
         (unit, held): (Unit<'p>, ParsedLine<'p>),
@@ -265,7 +265,7 @@ impl<'a> Packer<'a> {
             }
             _ => None,
         };
-        queue.documents.push(PendingDocument { unit, reading, held, text });
+        queue.documents.push(PendingDocument { unit, reading, line: held, text });
         if queue.is_full() {
             self.flush(file, queue, out)?;
         }
@@ -276,7 +276,7 @@ impl<'a> Packer<'a> {
     fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
-        let texts: Vec<&str> = with_text.map(|waiting| waiting.held.document(extractor).text.words()).collect();
+        let texts: Vec<&str> = with_text.map(|waiting| waiting.line.document(extractor).text.as_str()).collect();
         encoder.encode_all(&texts, batch)?;
         (queue.texts, queue.bytes) = (0, 0);
         for waiting in queue.documents.drain(..) {
@@ -285,13 +285,13 @@ impl<'a> Packer<'a> {
                 break;
             }
         }
-        self.extractor.forget();
+        self.extractor.clear();
         Ok(())
     }
 
     fn document(&mut self, file: usize, waiting: &PendingDocument<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { specs, wants_text, extractor, encoder, finder, guard, batch, line_batch, whole, .. } = self;
-        let PendingDocument { unit, reading, held, text: text_number } = *waiting;
+        let PendingDocument { unit, reading, line: held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
         let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());
@@ -395,7 +395,7 @@ impl<'a> Packer<'a> {
 
 impl PendingBatch<'_> {
     fn is_full(&self) -> bool {
-        self.documents.len() >= DOCUMENTS_PER_BATCH || self.bytes >= TOGETHER_BYTES
+        self.documents.len() >= DOCUMENTS_PER_BATCH || self.bytes >= BATCH_BYTES
     }
 }
 

@@ -1,7 +1,7 @@
 //! Documents that consist of sequences: the texts of several keys, each a string or a list of strings (docs/formats/megatron.md §2).
 
 use super::encoding_spec::EncodingSpec;
-use super::packed::{fits, put, shape, EncodedBlock, TOO_LARGE};
+use super::packed::{append_ids, can_store, shape, EncodedBlock, TOO_LARGE};
 use super::sequence_rules::SequenceRules;
 use gristmill_core::Outcome;
 use gristmill_data::source::documents::{Document, DocumentVerdict};
@@ -27,20 +27,20 @@ impl EncodedBlock {
             let mut last = None;
             for ids in *text {
                 let shaped = shape(spec, ids, whole)?;
-                if spec.may_overflow && !shaped.iter().all(|part| fits(spec.token, part)) {
+                if spec.may_overflow && !shaped.iter().all(|part| can_store(spec.token, part)) {
                     self.bytes.truncate(before.0);
                     self.sequences.lengths.truncate(before.1);
                     self.sequences.counts.truncate(before.2);
                     return Ok(Err(TOO_LARGE));
                 }
-                shaped.iter().for_each(|part| put(spec.token, part, &mut self.bytes));
+                shaped.iter().for_each(|part| append_ids(spec.token, part, &mut self.bytes));
                 let length: u64 = shaped.iter().map(|part| part.len() as u64).sum();
                 last = shaped.iter().rev().find_map(|part| part.last().copied()).or(last);
                 self.sequences.lengths.extend((length > 0 || rules.keeps_empty).then_some(length));
                 tokens += length;
             }
             if let Some(end) = spec.end.after(last) {
-                put(spec.token, &[end], &mut self.bytes);
+                append_ids(spec.token, &[end], &mut self.bytes);
                 tokens += 1;
                 match self.sequences.lengths.get_mut(first..).and_then(<[u64]>::last_mut) {
                     Some(length) => *length += 1,
@@ -142,7 +142,7 @@ mod tests {
             rules: DocumentRules::PYTHON,
             template: Template { prefix: prefix.to_vec(), suffix: Vec::new() },
             truncation: None,
-            fill: None,
+            padding: None,
             begin: None,
             end,
             token: TokenType::U8,

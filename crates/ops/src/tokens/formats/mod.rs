@@ -48,7 +48,7 @@ pub(crate) fn chosen(plan: &PackPlan) -> Vec<&'static dyn TokenFormat> {
 }
 
 /// Returns the format of a plan that has only one.
-pub(crate) fn only(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
+pub(crate) fn only_format(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
     match chosen(plan).as_slice() {
         [only] => Some(*only),
         _ => None,
@@ -72,7 +72,7 @@ pub fn names(plan: &PackPlan) -> Vec<&'static str> {
 
 /// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
 pub(crate) fn output_name(plan: &PackPlan, stem: &str, is_one_file: bool) -> String {
-    match only(plan) {
+    match only_format(plan) {
         Some(format) => format.output_name(stem, is_one_file),
         None => folder_name(stem),
     }
@@ -84,7 +84,10 @@ pub fn opened(plan: &PackPlan) -> Vec<PathBuf> {
     let formats = chosen(plan);
     let is_alone = formats.len() == 1;
     let path = |format: &&dyn TokenFormat| if is_alone { output.clone() } else { output.join(format.name()) };
-    formats.iter().map(|format| format.opened(plan, OutputTarget { path: path(format), is_alone })).collect()
+    formats
+        .iter()
+        .map(|format| format.opened(plan, OutputTarget { path: path(format), is_only_target: is_alone }))
+        .collect()
 }
 
 /// Returns the noun, in the singular, for what the files of a format consist of.
@@ -94,7 +97,7 @@ pub fn item(name: &str) -> &'static str {
 
 /// Whether readers open each file of a plan's only format by itself.
 pub fn has_single_files(plan: &PackPlan) -> bool {
-    only(plan).is_some_and(TokenFormat::has_single_files)
+    only_format(plan).is_some_and(TokenFormat::has_single_files)
 }
 
 /// Returns which lines the first format of a plan refuses. Before a format is chosen, those of the one that accepts most.

@@ -24,7 +24,7 @@ pub(super) const COMMIT_BYTES: u64 = 64 << 20;
 /// Limit of time between them.
 const COMMIT_EVERY: Duration = Duration::from_secs(2);
 /// Reason for documents that are lost together with a bad one.
-const LOST_TOGETHER: &str = "a bad document of its batch or before takes it along (--compat)";
+const LOST_WITH_BATCH: &str = "a bad document of its batch or before takes it along (--compat)";
 
 /// What is written for one format.
 struct FormatOutput<'a> {
@@ -50,14 +50,14 @@ pub(super) struct Assembler<'a> {
     problems: Vec<Problem>,
     /// Problems recorded so far, by severity.
     kept: BTreeMap<Severity, usize>,
-    more: Vec<(Severity, ProblemKind, u64)>,
-    since: u64,
+    unlisted: Vec<(Severity, ProblemKind, u64)>,
+    unrecorded: u64,
     committed: Instant,
     /// Findings of blocks before this position have already been reported.
-    told: Option<ResumePosition>,
+    reported_before: Option<ResumePosition>,
     is_quiet: bool,
     /// A block was begun and not finished; nothing may be recorded any more.
-    is_torn: bool,
+    is_incomplete: bool,
 }
 
 fn missing_file() -> Failure {
@@ -111,12 +111,12 @@ impl<'a> Assembler<'a> {
             totals: record.totals,
             problems: Vec::new(),
             kept,
-            more: Vec::new(),
-            since: 0,
+            unlisted: Vec::new(),
+            unrecorded: 0,
             committed: Instant::now(),
-            told: None,
+            reported_before: None,
             is_quiet: false,
-            is_torn: false,
+            is_incomplete: false,
         }))
     }
 
@@ -129,18 +129,17 @@ impl<'a> Assembler<'a> {
 
     /// Suppresses findings before this position, which have already been reported.
     pub(super) fn suppress_problems_before(&mut self, told: Option<ResumePosition>) {
-        self.told = told;
+        self.reported_before = told;
     }
 
-    /// Begins a pass.
-    pub(super) fn enter(&mut self, pass: &'a Pass) {
+    pub(super) fn begin_pass(&mut self, pass: &'a Pass) {
         self.pass = Some(pass);
         self.set_slots();
         self.formats.iter().for_each(|format| format.spools.show_all());
     }
 
     /// Ends a pass; the next one begins at its first file.
-    pub(super) fn leave(&mut self, pass: &Pass) -> Outcome<()> {
+    pub(super) fn end_pass(&mut self, pass: &Pass) -> Outcome<()> {
         for number in pass.specs() {
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
             writer.end(spools)?;
@@ -161,8 +160,8 @@ impl<'a> Assembler<'a> {
     }
 
     /// Adds the next block.
-    pub(super) fn take(&mut self, fed: &BlockAndPosition, packed: &PackedPiece) -> Outcome<()> {
-        self.is_torn = true;
+    pub(super) fn append_block(&mut self, fed: &BlockAndPosition, packed: &PackedPiece) -> Outcome<()> {
+        self.is_incomplete = true;
         let Some(pass) = self.pass else { return Err(missing_file()) };
         let file = fed.piece.file;
         if self.begun != Some(file) {
@@ -207,7 +206,7 @@ impl<'a> Assembler<'a> {
             self.totals.keys.clone_from(&packed.keys);
         }
         let place = |place: &ResumePosition| (place.pass, place.file, place.line);
-        self.is_quiet = self.told.as_ref().is_some_and(|told| place(&fed.next) <= place(told));
+        self.is_quiet = self.reported_before.as_ref().is_some_and(|told| place(&fed.next) <= place(told));
         if !is_past_limit {
             self.report_findings(pass, input, packed)?;
             if let Some(damage) = &fed.damage {
@@ -218,11 +217,11 @@ impl<'a> Assembler<'a> {
             self.end_file(pass, file)?;
         }
         self.place = fed.next;
-        self.is_torn = false;
+        self.is_incomplete = false;
         self.context.progress.add(packed.documents, fed.consumed);
         self.context.progress.add_tokens(packed.tokens);
-        self.since += packed.text_bytes;
-        let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
+        self.unrecorded += packed.text_bytes;
+        let is_due = self.unrecorded >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
         // The documents lost with a batch are only known at its end.
         let may = fed.is_last || !specs.iter().any(|spec| spec.wants_lines);
         if is_due && may {
@@ -240,7 +239,7 @@ impl<'a> Assembler<'a> {
         file: usize,
         block: &EncodedBlock,
     ) -> Outcome<()> {
-        let parts = match (pass.deals.get(&number), pass.slot(number, file)) {
+        let parts = match (pass.assignments.get(&number), pass.slot(number, file)) {
             (Some(deal), _) => {
                 let parts = block.divide(spec.token.bytes(), |row| deal.slot(file, row));
                 parts.into_iter().map(|(slot, part)| (slot, Cow::Owned(part))).collect()
@@ -260,7 +259,7 @@ impl<'a> Assembler<'a> {
         }
         if lost > 0 {
             if let Some(totals) = self.totals.targets.get_mut(number) {
-                totals.skip(LOST_TOGETHER, false, lost);
+                totals.skip(LOST_WITH_BATCH, false, lost);
             }
             self.count_more(Severity::Problem, ProblemKind::CompatLoss, lost);
         }
@@ -269,7 +268,7 @@ impl<'a> Assembler<'a> {
 
     /// Records the current length of the spools.
     pub(super) fn commit(&mut self) -> Outcome<()> {
-        if self.is_torn {
+        if self.is_incomplete {
             return Ok(());
         }
         let marks = self.formats.iter_mut().flat_map(|format| format.spools.mark()).collect();
@@ -280,10 +279,10 @@ impl<'a> Assembler<'a> {
             totals: self.totals.clone(),
             states: states.filter(|(_, state)| *state != Value::Null).map(|(name, s)| (name.to_owned(), s)).collect(),
             problems: std::mem::take(&mut self.problems),
-            more: std::mem::take(&mut self.more),
+            more: std::mem::take(&mut self.unlisted),
         };
         self.journal.record(&record)?;
-        self.since = 0;
+        self.unrecorded = 0;
         self.committed = Instant::now();
         Ok(())
     }

@@ -31,7 +31,7 @@ pub(super) fn check(
     };
     // Files written by a stopped run are reused, or their space is freed.
     let free = free.saturating_add(bytes_in(&layout.spools()) + bytes_in(&layout.finished()));
-    let worst = worst(plan, inputs);
+    let worst = max_output_bytes(plan, inputs);
     if worst <= free {
         return Ok(());
     }
@@ -49,7 +49,7 @@ pub(super) fn check(
 }
 
 /// Returns an upper bound of the space of a plan: a token and an index entry for each byte of text, all of it twice.
-fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
+fn max_output_bytes(plan: &PackPlan, inputs: &Inputs) -> u64 {
     let most: u64 = formats::chosen(plan).into_iter().map(|format| format.max_bytes_per_text_byte(plan)).sum();
     inputs.text_bytes().saturating_mul(2 * most)
 }

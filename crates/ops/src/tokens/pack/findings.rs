@@ -23,7 +23,7 @@ pub(super) fn length_changes(
     if spec.is_length_planned {
         return Vec::new();
     }
-    let of = if formats::only(plan).is_none() { format!(" of {}", spec.format) } else { String::new() };
+    let of = if formats::only_format(plan).is_none() { format!(" of {}", spec.format) } else { String::new() };
     let are = |change: LengthChange| {
         format!("{}{of} {}", count(change.documents, "document"), agree(change.documents, "is", "are"))
     };

@@ -9,7 +9,7 @@ use super::layout::Layout;
 use crate::job::fetch::{fetch, FetchRequest};
 use crate::job::job_progress::cost;
 use crate::job::task::TaskContext;
-use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
+use crate::tokens::encode::{EncodingSpec, RowAssignment, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use gristmill_storage::files;
@@ -29,8 +29,8 @@ pub(super) struct Pass {
     pub(super) files: Vec<TextFile>,
     /// For each format, by the index of its spec, the output of each file; parallel to `files`.
     pub(super) slots: BTreeMap<usize, Vec<usize>>,
-    /// For formats to whose outputs rows are dealt: how; their `slots` are 0.
-    pub(super) deals: BTreeMap<usize, Arc<RowDeal>>,
+    /// For formats to whose outputs rows are assigned: how; their `slots` are 0.
+    pub(super) assignments: BTreeMap<usize, Arc<RowAssignment>>,
     /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
 }
@@ -49,13 +49,16 @@ impl Pass {
     /// Returns the outputs of a file for the format of a spec; `None` if there is no such file.
     pub(super) fn slots(&self, spec: usize, file: usize) -> Option<Vec<usize>> {
         let slot = self.slot(spec, file)?;
-        Some(self.deals.get(&spec).map_or_else(|| vec![slot], |deal| deal.slots(file)))
+        Some(self.assignments.get(&spec).map_or_else(|| vec![slot], |deal| deal.slots(file)))
     }
 
     /// Returns which rows of a file at least one format needs.
     pub(super) fn row_filter(&self, file: usize) -> RowFilter {
-        let deals =
-            if self.deals.len() == self.slots.len() { self.deals.values().cloned().collect() } else { Vec::new() };
+        let deals = if self.assignments.len() == self.slots.len() {
+            self.assignments.values().cloned().collect()
+        } else {
+            Vec::new()
+        };
         RowFilter::new(file, self.files.get(file).and_then(|file| file.rows.as_ref()), deals)
     }
 }
@@ -88,12 +91,12 @@ pub(super) fn find(
     let mut dealt = Vec::new();
     for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
         let mut files = inputs.listed(plan, format, cancel)?;
-        if format.deals_rows(plan) {
+        if format.assigns_rows(plan) {
             count_rows(&mut files, &mut inputs.problems, cancel)?;
         }
         let request = AssignRequest { plan, spec, place: layout.place(plan, format), files };
-        let AssignedFiles { files, slots, order, index, output } = format.deal(request)?;
-        let (has_outputs, deal) = (output.slots() > 0, output.row_deal());
+        let AssignedFiles { files, slots, order, index, output } = format.assign_files(request)?;
+        let (has_outputs, deal) = (output.slots() > 0, output.row_assignment());
         inputs.outputs.push(output);
         if has_outputs {
             dealt.push((order, number, files, (slots, deal), index));
@@ -141,7 +144,7 @@ fn part_of(file: &TextFile) -> Option<&Range<u64>> {
 
 /// Whether reading in the order of `found` gives every output its files in its own order. `found` contains positions in the reading order,
 /// by file in the order of the format.
-fn suits(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
+fn is_order_available(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
     match order {
         ReadingOrder::Exact => found.is_sorted(),
         ReadingOrder::PerSlot => {
@@ -180,7 +183,7 @@ impl Inputs {
         &mut self,
         spec: usize,
         files: Vec<TextFile>,
-        (slots, deal): (Vec<usize>, Option<Arc<RowDeal>>),
+        (slots, deal): (Vec<usize>, Option<Arc<RowAssignment>>),
         index: Option<PathBuf>,
         order: ReadingOrder,
     ) {
@@ -195,7 +198,7 @@ impl Inputs {
                 .zip(&files)
                 .all(|(at, file)| pass.files.get(*at).is_some_and(|known| part_of(known) == part_of(file)));
             let is_complete = places.len() == files.len() && found.len() == files.len() && has_same_rows;
-            if !is_complete || !suits(order, &found, &slots) {
+            if !is_complete || !is_order_available(order, &found, &slots) {
                 continue;
             }
             let mut ordered = vec![0; slots.len()];
@@ -205,11 +208,11 @@ impl Inputs {
                 }
             }
             pass.slots.insert(spec, ordered);
-            pass.deals.extend(deal.map(|deal| (spec, deal)));
+            pass.assignments.extend(deal.map(|deal| (spec, deal)));
             return;
         }
         let deals = deal.map(|deal| (spec, deal)).into_iter().collect();
-        self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), deals, index });
+        self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), assignments: deals, index });
     }
 
     /// Returns every file once.
@@ -254,9 +257,15 @@ impl Inputs {
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
-            text.push_str(&format!("{:?} {:?}\n", pass.slots, pass.index.as_deref().map(whole)));
+            text.push_str(&format!("{:?} {:?}\n", pass.slots, pass.index.as_deref().map(absolute)));
             for file in &pass.files {
-                text.push_str(&format!("{:?} {:?} {:?} {:?}\n", whole(&file.path), file.name, file.stamp, file.rows));
+                text.push_str(&format!(
+                    "{:?} {:?} {:?} {:?}\n",
+                    absolute(&file.path),
+                    file.name,
+                    file.stamp,
+                    file.rows
+                ));
             }
             if let Some(index) = &pass.index {
                 text.push_str(&format!("{:?}\n", stamp_at(index).ok()));
@@ -275,7 +284,7 @@ impl Inputs {
 }
 
 /// Returns a path that does not depend on the current folder.
-pub(super) fn whole(path: &Path) -> PathBuf {
+pub(super) fn absolute(path: &Path) -> PathBuf {
     if path.to_str().is_some_and(is_hub_url) {
         return path.to_owned();
     }

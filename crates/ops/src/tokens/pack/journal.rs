@@ -105,7 +105,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    fn lay_over(&mut self, later: Self) {
+    fn merge_later(&mut self, later: Self) {
         self.place = later.place;
         self.marks.extend(later.marks);
         self.totals = later.totals;
@@ -172,7 +172,7 @@ impl Journal {
     }
 
     /// Returns the bytes of text that a stopped run of this plan has done. Changes nothing.
-    pub(super) fn peek(path: &Path, plan: &str) -> Outcome<u64> {
+    pub(super) fn bytes_done(path: &Path, plan: &str) -> Outcome<u64> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let record = read(&bytes, plan).and_then(|(_, record)| record);
         Ok(record.map_or(0, |record| record.totals.bytes))
@@ -202,7 +202,7 @@ fn read(bytes: &[u8], plan: &str) -> Option<(RunInputs, Option<Record>)> {
         // A record that cannot be read makes all later ones unusable, as they only contain changes.
         let Ok(record) = serde_json::from_slice::<Record>(json) else { break };
         match &mut all {
-            Some(all) => all.lay_over(record),
+            Some(all) => all.merge_later(record),
             None => all = Some(record),
         }
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
-    pub(super) own: RunFolder,
+    pub(super) run_folder: RunFolder,
 }
 
 impl Layout {
@@ -42,7 +42,7 @@ impl Layout {
             }
             None => RunFolder::for_output(&output),
         };
-        Ok(Self { output, own })
+        Ok(Self { output, run_folder: own })
     }
 
     /// Returns the folder that contains everything that becomes visible.
@@ -52,24 +52,24 @@ impl Layout {
 
     /// Returns the path of a format's files.
     pub(super) fn place(&self, plan: &PackPlan, format: &dyn TokenFormat) -> OutputTarget {
-        let is_alone = formats::only(plan).is_some();
+        let is_alone = formats::only_format(plan).is_some();
         let path = if is_alone { self.output.clone() } else { self.output.join(format.name()) };
-        OutputTarget { path, is_alone }
+        OutputTarget { path, is_only_target: is_alone }
     }
 
     /// Returns the places that only this program writes to, which are never input.
     pub(super) fn own_places(&self, plan: &PackPlan) -> Vec<PathBuf> {
         let of_formats = formats::chosen(plan);
         let of_formats = of_formats.iter().flat_map(|format| format.own_places(plan, &self.place(plan, *format)));
-        std::iter::once(self.own.path().to_owned()).chain(of_formats).collect()
+        std::iter::once(self.run_folder.path().to_owned()).chain(of_formats).collect()
     }
 
     pub(super) fn spools(&self) -> PathBuf {
-        self.own.work().join("spools")
+        self.run_folder.work_folder().join("spools")
     }
 
     pub(super) fn finished(&self) -> PathBuf {
-        self.own.work().join("finished")
+        self.run_folder.work_folder().join("finished")
     }
 
     /// Returns a path relative to the folder of the output.

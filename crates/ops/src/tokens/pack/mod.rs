@@ -26,7 +26,7 @@ mod tests;
 pub use preview::preview;
 pub(crate) use preview::run_preview;
 pub(crate) use record::keep_input_names;
-pub use record::settled;
+pub use record::with_absolute_paths;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 
 use crate::job::task::{Task, TaskContext};

@@ -14,8 +14,7 @@ use std::path::Path;
 /// Lists the files that a plan writes, by the spools that they are made of, and begins to upload the spools that become files unchanged.
 pub(super) fn expect(context: &TaskContext, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
     for (spec, output) in specs.iter().zip(&inputs.outputs) {
-        for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_read_again)
-        {
+        for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_reread) {
             context.uploads.add(layout.spools().join(spec.format).join(spool), path);
         }
     }
@@ -31,10 +30,10 @@ pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Finishe
 }
 
 /// Records what an unsuccessful run left for the next one.
-pub(super) fn leave(board: &OutputBoard, layout: &Layout) {
-    let folder = layout.own.path();
+pub(super) fn record_leftovers(board: &OutputBoard, layout: &Layout) {
+    let folder = layout.run_folder.path();
     if files::is_dir(folder) && !board.read().files.is_empty() {
-        board.leave(LeftoverWork { folder: folder.to_owned(), bytes: bytes_in(folder) });
+        board.record_leftovers(LeftoverWork { folder: folder.to_owned(), bytes: bytes_in(folder) });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::assemble::Assembler;
 use super::feed::{BlockAndPosition, PassReader};
-use crate::job::pool::{run_units, together};
+use crate::job::pool::{run_both, run_units};
 use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{Mismatch, Tokenizer};
@@ -50,9 +50,9 @@ pub(super) fn run(
 ) -> Outcome<PassEnd> {
     let early = BTreeMap::new();
     let pipeline = Pipeline {
-        feed: Mutex::new((feed, 0)),
+        reader: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
-        line: Mutex::new(ReorderBuffer { assembler, next: 0, early, mismatch: None, has_failed: false }),
+        line: Mutex::new(ReorderBuffer { assembler, next: 0, waiting: early, mismatch: None, has_failed: false }),
         moved: Condvar::new(),
         limits,
         is_full: AtomicBool::new(false),
@@ -70,12 +70,12 @@ pub(super) fn run(
     };
     let mut pack = || {
         result = run_units(&workers, limits.threads, &stop, |_| {
-            let mut packer = Packer::new(specs, plan, tokenizer, cancel)?.within(limits.words);
-            pipeline.work(&mut packer, cancel, &stop)
+            let mut packer = Packer::new(specs, plan, tokenizer, cancel)?.with_cache_bytes(limits.words);
+            pipeline.pack_blocks(&mut packer, cancel, &stop)
         })
     };
     // The tokenizers are compared while texts are packed; the pass ends when both are done.
-    together(&mut verify_against_reference, &mut pack);
+    run_both(&mut verify_against_reference, &mut pack);
     let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
@@ -86,7 +86,7 @@ pub(super) fn run(
 
 struct Pipeline<'a, 'b> {
     /// Source of blocks, and the number of the next one.
-    feed: Mutex<(PassReader<'a>, u64)>,
+    reader: Mutex<(PassReader<'a>, u64)>,
     flow: Mutex<Flow>,
     line: Mutex<ReorderBuffer<'a, 'b>>,
     moved: Condvar,
@@ -104,7 +104,7 @@ struct Flow {
 struct ReorderBuffer<'a, 'b> {
     assembler: &'a mut Assembler<'b>,
     next: u64,
-    early: BTreeMap<u64, (BlockAndPosition, PackedPiece, usize)>,
+    waiting: BTreeMap<u64, (BlockAndPosition, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
     /// A block was only assembled in part; no further block may follow.
     has_failed: bool,
@@ -115,12 +115,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pipeline<'_, '_> {
-    fn work(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
+    fn pack_blocks(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
         loop {
             let reserved = self.limits.block_bytes.saturating_mul(MEMORY_PER_TEXT_BYTE);
-            let (bytes, mut packed) = self.wait_for_room(reserved, cancel, stop)?;
+            let (bytes, mut packed) = self.wait_for_slot(reserved, cancel, stop)?;
             let fed = {
-                let mut feed = locked(&self.feed);
+                let mut feed = locked(&self.reader);
                 cancel.check()?;
                 stop.check()?;
                 if self.is_full.load(Ordering::Acquire) {
@@ -134,7 +134,7 @@ impl Pipeline<'_, '_> {
                 })
             };
             let Some((fed, number)) = fed else {
-                self.give_back(reserved);
+                self.release_space(reserved);
                 return Ok(());
             };
             packer.run(&fed.piece, &mut packed)?;
@@ -155,7 +155,7 @@ impl Pipeline<'_, '_> {
 
     /// Waits until there is memory for another block. Every block in flight is being worked on or waits for one that is, so there is always
     /// progress.
-    fn wait_for_room(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
+    fn wait_for_slot(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
         let mut flow = locked(&self.flow);
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
             cancel.check()?;
@@ -171,7 +171,7 @@ impl Pipeline<'_, '_> {
         flow.in_flight = flow.in_flight.saturating_sub(from).saturating_add(to);
     }
 
-    fn give_back(&self, taken: usize) {
+    fn release_space(&self, taken: usize) {
         self.change(taken, 0);
         self.moved.notify_all();
     }
@@ -179,16 +179,16 @@ impl Pipeline<'_, '_> {
     /// Stores a block, and assembles all blocks whose predecessors are done.
     fn submit_block(&self, number: u64, fed: BlockAndPosition, packed: PackedPiece, taken: usize) -> Outcome<()> {
         let mut line = locked(&self.line);
-        line.early.insert(number, (fed, packed, taken));
+        line.waiting.insert(number, (fed, packed, taken));
         loop {
             let next = line.next;
-            let Some((fed, packed, taken)) = line.early.remove(&next) else { return Ok(()) };
+            let Some((fed, packed, taken)) = line.waiting.remove(&next) else { return Ok(()) };
             if line.has_failed || line.mismatch.is_some() {
                 return Err(Failure::cancelled());
             }
             line.next += 1;
             line.has_failed = true;
-            line.assembler.take(&fed, &packed)?;
+            line.assembler.append_block(&fed, &packed)?;
             self.is_full.store(line.assembler.is_full(), Ordering::Release);
             line.has_failed = false;
             let bytes = fed.piece.documents.into_memory();

@@ -6,11 +6,11 @@ use super::journal::Journal;
 use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::places;
-use super::record::{decide, settled, Decision};
+use super::record::{decide, with_absolute_paths, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use crate::job::layouts;
-use crate::job::pool::together;
+use crate::job::pool::run_both;
 use crate::job::record::stopped_run;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{
@@ -53,11 +53,11 @@ pub(super) fn preview_of(
     cancel: &Cancel,
 ) -> Outcome<PackPreview> {
     let layout = Layout::of(plan)?;
-    let tokenizer = load_tokenizer(plan, &together)?;
+    let tokenizer = load_tokenizer(plan, &run_both)?;
     tokenizer.verify_against_reference();
     let specs = formats::encodings(plan, &tokenizer)?;
     let inputs = find(plan, &layout, &specs, snapshots, cancel)?;
-    let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
+    let hash = plan_hash(&with_absolute_paths(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
         Ok(Decision::Nothing) => true,
@@ -77,7 +77,7 @@ pub(super) fn preview_of(
             cancel,
         )?);
     }
-    problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
+    problems.extend(stopped_run(plan, &layout.run_folder)?.filter(|_| !options.restart && !nothing_to_do));
     let mut sampling = Sampling::new(specs.len());
     for pass in &inputs.passes {
         sampling.pass(plan, pass, &specs, &tokenizer, cancel)?;
@@ -118,7 +118,7 @@ pub(super) fn preview_of(
         needed_bytes,
         free_bytes,
         warnings: tokenizer.facts().warnings_for(plan.end.is_some()),
-        resumable_bytes: Journal::peek(&layout.own.journal(), &hash)?,
+        resumable_bytes: Journal::bytes_done(&layout.run_folder.journal(), &hash)?,
         nothing_to_do,
         problems,
     })
@@ -142,17 +142,17 @@ struct Row {
     mask: u64,
     skipped: Vec<Skipped>,
     /// Bytes of text in the sample, and in total.
-    seen: u64,
+    sampled_bytes: u64,
     text: u64,
 }
 
 impl Row {
     /// Scales a figure of the sample to the whole text.
     fn scaled(&self, figure: u64) -> u64 {
-        if self.seen == 0 {
+        if self.sampled_bytes == 0 {
             return 0;
         }
-        (figure as f64 * self.text as f64 / self.seen as f64).round() as u64
+        (figure as f64 * self.text as f64 / self.sampled_bytes as f64).round() as u64
     }
 
     fn add(&mut self, encoded: &EncodedBlock) {
@@ -198,8 +198,8 @@ struct LongLineDetector {
 struct Sampling {
     sample: PackSample,
     /// Totals of each file, and of all files.
-    looked: HashMap<PathBuf, ReadTotals>,
-    looked_at: ReadTotals,
+    file_totals: HashMap<PathBuf, ReadTotals>,
+    examined: ReadTotals,
     took: Duration,
     rows: Vec<Row>,
     /// Approximate text of all passes, in bytes.
@@ -213,8 +213,8 @@ impl Sampling {
     fn new(specs: usize) -> Self {
         Self {
             sample: PackSample::default(),
-            looked: HashMap::new(),
-            looked_at: ReadTotals::default(),
+            file_totals: HashMap::new(),
+            examined: ReadTotals::default(),
             took: Duration::ZERO,
             rows: vec![Row::default(); specs],
             text_bytes: 0.0,
@@ -295,8 +295,8 @@ impl Sampling {
             self.sample.documents += packed.documents;
             self.sample.bytes += bytes;
             self.sample.tokens += packed.tokens;
-            self.looked.entry(input.path.clone()).or_default().add(on_disk, packed.tokens);
-            self.looked_at.add(on_disk, packed.tokens);
+            self.file_totals.entry(input.path.clone()).or_default().add(on_disk, packed.tokens);
+            self.examined.add(on_disk, packed.tokens);
             self.leave_out(input, &packed);
             if self.keys.is_empty() {
                 self.keys.clone_from(&packed.keys);
@@ -313,7 +313,7 @@ impl Sampling {
             self.sample.bytes += without_line;
             // The result does not apply to files that were not examined.
             if let Some(file) = pass.files.get(file) {
-                self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
+                self.file_totals.entry(file.path.clone()).or_default().add(without_line, 0);
             }
         }
         let needed: u64 = pass.files.iter().map(TextFile::bytes_read).sum();
@@ -321,7 +321,7 @@ impl Sampling {
         self.text_bytes += text;
         for number in pass.specs() {
             if let Some(row) = self.rows.get_mut(number) {
-                (row.seen, row.text) = (seen, text.round() as u64);
+                (row.sampled_bytes, row.text) = (seen, text.round() as u64);
             }
         }
         Ok(())
@@ -329,7 +329,7 @@ impl Sampling {
 
     /// Returns the approximate tokens of a file, from its own sample or otherwise from all files.
     fn expected(&self, file: &TextFile) -> u64 {
-        let ReadTotals { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
+        let ReadTotals { on_disk, tokens } = self.file_totals.get(&file.path).copied().unwrap_or(self.examined);
         share(tokens, file.bytes_read(), on_disk)
     }
 

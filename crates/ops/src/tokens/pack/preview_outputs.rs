@@ -33,7 +33,7 @@ pub(super) fn expected(number: usize, inputs: &Inputs, of: &dyn Fn(&TextFile) ->
                 *tokens += of(file);
             }
         }
-        if pass.deals.contains_key(&number) {
+        if pass.assignments.contains_key(&number) {
             let all: u64 = tokens.iter().sum();
             let outputs = (tokens.len() as u64).max(1);
             tokens.fill(all / outputs);

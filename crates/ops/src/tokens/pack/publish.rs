@@ -3,7 +3,7 @@
 use super::super::format::SideFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use super::record::{records_progress, settled, Recorded};
+use super::record::{records_progress, with_absolute_paths, Recorded};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Everything that is published together.
 pub(super) struct Outputs<'a> {
     /// Files of each format, in the order of the targets in the report.
-    pub(super) made: &'a [Vec<FinishedFile>],
+    pub(super) finished_files: &'a [Vec<FinishedFile>],
     pub(super) side_files: Vec<SideFile>,
     pub(super) plan_hash: &'a str,
 }
@@ -46,17 +46,17 @@ fn stage(
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
     // Two more files: the report and the plan.
-    let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
-    let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+    let expected = outputs.finished_files.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
+    let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
     let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
         plan_hash: outputs.plan_hash.to_owned(),
-        plan: settled(plan),
+        plan: with_absolute_paths(plan),
         inputs: Recorded::inputs_of(inputs),
         outputs: Vec::new(),
     };
     let mut last: Vec<&Path> = Vec::new();
-    for (made, target) in outputs.made.iter().zip(&mut report.targets) {
+    for (made, target) in outputs.finished_files.iter().zip(&mut report.targets) {
         for file in made {
             context.cancel.check()?;
             target.outputs.push(file.output());
@@ -77,15 +77,15 @@ fn stage(
         let may_write = |path: &Path| {
             path.starts_with(&layout.output) || inputs.outputs.iter().any(|output| output.may_write_next_to(path))
         };
-        remove_old(&layout.own, &recorded, &may_write, &mut publication)?;
+        remove_old(&layout.run_folder, &recorded, &may_write, &mut publication)?;
     }
     let is_written = |path: &Path| recorded.outputs.iter().any(|output| output.path == path);
     for stale in inputs.outputs.iter().flat_map(|output| output.stale_files(&is_written)) {
         publication.remove(&stale)?;
         publication.mark_last(&stale);
     }
-    stage_report(&mut publication, &layout.own, &recorded, report)?;
-    publication.stage_bytes(&layout.own.plan(), pack_to_yaml(&recorded.plan)?.as_bytes(), RECORD_MODE)?;
+    stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
+    publication.stage_bytes(&layout.run_folder.plan(), pack_to_yaml(&recorded.plan)?.as_bytes(), RECORD_MODE)?;
     for target in &last {
         publication.mark_last(target);
     }

@@ -1,7 +1,7 @@
 //! The record that a finished pack leaves, and how the next run uses it.
 
 use super::super::formats;
-use super::inputs::{whole, Inputs};
+use super::inputs::{absolute, Inputs};
 use super::layout::Layout;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use crate::tokens::encode::differences;
@@ -22,40 +22,40 @@ pub(super) use crate::job::record::Decision;
 pub(super) type Recorded = record::Recorded<PackPlan>;
 
 impl RecordedPlan for PackPlan {
-    const DOING: &'static str = "packing";
+    const ACTIVITY: &'static str = "packing";
     const COMMAND: &'static str = "pack";
     const MAX_RECORD_BYTES: u64 = 1 << 28;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
-        differences(&settled(earlier), &settled(now))
+        differences(&with_absolute_paths(earlier), &with_absolute_paths(now))
     }
 }
 
 /// Returns the plan with paths that do not depend on the current folder, so that plans can be compared and a stopped run can be resumed
 /// from any folder. The names of tokenizer and inputs in files stay as given.
-pub fn settled(plan: &PackPlan) -> PackPlan {
+pub fn with_absolute_paths(plan: &PackPlan) -> PackPlan {
     let mut plan = plan.clone();
     let mut tokenizer = plan.tokenizer.clone();
     if let Some((vocab, merges)) = vocab_merges_files(&plan.tokenizer) {
         let [vocab, merges] = [vocab, merges].map(|path| {
             let mut path = path.to_owned();
-            settle(&mut path);
+            make_absolute(&mut path);
             path
         });
         tokenizer = vocab_merges_name(&vocab, &merges);
     } else if files::exists(&tokenizer) {
         // A name on the hub is not a path.
-        settle(&mut tokenizer);
+        make_absolute(&mut tokenizer);
     }
     if tokenizer != plan.tokenizer {
         plan.tokenizer_name.get_or_insert(std::mem::replace(&mut plan.tokenizer, tokenizer));
     }
     for format in formats::chosen(&plan) {
-        format.paths(&mut plan).into_iter().for_each(settle);
+        format.paths(&mut plan).into_iter().for_each(make_absolute);
     }
     let given = plan.inputs.clone();
     let named = [Some(&mut plan.output), plan.paths_file.as_mut()];
-    plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(settle);
+    plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(make_absolute);
     keep_input_names(&given, &mut plan);
     plan
 }
@@ -68,7 +68,7 @@ pub(crate) fn keep_input_names(given: &[String], plan: &mut PackPlan) {
 }
 
 /// Makes a path absolute. A path without an absolute name in UTF-8, and the address of a data set, stay as given.
-fn settle(path: &mut String) {
+fn make_absolute(path: &mut String) {
     if is_hub_url(path) {
         return;
     }
@@ -86,7 +86,7 @@ impl Recorded {
                 let stamp = FileStamp { bytes: file.bytes, ..FileStamp::default() };
                 RecordedInput { path: address.into(), stamp }
             }
-            None => RecordedInput { path: whole(&file.path), stamp: file.stamp },
+            None => RecordedInput { path: absolute(&file.path), stamp: file.stamp },
         };
         inputs.files().into_iter().map(record).collect()
     }
@@ -101,14 +101,14 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         return Ok(Decision::Run);
     }
     let refuse = |why, hint| Err(refuse::<PackPlan>(&layout.output, why, hint));
-    let mut recorded = Recorded::of_what_is_there(&layout.own)?;
-    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = whole(&input.path));
+    let mut recorded = Recorded::of_what_is_there(&layout.run_folder)?;
+    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = absolute(&input.path));
     if let Some(recorded) = &recorded {
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(why, "--force-overwrite replaces it; or name another output");
         }
         // The hash of a record with paths relative to another folder cannot be compared.
-        if recorded.plan_hash != hash && settled(&recorded.plan) == recorded.plan {
+        if recorded.plan_hash != hash && with_absolute_paths(&recorded.plan) == recorded.plan {
             return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it again");
         }
         // Ranks that were left to other runs may be processed here.
@@ -148,7 +148,7 @@ fn output_paths(inputs: &Inputs) -> Vec<PathBuf> {
 
 /// Whether the output itself records what is done.
 pub(super) fn records_progress(plan: &PackPlan) -> bool {
-    formats::only(plan).is_some_and(|format| format.records_progress(plan))
+    formats::only_format(plan).is_some_and(|format| format.records_progress(plan))
 }
 
 #[cfg(test)]
@@ -160,15 +160,15 @@ mod tests {
     fn a_plan_means_the_same_from_every_folder() {
         let here = std::env::current_dir().unwrap();
         let plan = PackPlan::new(vec!["data/a.jsonl".into()], "Cargo.toml", "out/");
-        let whole = settled(&plan);
+        let whole = with_absolute_paths(&plan);
         assert_eq!(whole.inputs, [here.join("data/a.jsonl").to_string_lossy()]);
         assert_eq!(whole.output, format!("{}/", here.join("out").display()));
         assert_eq!(whole.tokenizer, here.join("Cargo.toml").to_string_lossy());
         assert_eq!(whole.tokenizer_name.as_deref(), Some("Cargo.toml"), "metadata says what was given");
-        assert_eq!(settled(&whole), whole);
-        assert_eq!(plan_hash(&settled(&whole), "h"), plan_hash(&whole, "h"));
+        assert_eq!(with_absolute_paths(&whole), whole);
+        assert_eq!(plan_hash(&with_absolute_paths(&whole), "h"), plan_hash(&whole, "h"));
         assert!(<PackPlan as RecordedPlan>::differences(&plan, &whole).is_empty());
         let named = PackPlan::new(vec!["/a".into()], "gpt2", "/out");
-        assert_eq!(settled(&named), named, "a name of the hub is no path");
+        assert_eq!(with_absolute_paths(&named), named, "a name of the hub is no path");
     }
 }

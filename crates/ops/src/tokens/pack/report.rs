@@ -168,7 +168,7 @@ pub struct TargetPreview {
 
 impl PackPreview {
     /// Returns the size and the time of a run, in one line.
-    pub fn outlook(&self) -> String {
+    pub fn estimate_line(&self) -> String {
         format!(
             "{}, {}: about {} and {}, in about {}",
             text::count(self.file_count, "file"),

@@ -8,13 +8,13 @@ use super::journal::{Journal, Record, RunInputs, Totals};
 use super::layout::Layout;
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
-use super::record::{decide, settled, Decision, Recorded};
+use super::record::{decide, with_absolute_paths, Decision, Recorded};
 use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
-use crate::job::pool::together;
+use crate::job::pool::run_both;
 use crate::job::publish::{make_folder, FinishedFile};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
@@ -69,11 +69,11 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
     }
     let result = job.locked();
-    job.layout.own.remove_if_empty(&*context.fs);
+    job.layout.run_folder.remove_if_empty(&*context.fs);
     // The run folder of a run without results is empty once its work is removed.
-    let _ = context.fs.raw_rmdir(job.layout.own.path());
+    let _ = context.fs.raw_rmdir(job.layout.run_folder.path());
     if result.is_err() {
-        outputs::leave(&context.outputs, &job.layout);
+        outputs::record_leftovers(&context.outputs, &job.layout);
         for folder in made.iter().rev() {
             let _ = context.fs.raw_rmdir(folder);
         }
@@ -86,7 +86,7 @@ impl<'a> Job<'a> {
         let layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // The tokenizer is verified while the first texts are packed.
-        let tokenizer = load_tokenizer(plan, &together)?;
+        let tokenizer = load_tokenizer(plan, &run_both)?;
         let specs = formats::encodings(plan, &tokenizer)?;
         let snapshots = fetch_remote(plan, false, context)?;
         let find = || find(plan, &layout, &specs, snapshots, &context.cancel);
@@ -98,7 +98,7 @@ impl<'a> Job<'a> {
             let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
             context.problems.report(note)?;
         }
-        let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
+        let hash = plan_hash(&with_absolute_paths(plan), &tokenizer.facts().hash);
         Ok(Self { context, plan, tokenizer, specs, layout, inputs, hash, tuning })
     }
 
@@ -112,8 +112,8 @@ impl<'a> Job<'a> {
 
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
-        let (fs, own) = (&*self.context.fs, &self.layout.own);
-        if !files::exists(own.journal()) && !files::exists(own.work()) {
+        let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
+        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
@@ -126,18 +126,18 @@ impl<'a> Job<'a> {
         let (context, fs) = (self.context, &*self.context.fs);
         // Another run may have finished in the meantime.
         let look = || files::fetch_listing(&self.layout.output);
-        let lock = DatasetLock::acquire_then_look(fs, &self.layout.own, context.options.break_lock, &look)?;
+        let lock = DatasetLock::acquire_and_check(fs, &self.layout.run_folder, context.options.break_lock, &look)?;
         // Staged files that were never moved are hard links to spools.
-        recover_publish(fs, self.layout.root(), &self.layout.own)?;
+        recover_publish(fs, self.layout.root(), &self.layout.run_folder)?;
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
-            self.layout.own.remove_work(fs)?;
+            self.layout.run_folder.remove_work(fs)?;
             return self.nothing();
         }
         if context.options.restart {
-            self.layout.own.remove_work(fs)?;
+            self.layout.run_folder.remove_work(fs)?;
         }
-        check_running(self.plan, &self.layout.own)?;
-        let result = self.work(&lock);
+        check_running(self.plan, &self.layout.run_folder)?;
+        let result = self.run_passes(&lock);
         if let Err(failure) = &result {
             self.inputs.outputs.iter().for_each(|output| output.record_failure(context, failure));
         }
@@ -147,23 +147,28 @@ impl<'a> Job<'a> {
             Err(failure) => matches!(failure.class, ExitClass::Data | ExitClass::Usage),
         };
         if is_over {
-            if let Err(error) = self.layout.own.remove_work(fs) {
+            if let Err(error) = self.layout.run_folder.remove_work(fs) {
                 context.log(format!("cleaning up: {error}"));
             }
         }
         if result.is_err() {
-            context.outputs.settle(if is_over { OutputState::Removed } else { OutputState::Kept });
+            context.outputs.set_state(if is_over { OutputState::Removed } else { OutputState::Kept });
         }
         result
     }
 
-    fn work(&mut self, lock: &DatasetLock) -> Outcome<PackReport> {
+    fn run_passes(&mut self, lock: &DatasetLock) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
-        self.layout.own.create(fs)?;
+        self.layout.run_folder.create(fs)?;
         for folder in [self.layout.spools(), self.layout.finished()] {
             fs.create_dir(&folder, 0o700)?;
         }
-        write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
+        write_file(
+            fs,
+            &self.layout.run_folder.running_plan(),
+            pack_to_yaml(&with_absolute_paths(self.plan))?.as_bytes(),
+            0o600,
+        )?;
         self.inputs.outputs.iter().try_for_each(|output| output.begin_run(context))?;
         let (mut journal, mut begin, mut record) = self.journal()?;
         disk_space::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
@@ -178,7 +183,7 @@ impl<'a> Job<'a> {
             let opened = Assembler::new(context, self.plan, &self.specs, places, journal, record.take(), commit_bytes)?;
             let Some(mut assembler) = opened else {
                 context.log("what a stopped run left is damaged: it is begun again");
-                journal = self.begin_again(&begin)?;
+                journal = self.restart(&begin)?;
                 continue;
             };
             assembler.suppress_problems_before(told);
@@ -191,7 +196,7 @@ impl<'a> Job<'a> {
                     ));
                     told = Some(assembler.place());
                     begin.reference = Some(mismatch.to_string());
-                    journal = self.begin_again(&begin)?;
+                    journal = self.restart(&begin)?;
                 }
             }
         }
@@ -200,7 +205,7 @@ impl<'a> Job<'a> {
     /// Opens the journal and returns what a stopped run has done.
     fn journal(&self) -> Outcome<(Journal, RunInputs, Option<Record>)> {
         let (context, fs) = (self.context, &*self.context.fs);
-        let path = self.layout.own.journal();
+        let path = self.layout.run_folder.journal();
         let inputs = self.inputs.fingerprint();
         let (journal, begin, record) = Journal::open(fs, &path, &self.hash, &inputs)?;
         if let Some(record) = &record {
@@ -216,9 +221,9 @@ impl<'a> Job<'a> {
     }
 
     /// Creates a new journal, and removes all spools.
-    fn begin_again(&self, begin: &RunInputs) -> Outcome<Journal> {
+    fn restart(&self, begin: &RunInputs) -> Outcome<Journal> {
         let fs = &*self.context.fs;
-        let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
+        let journal = Journal::create(fs, &self.layout.run_folder.journal(), &self.hash, begin)?;
         fs.remove_dir_all(&self.layout.spools())?;
         fs.create_dir(&self.layout.spools(), 0o700)?;
         Ok(journal)
@@ -247,7 +252,7 @@ impl<'a> Job<'a> {
         let bytes = self.done_before(start.pass, start.file, start.offset);
         context.progress.resume_from(assembler.totals().documents, bytes);
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
-            assembler.enter(pass);
+            assembler.begin_pass(pass);
             let specs: Vec<EncodingSpec> = pass.specs().filter_map(|spec| self.specs.get(spec)).cloned().collect();
             let index = pass.index.as_deref().map(open_read).transpose()?;
             let limits = self.limits();
@@ -259,7 +264,7 @@ impl<'a> Job<'a> {
             let feed = PassReader::new(pass, index.as_ref(), &fields, place, limits.block_bytes, &context.cancel);
             let ended = pipeline::run(feed, assembler, &specs, self.plan, &self.tokenizer, limits, &context.cancel);
             match ended {
-                Ok(PassEnd::Done) => assembler.leave(pass)?,
+                Ok(PassEnd::Done) => assembler.end_pass(pass)?,
                 Ok(mismatch) => return Ok(mismatch),
                 Err(failure) => {
                     // Complete blocks need not be done again.
@@ -343,9 +348,9 @@ impl<'a> Job<'a> {
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();
-        let outputs = Outputs { made: &made, side_files, plan_hash: &self.hash };
+        let outputs = Outputs { finished_files: &made, side_files, plan_hash: &self.hash };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
-        context.outputs.settle(OutputState::Published);
+        context.outputs.set_state(OutputState::Published);
         report.elapsed = context.elapsed();
         context.log(format!("packed {}", text::count(report.documents, "document")));
         Ok(report)
@@ -386,9 +391,13 @@ impl<'a> Job<'a> {
     /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<PackReport> {
         let inputs = Recorded::inputs_of(&self.inputs);
-        report_earlier::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
+        report_earlier::<PackPlan>(
+            &self.layout.run_folder,
+            inputs.iter().map(|input| input.path.as_path()),
+            self.context,
+        )?;
         let now = self.report(&Totals::default(), None, 0, true);
-        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::MAX_RECORD_BYTES)? else {
+        let Some(before) = report_before::<PackReport>(&self.layout.run_folder, PackPlan::MAX_RECORD_BYTES)? else {
             return Ok(now);
         };
         let PackReport { files, problems, counts, elapsed, .. } = now;
@@ -463,7 +472,7 @@ pub(super) fn wants_some(plan: &PackPlan) -> bool {
 /// Finishes an earlier publication that was interrupted.
 fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
     let fs: &dyn Fs = &*context.fs;
-    let Some(done) = recover_at_start(fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let Some(done) = recover_at_start(fs, layout.root(), &layout.run_folder)? else { return Ok(()) };
     let files = text::count(done.files.len() as u64, "file");
     context.problems.report(Problem::note(
         ProblemKind::InterruptedPublish,

@@ -13,7 +13,7 @@ use reqwest::Url;
 use std::net::IpAddr;
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the settings of Azure Storage";
+const ACTIVITY: &str = "reading the settings of Azure Storage";
 /// Variables with the name of the account, with its key, and with others.
 const ACCOUNT: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
 const KEY: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"];
@@ -113,7 +113,7 @@ impl AzureConfig {
                 (base_of(&address, None, "the name of the account")?, None)
             }
             (None, None) => {
-                let failure = Failure::environment(WHAT, "no account is set").on(Subject::field(ACCOUNT[0]));
+                let failure = Failure::environment(ACTIVITY, "no account is set").on(Subject::field(ACCOUNT[0]));
                 return Err(failure.with_hint(
                     "set AZURE_STORAGE_ACCOUNT_NAME or AZURE_STORAGE_CONNECTION_STRING, or give the account in the address: \
                      abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY",
@@ -154,13 +154,13 @@ impl AzureConfig {
 
 /// Returns a failure about a setting.
 fn refuse(source: &str, why: &str) -> Failure {
-    Failure::environment(WHAT, format!("it {why}")).on(Subject::field(source))
+    Failure::environment(ACTIVITY, format!("it {why}")).on(Subject::field(source))
 }
 
 fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString, String)> {
     match ConnectionString::parse(text.reveal()) {
         Some(connection) => Ok((connection, source)),
-        None => Err(Failure::environment(WHAT, "it is no connection string").on(Subject::field(source)).with_hint(
+        None => Err(Failure::environment(ACTIVITY, "it is no connection string").on(Subject::field(source)).with_hint(
             "its form is AccountName=NAME;AccountKey=KEY, or BlobEndpoint=https://HOST;SharedAccessSignature=TOKEN",
         )),
     }

@@ -64,10 +64,10 @@ impl AzureStore {
     ) -> io::Result<bool> {
         headers.push(("x-ms-requires-sync", "true".to_owned()));
         let call = Call { headers, ..write(Method::PUT, to, Vec::new(), Bytes::new()) };
-        match self.ask(self.with_tier(call))? {
+        match self.send_and_wait(self.with_tier(call))? {
             Ok(answer) if answer.header("x-ms-copy-status") == Some("success") => watch(bytes).map(|()| true),
             Ok(_) => Ok(false),
-            Err(refusal) if is_condition(&refusal) => Err(source.explain(&refusal, Action::Read, from)),
+            Err(refusal) if is_condition(&refusal) => Err(source.failure_of(&refusal, Action::Read, from)),
             Err(_) => Ok(false),
         }
     }
@@ -98,10 +98,10 @@ impl AzureStore {
 
     /// Returns the MD5 of a blob, which it has if it was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
-        let answer = match self.ask(head(key))? {
+        let answer = match self.send_and_wait(head(key))? {
             Ok(answer) => answer,
             Err(refusal) if is_missing(&refusal) => return Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+            Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
         };
         let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());
         Ok(sum.filter(|sum| sum.len() == 16).map(|sum| {

@@ -1,6 +1,6 @@
 //! What a refusal of the store means to the user. Nothing of its texts is shown, only status and code.
 
-use super::super::network::WHAT;
+use super::super::network::ACTIVITY;
 use super::super::s3::{Action, Keys, Refusal};
 use super::client::AzureClient;
 use crate::store::NO_CONTAINER;
@@ -31,9 +31,9 @@ pub(super) fn is_condition(refusal: &Refusal) -> bool {
 
 /// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
 /// same for other blobs, in contrast to those of a store that cannot be reached or of wrong credentials.
-pub(super) fn explain(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> Failure {
+pub(super) fn failure_of(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
-    let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
+    let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
     failure.kind = match (action, refusal.status) {
         _ if CODES_OF_ALL.contains(&refusal.code.as_str()) || refusal.status == 401 => None,
         (Action::Read, 412) if is_condition(refusal) => Some(ProblemKind::ChangedDuringScan),

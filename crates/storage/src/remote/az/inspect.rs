@@ -42,7 +42,7 @@ impl AzureStore {
     /// Puts a blob that is there in ways that have to be refused.
     pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
         let is_refused = |call: Call, is_right: &dyn Fn(&Refusal) -> bool| -> io::Result<bool> {
-            Ok(matches!(self.ask(call)?, Err(refusal) if is_right(&refusal)))
+            Ok(matches!(self.send_and_wait(call)?, Err(refusal) if is_right(&refusal)))
         };
         let put = || put_blob(key, Bytes::copy_from_slice(content));
         let mut wrong = put();
@@ -90,7 +90,7 @@ impl AzureStore {
             Err(refusal) if is_missing(&refusal) && refusal.code != FOLDER => {}
             _ => return Ok(None),
         }
-        let blocks = self.ask(block_list(&blob.key, "uncommitted"))?.ok();
+        let blocks = self.send_and_wait(block_list(&blob.key, "uncommitted"))?.ok();
         let now = self.client.context.now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         // The store does not report when blocks were put; without a time of its creation, the upload counts as new.
         let begun = blob.created_ns.and_then(|time| u128::try_from(time).ok()).unwrap_or(now);

@@ -101,8 +101,8 @@ impl ObjectClient for AzureClient {
         is_missing(refusal)
     }
 
-    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
-        explain(refusal, self, action, key)
+    fn failure_of(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
+        failure_of(refusal, self, action, key)
     }
 }
 
@@ -131,14 +131,14 @@ impl AzureStore {
             },
             Err(refusal) => refusal,
         };
-        Err(self.explain(&refusal, Action::List, ""))
+        Err(self.failure_of(&refusal, Action::List, ""))
     }
 
     /// Lists the containers of the account.
     fn containers(&self) -> io::Result<Vec<String>> {
         let (mut containers, mut next) = (Vec::new(), Some(None));
         while let Some(marker) = next.take() {
-            let refusal = match self.ask(list_containers(marker.clone()))? {
+            let refusal = match self.send_and_wait(list_containers(marker.clone()))? {
                 Ok(answer) => match parse_containers(&answer.body) {
                     Some((_, again)) if again.is_some() && again == marker => endless(),
                     Some((page, marker)) => {
@@ -150,7 +150,7 @@ impl AzureStore {
                 },
                 Err(refusal) => refusal,
             };
-            return Err(self.explain(&refusal, Action::ListBuckets, ""));
+            return Err(self.failure_of(&refusal, Action::ListBuckets, ""));
         }
         Ok(containers)
     }
@@ -194,7 +194,7 @@ impl Store for AzureStore {
                 self.known.remember_absence(url.key, has_objects, writes);
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, url.key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, url.key)),
         }
     }
 

@@ -42,10 +42,10 @@ impl AzureStore {
 
     /// Whether the store has all blocks of a blob that is not completed.
     pub(super) fn has_all_blocks(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
-        let answer = match self.ask(block_list(key, "uncommitted"))? {
+        let answer = match self.send_and_wait(block_list(key, "uncommitted"))? {
             Ok(answer) => answer,
             Err(refusal) if is_missing(&refusal) => return Ok(false),
-            Err(refusal) => return Err(self.explain(&refusal, Action::ListUploads, key)),
+            Err(refusal) => return Err(self.failure_of(&refusal, Action::ListUploads, key)),
         };
         let sent: HashSet<&str> = object.parts.iter().map(String::as_str).collect();
         let (mut names, mut bytes, mut name) = (HashSet::new(), 0_u64, String::new());
@@ -81,7 +81,7 @@ impl PartTarget for NewBlocks {
     fn finish(&self, number: u64, answer: PendingPart) -> io::Result<String> {
         match answer.finish()? {
             Ok(_) => Ok(block_id(&self.token, number)),
-            Err(refusal) => Err(self.store.explain(&refusal, Action::Write, &self.key)),
+            Err(refusal) => Err(self.store.failure_of(&refusal, Action::Write, &self.key)),
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// Name of this step in errors.
-const WHAT: &str = "getting the credentials";
+const ACTIVITY: &str = "getting the credentials";
 /// What the tokens are for.
 const RESOURCE: &str = "https://storage.azure.com";
 /// Where tokens of applications are from, unless a variable says so.
@@ -35,7 +35,7 @@ pub(super) struct AzureTokens {
     network: Arc<Network>,
     environment: Environment,
     /// The key or the signature that is set.
-    given: Option<Keys>,
+    configured: Option<Keys>,
 }
 
 impl FindKeys for AzureTokens {
@@ -46,11 +46,11 @@ impl FindKeys for AzureTokens {
 
 impl AzureTokens {
     pub(super) fn new(network: Arc<Network>, environment: Environment, given: Option<Keys>) -> Self {
-        Self { network, environment, given }
+        Self { network, environment, configured: given }
     }
 
     async fn find_keys(&self) -> Outcome<Option<Keys>> {
-        if let Some(keys) = &self.given {
+        if let Some(keys) = &self.configured {
             return Ok(Some(keys.clone()));
         }
         if let Some(keys) = self.find_by_secret().await? {
@@ -86,7 +86,7 @@ impl AzureTokens {
         let path = self.environment.path(&file);
         let missing = || {
             let why = format!("{SOURCE} names it, and there is no such file");
-            Failure::environment(WHAT, why).on(Subject::path(&path))
+            Failure::environment(ACTIVITY, why).on(Subject::path(&path))
         };
         let token = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
         let token = String::from_utf8_lossy(&token).trim().to_owned();
@@ -103,7 +103,7 @@ impl AzureTokens {
         let authority = if authority.contains("://") { authority } else { format!("https://{authority}") };
         let address = format!("{}/{}/oauth2/v2.0/token", authority.trim_end_matches('/'), encode(tenant, ""));
         let url = Url::parse(&address).ok().filter(is_safe).ok_or_else(|| {
-            Failure::environment(WHAT, "it may only be https, or lead to this machine")
+            Failure::environment(ACTIVITY, "it may only be https, or lead to this machine")
                 .on(Subject::field(AUTHORITY_VARIABLE))
         })?;
         let scope = format!("{RESOURCE}/.default");
@@ -112,10 +112,10 @@ impl AzureTokens {
         let body = form.collect::<Vec<_>>().join("&");
         let request = self.network.client(false).post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         let subject = "the token service of Microsoft";
-        let (status, answer) = self.network.fetch(WHAT, request.body(body), false, subject).await?;
+        let (status, answer) = self.network.fetch(ACTIVITY, request.body(body), false, subject).await?;
         let token = parse_token(&answer, source).filter(|_| status == 200);
         token.ok_or_else(|| {
-            Failure::environment(WHAT, format!("{subject} answers {status} without a token"))
+            Failure::environment(ACTIVITY, format!("{subject} answers {status} without a token"))
                 .on(Subject::field(source))
                 .with_hint("check AZURE_TENANT_ID, AZURE_CLIENT_ID and the secret of the application")
         })
@@ -126,12 +126,12 @@ impl AzureTokens {
         const SOURCE: &str = "IDENTITY_ENDPOINT";
         let variable = |name: &str| self.environment.text(name);
         let (Some(address), Some(header)) = (variable(SOURCE), variable("IDENTITY_HEADER")) else { return Ok(None) };
-        let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(SOURCE));
+        let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field(SOURCE));
         // The address is one of the machine, without TLS.
         let url = Url::parse(&address).ok().filter(|url| is_safe(url) || is_link_local(url));
         let url = url.ok_or_else(|| refuse("it may only be https, or lead to this machine"))?;
         let request = self.identity(url, "2019-08-01").header("x-identity-header", header);
-        let (status, answer) = self.network.fetch(WHAT, request, true, "the identity of the container").await?;
+        let (status, answer) = self.network.fetch(ACTIVITY, request, true, "the identity of the container").await?;
         let token = parse_token(&answer, "the identity of the container").filter(|_| status == 200);
         token.map(Some).ok_or_else(|| refuse(&format!("its answer ({status}) has no token")))
     }
@@ -150,7 +150,7 @@ impl AzureTokens {
             _ => return Ok(None),
         }
         let request = self.identity(url, "2018-02-01").header("metadata", "true");
-        let (status, answer) = self.network.fetch(WHAT, request, true, SUBJECT).await?;
+        let (status, answer) = self.network.fetch(ACTIVITY, request, true, SUBJECT).await?;
         Ok(parse_token(&answer, "the identity of the machine").filter(|_| status == 200))
     }
 

@@ -82,11 +82,11 @@ impl AzureStore {
 
     fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
         let Some(etag) = self.etag_before(key, condition)? else { return self.is_content(key, &body) };
-        match self.ask(self.with_tier(Call { condition, etag, ..put_blob(key, body.clone()) }))? {
+        match self.send_and_wait(self.with_tier(Call { condition, etag, ..put_blob(key, body.clone()) }))? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the blob that is there is this one.
             Err(refusal) if is_condition(&refusal) => self.is_content(key, &body),
-            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Write, key)),
         }
     }
 
@@ -103,7 +103,7 @@ impl AzureStore {
         match self.head(key)? {
             Ok(version) => Ok((version.info().stamp == stamp).then_some(Some(version.etag))),
             Err(refusal) if is_missing(&refusal) => Ok(None),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
         }
     }
 
@@ -127,7 +127,7 @@ impl AzureStore {
         let mut ids = Vec::new();
         let mut take = |part: PendingPart| match part.finish()? {
             Ok(_) => Ok(true),
-            Err(refusal) => Err(self.explain(&refusal, blocks.source.0, blocks.source.1)),
+            Err(refusal) => Err(self.failure_of(&refusal, blocks.source.0, blocks.source.1)),
         };
         let mut begin = |number: u64, range: Range<u64>| {
             let id = block_id(token, number);
@@ -147,28 +147,28 @@ impl AzureStore {
         condition: Condition,
         etag: Option<String>,
     ) -> io::Result<Option<bool>> {
-        match self.ask(self.with_tier(Call { condition, etag, ..put_list(key, ids) }))? {
+        match self.send_and_wait(self.with_tier(Call { condition, etag, ..put_list(key, ids) }))? {
             Ok(_) => Ok(Some(true)),
             Err(refusal) if is_condition(&refusal) => Ok(Some(self.is_made_of(key, ids)?)),
             Err(refusal) if refusal.code == "InvalidBlockList" => Ok(None),
-            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Write, key)),
         }
     }
 
     /// Whether a blob is made of these blocks.
     pub(super) fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
-        match self.ask(block_list(key, "committed"))? {
+        match self.send_and_wait(block_list(key, "committed"))? {
             Ok(answer) => Ok(text_of(&answer.body, "Name").as_ref() == ids.first()),
             Err(refusal) if is_missing(&refusal) => Ok(false),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
         }
     }
 
     /// Removes a blob.
     pub(super) fn remove_blob(&self, key: &str) -> io::Result<()> {
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
-        match self.ask(call)? {
-            Err(refusal) if !is_missing(&refusal) => Err(self.explain(&refusal, Action::Remove, key)),
+        match self.send_and_wait(call)? {
+            Err(refusal) if !is_missing(&refusal) => Err(self.failure_of(&refusal, Action::Remove, key)),
             _ => Ok(()),
         }
     }
@@ -192,24 +192,24 @@ impl AzureStore {
         let token = Uuid::new_v4().simple().to_string();
         let mut call = Call { action, condition, ..put_list(key, &[]) };
         call.headers.push((ENDED_BY, token.clone()));
-        let answer = match self.ask(call)? {
+        let answer = match self.send_and_wait(call)? {
             Ok(answer) => answer,
-            Err(refusal) if is_condition(&refusal) => match self.ask(head(key))? {
+            Err(refusal) if is_condition(&refusal) => match self.send_and_wait(head(key))? {
                 // The answer to an earlier try was lost.
                 Ok(answer) if is_ended_by(&answer, &token) => answer,
                 // The blob was finished meanwhile.
                 Ok(_) => return Ok(()),
                 Err(refusal) if is_missing(&refusal) => return Ok(()),
-                Err(refusal) => return Err(self.explain(&refusal, action, key)),
+                Err(refusal) => return Err(self.failure_of(&refusal, action, key)),
             },
-            Err(refusal) => return Err(self.explain(&refusal, action, key)),
+            Err(refusal) => return Err(self.failure_of(&refusal, action, key)),
         };
         let tag = answer.header("etag").map(str::to_owned);
         let call = write(Method::DELETE, key, Vec::new(), Bytes::new());
         let headers = tag.into_iter().map(|tag| ("if-match", tag)).collect();
-        match self.ask(Call { action, headers, ..call })? {
+        match self.send_and_wait(Call { action, headers, ..call })? {
             Err(refusal) if !is_missing(&refusal) && !is_condition(&refusal) => {
-                Err(self.explain(&refusal, action, key))
+                Err(self.failure_of(&refusal, action, key))
             }
             _ => Ok(()),
         }

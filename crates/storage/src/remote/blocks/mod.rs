@@ -47,7 +47,7 @@ const FIRST_PART_BYTES: u64 = 4 << 20;
 const PART_WINDOW_BYTES: u64 = 8 << 20;
 const FIRST_LARGE_PART_BYTES: u64 = 1 << 20;
 /// Time after which a block that failed is fetched again.
-const FAILURE_KEPT: Duration = Duration::from_secs(1);
+const FAILURE_LIFETIME: Duration = Duration::from_secs(1);
 
 /// Bytes of all objects that are in memory or on their way.
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -412,11 +412,11 @@ impl RangeRead for BlockReader {
         self.read(buffer, offset, false)
     }
 
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read(buffer, offset, true)
     }
 
-    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         ranges.iter().for_each(|range| self.prepare(range, true));
         let read = |range: &Range<u64>| {
             let mut bytes = buffer_for(range)?;
@@ -468,7 +468,7 @@ impl BlockState {
     /// Returns the ranges of a range that no block has, with borders at multiples of `unit`, each at most as large as a block may be.
     fn missing(&mut self, wanted: &Range<u64>, unit: u64, size: u64) -> Vec<Range<u64>> {
         let is_current =
-            |block: &Block| !matches!(&block.content, Content::Failed(_, at) if at.elapsed() > FAILURE_KEPT);
+            |block: &Block| !matches!(&block.content, Content::Failed(_, at) if at.elapsed() > FAILURE_LIFETIME);
         self.blocks.retain(is_current);
         let mut missing = Vec::new();
         let mut at = wanted.start;

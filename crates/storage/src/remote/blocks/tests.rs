@@ -61,7 +61,7 @@ fn several_ranges_are_read_alone_and_fetched_together() {
     let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
     let wanted =
         [5 << 20..(5 << 20) + 4096, 9 << 20..(9 << 20) + 10, 7..7, 100..600_000, 12 << 20..(12 << 20) + 800_000];
-    let read = reader.read_alone_each(&wanted);
+    let read = reader.read_ranges_directly(&wanted);
     for (number, (read, range)) in read.into_iter().zip(&wanted).enumerate() {
         match number {
             1 => assert!(read.is_err()),
@@ -177,7 +177,7 @@ fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
     let reader = BlockReader::new(Box::new(StringSource { unit: 1, ..source }), bytes.len() as u64, first);
     let alone = |offset: u64, count: usize| {
         let mut buffer = vec![0; count];
-        reader.read_alone_at(&mut buffer, offset).unwrap();
+        reader.read_at_directly(&mut buffer, offset).unwrap();
         assert_eq!(buffer, bytes[offset as usize..offset as usize + count]);
     };
     alone(100, 4096);
@@ -217,7 +217,7 @@ fn who_waits_for_a_block_is_stopped() {
     let source = StringSource { bytes: Arc::clone(&bytes), ranges, unit: BLOCK_UNIT, queue };
     let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
     let cancel = Cancel::default();
-    let waits = cancel.enter();
+    let waits = cancel.begin_wait_scope();
     cancel.cancel();
     let error = reader.read_exact_at(&mut [0; 10], 5).unwrap_err();
     assert!(Failure::io("reading", "x", &error).is_cancelled());
@@ -286,7 +286,7 @@ proptest! {
                         let mut buffer = vec![0; count];
                         match alone >> (number % 64) & 1 {
                             0 => reader.read_exact_at(&mut buffer, at as u64).unwrap(),
-                            _ => reader.read_alone_at(&mut buffer, at as u64).unwrap(),
+                            _ => reader.read_at_directly(&mut buffer, at as u64).unwrap(),
                         }
                         assert_eq!(buffer, bytes[at..at + count]);
                         at += count;

@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
 /// Name of this step in errors.
-const WHAT: &str = "getting the credentials";
+const ACTIVITY: &str = "getting the credentials";
 /// What the tokens are for.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
 /// Where tokens are from, unless a file says so.
@@ -47,7 +47,7 @@ pub(in crate::remote) enum GoogleCredentials {
 pub(super) struct GoogleTokens {
     network: Arc<Network>,
     environment: Environment,
-    given: Option<GoogleCredentials>,
+    configured: Option<GoogleCredentials>,
 }
 
 impl FindKeys for GoogleTokens {
@@ -58,11 +58,11 @@ impl FindKeys for GoogleTokens {
 
 impl GoogleTokens {
     pub(super) fn new(network: Arc<Network>, environment: Environment, given: Option<GoogleCredentials>) -> Self {
-        Self { network, environment, given }
+        Self { network, environment, configured: given }
     }
 
     async fn find_token(&self) -> Outcome<Option<Keys>> {
-        match &self.given {
+        match &self.configured {
             None => {}
             Some(GoogleCredentials::File(path)) => return self.token_of_file(path).await,
             Some(GoogleCredentials::Content(json, source)) => {
@@ -88,12 +88,12 @@ impl GoogleTokens {
     async fn token_of_file(&self, path: &Path) -> Outcome<Option<Keys>> {
         let subject = Subject::path(path);
         let bytes = read_local(path, MAX_FILE_BYTES)?
-            .ok_or_else(|| Failure::environment(WHAT, "there is no such file").on(subject.clone()))?;
+            .ok_or_else(|| Failure::environment(ACTIVITY, "there is no such file").on(subject.clone()))?;
         self.token_of(&bytes, &subject, &path.display().to_string()).await
     }
 
     async fn token_of(&self, json: &[u8], subject: &Subject, source: &str) -> Outcome<Option<Keys>> {
-        let refuse = |why: &str| Failure::environment(WHAT, why).on(subject.clone());
+        let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(subject.clone());
         let json: Value = serde_json::from_slice(json).map_err(|_| refuse("it is not valid JSON"))?;
         let text = |name: &str| {
             let value = json.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
@@ -121,7 +121,7 @@ impl GoogleTokens {
         let body: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
         let request = self.network.client(false).post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         let request = request.body(body.join("&"));
-        let (status, answer) = self.network.fetch(WHAT, request, false, "the token service of Google").await?;
+        let (status, answer) = self.network.fetch(ACTIVITY, request, false, "the token service of Google").await?;
         if status != 200 {
             return Err(refuse(&format!("the token service answers {status}")).with_hint(
                 "run `gcloud auth application-default login`, or give the file of another service account",

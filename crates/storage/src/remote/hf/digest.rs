@@ -64,7 +64,7 @@ impl Hasher {
     }
 
     /// Whether the content has this checksum.
-    pub(super) fn fits(&self, digest: &Digest) -> bool {
+    pub(super) fn matches(&self, digest: &Digest) -> bool {
         let bytes = match self.clone() {
             Self::Sha256(hasher) => hasher.finalize().to_vec(),
             Self::GitBlob(hasher) => hasher.finalize().to_vec(),
@@ -83,7 +83,7 @@ mod tests {
             let mut hasher = digest.hasher(6);
             hasher.update(b"hel");
             hasher.update(b"lo\n");
-            hasher.fits(&digest)
+            hasher.matches(&digest)
         };
         assert!(fits(Digest::git_blob("ce013625030ba8dba906f756967f9e9ca394464a").unwrap()));
         let sha256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";

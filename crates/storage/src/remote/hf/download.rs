@@ -15,7 +15,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
-const WHAT: &str = "downloading";
+const ACTIVITY: &str = "downloading";
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Complete downloads of a file with a wrong checksum before it is given up.
@@ -83,7 +83,7 @@ impl Download<'_> {
         loop {
             (self.check)()?;
             if partial.bytes == self.file.size {
-                if partial.hasher.fits(&self.file.digest) {
+                if partial.hasher.matches(&self.file.digest) {
                     return Ok(Ok(()));
                 }
                 wrong += 1;
@@ -108,12 +108,12 @@ impl Download<'_> {
                 most = partial.bytes;
                 policy.reset();
             }
-            policy.wait(WHAT, &reason, self.check).map_err(|failure| failure.on(Subject::path(&self.name)))?;
+            policy.wait(ACTIVITY, &reason, self.check).map_err(|failure| failure.on(Subject::path(&self.name)))?;
         }
     }
 
     fn failure(&self, why: &str) -> Failure {
-        Failure::environment(WHAT, why).on(Subject::path(&self.name))
+        Failure::environment(ACTIVITY, why).on(Subject::path(&self.name))
     }
 
     fn attempt(&self, partial: &mut Partial, source: &mut Source) -> Outcome<Attempt> {

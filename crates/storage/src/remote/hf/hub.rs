@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Name of the steps in errors.
-const ASKING: &str = "asking the hub";
-const DOWNLOADING: &str = "downloading";
+const REQUEST_ACTIVITY: &str = "asking the hub";
+const DOWNLOAD_ACTIVITY: &str = "downloading";
 /// Maximum number of pages of a list: ten million files.
 const MAX_PAGES: usize = 10_000;
 /// Files that are downloaded at the same time.
@@ -233,7 +233,7 @@ impl<'a> Hub<'a> {
                 Some(_) => return Err(invalid(url, "the list of files").into()),
             }
         }
-        Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)).into())
+        Err(Failure::environment(REQUEST_ACTIVITY, "the list of its files does not end").on(subject(url)).into())
     }
 
     /// Whether the cache has all of these files of a commit.
@@ -333,7 +333,7 @@ impl<'a> Hub<'a> {
             token: self.settings.token.clone(),
             checksum: Some(file.digest.hex().to_owned()),
             version_of: |headers| strong_etag(headers).unwrap_or_default(),
-            explain: Box::new(move |refusal| match refusal {
+            failure_of: Box::new(move |refusal| match refusal {
                 web::Refusal::Status(refusal) => {
                     let failure = refused(&at, refusal, &settings);
                     match refusal.is_of_repository() {
@@ -343,13 +343,13 @@ impl<'a> Hub<'a> {
                 }
                 web::Refusal::Target(status) => {
                     let why = format!("the server to which the hub redirects answers {status}");
-                    let failure = Failure::environment(ASKING, why).on(Subject::path(&shown));
+                    let failure = Failure::environment(REQUEST_ACTIVITY, why).on(Subject::path(&shown));
                     match status {
                         401 => failure,
                         _ => failure.of_kind(ProblemKind::Unreadable),
                     }
                 }
-                refusal => web::explain(refusal, &shown),
+                refusal => web::failure_of(refusal, &shown),
             }),
         })
     }
@@ -365,7 +365,7 @@ impl<'a> Hub<'a> {
             return Ok(());
         }
         let why = format!("{} have to be downloaded, and {} are free", text_bytes(needed), text_bytes(free));
-        Err(Failure::environment(DOWNLOADING, why)
+        Err(Failure::environment(DOWNLOAD_ACTIVITY, why)
             .on(Subject::path(&self.settings.cache))
             .with_hint("free some space, or name another folder for the cache by HF_HOME"))
     }
@@ -430,7 +430,7 @@ fn subject(url: &RepositoryUrl) -> Subject {
 }
 
 fn invalid(url: &RepositoryUrl, what: &str) -> Failure {
-    Failure::environment(ASKING, format!("{what} of the hub is not valid"))
+    Failure::environment(REQUEST_ACTIVITY, format!("{what} of the hub is not valid"))
         .on(subject(url))
         .with_hint("HF_ENDPOINT has to name a hub; a proxy may also have changed the answer")
 }
@@ -441,8 +441,9 @@ pub(super) fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSett
     let (noun, revision) = (url.kind.noun(), url.revision());
     let section = if url.kind == RepositoryKind::Dataset { "datasets/" } else { "" };
     let page = format!("{}/{section}{}", settings.endpoint, url.name);
-    let environment = |why: String, hint: String| Failure::environment(ASKING, why).on(subject(url)).with_hint(hint);
-    let usage = |why: String, hint: String| Failure::usage(ASKING, why).on(subject(url)).with_hint(hint);
+    let environment =
+        |why: String, hint: String| Failure::environment(REQUEST_ACTIVITY, why).on(subject(url)).with_hint(hint);
+    let usage = |why: String, hint: String| Failure::usage(REQUEST_ACTIVITY, why).on(subject(url)).with_hint(hint);
     match (refusal.code.as_str(), refusal.status) {
         ("GatedRepo", 401) => environment(
             format!("access to the {noun} (revision {revision}) is restricted, and no valid token is set"),

@@ -39,12 +39,12 @@ pub(crate) const SCHEME: Scheme = Scheme {
 };
 
 /// The addresses that the user gave, each also without its path.
-static GIVEN: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+static GIVEN_ADDRESSES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// Checks an address as it is typed; returns its usual form.
 fn check(text: &str) -> Outcome<String> {
     let url = RepositoryUrl::parse(text)?;
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut given = GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
     given.insert(url.root().to_string());
     // What may be a pattern may be missing.
     if !url.path.contains(['*', '?', '[', '{']) {
@@ -55,12 +55,12 @@ fn check(text: &str) -> Outcome<String> {
 
 /// Whether the user gave an address.
 fn is_given(url: &RepositoryUrl) -> bool {
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
+    GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
 }
 
 /// Whether a repository has the name of one that the user gave, and more: a file next to a folder, which is asked for on a disk, would be one.
 fn is_next_to_given(root: &RepositoryUrl) -> bool {
-    let (given, name) = (GIVEN.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
+    let (given, name) = (GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
     !given.contains(&name) && given.iter().any(|given| name.starts_with(given))
 }
 
@@ -232,7 +232,7 @@ impl Store for HfStore {
             answer => answer.map_err(|refusal| (web_file.explain)(&refusal).into_io())?,
         };
         if answer.total != info.len() {
-            return Err((web_file.explain)(&Refusal::OtherVersion).into_io());
+            return Err((web_file.failure_of)(&Refusal::OtherVersion).into_io());
         }
         let source = reader(&self.client, Arc::clone(&web_file), answer).with_first(&self.first);
         Ok((info, Box::new(CheckedFile::new(source, file, web_file.name.clone()))))
@@ -288,7 +288,7 @@ impl CheckedFile {
         };
         hasher.update(bytes);
         *end += bytes.len() as u64;
-        if *end < self.size || hasher.fits(&self.digest) {
+        if *end < self.size || hasher.matches(&self.digest) {
             return Ok(());
         }
         let failure = Failure::environment("reading", "its content does not have the checksum that the hub lists");
@@ -303,8 +303,8 @@ impl RangeRead for CheckedFile {
         self.check(buffer, offset)
     }
 
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.source.read_alone_at(buffer, offset)?;
+    fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.source.read_at_directly(buffer, offset)?;
         self.check(buffer, offset)
     }
 

@@ -278,7 +278,7 @@ fn a_cancelled_request_for_a_revision_is_not_kept() {
     let (store, cancel) = (world.store(), Cancel::default());
     cancel.cancel();
     {
-        let _waits = cancel.enter();
+        let _waits = cancel.begin_wait_scope();
         assert!(failure(&store.info(&url(path)).unwrap_err()).is_cancelled());
     }
     assert!(world.hub.requests().is_empty());

@@ -2,7 +2,7 @@
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::rclone::{self, RcloneFile};
-use super::WHAT;
+use super::ACTIVITY;
 use crate::local_file::read_local;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -149,7 +149,7 @@ impl MscConfig {
                 "MSC_CONFIG names another file with profiles".to_owned(),
             ),
         };
-        Failure::usage(WHAT, why).on(Subject::path(format!("msc://{name}"))).with_hint(hint)
+        Failure::usage(ACTIVITY, why).on(Subject::path(format!("msc://{name}"))).with_hint(hint)
     }
 
     /// Returns the address in a profile that another address is mapped to, by its longest beginning.
@@ -164,7 +164,7 @@ impl MscConfig {
 
 /// Returns a failure about a file. Nothing of its values is in it.
 pub(super) fn refuse(file: &Path, why: String) -> Failure {
-    Failure::usage(WHAT, why).on(Subject::path(file))
+    Failure::usage(ACTIVITY, why).on(Subject::path(file))
 }
 
 /// Returns where the file may be, in the order of multi-storage-client.

@@ -51,7 +51,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
 };
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the profiles of multi-storage-client";
+const ACTIVITY: &str = "reading the profiles of multi-storage-client";
 /// The profile with the root of this machine, which needs no file, and its former name.
 const FILESYSTEM_PROFILES: [&str; 2] = ["__filesystem__", "default"];
 
@@ -167,7 +167,7 @@ fn is_bucket(url: &RemoteUrl<'_>, target: &dyn Fn(&str) -> Outcome<Target>) -> b
 }
 
 fn local(url: &RemoteUrl<'_>) -> Failure {
-    Failure::usage(WHAT, "this profile is a folder of this machine")
+    Failure::usage(ACTIVITY, "this profile is a folder of this machine")
         .on(Subject::path(url.to_path()))
         .with_hint("give its address as an argument, or the local path")
 }
@@ -354,9 +354,9 @@ impl Store for MscStore {
         inner.store.discard_staged(&inner.url(), id)
     }
 
-    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+    fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
         let inner = self.inner(url);
-        inner.store.obeys(&inner.url(), content, condition)
+        inner.store.supports_condition(&inner.url(), content, condition)
     }
 
     fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {

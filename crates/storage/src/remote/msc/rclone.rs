@@ -1,7 +1,7 @@
 //! The file with the remotes of rclone, whose sections are profiles with an empty base path, as multi-storage-client reads them.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
-use super::WHAT;
+use super::ACTIVITY;
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use serde_json::{Map, Value};
@@ -35,7 +35,7 @@ pub(super) fn read(environment: &Environment) -> Outcome<Option<RcloneFile>> {
         let text = String::from_utf8_lossy(&bytes);
         let is_comment = |line: &&str| line.is_empty() || line.starts_with(['#', ';']);
         if text.lines().map(str::trim).find(|line| !is_comment(line)).is_some_and(|line| line.starts_with(ENCRYPTED)) {
-            return Err(Failure::environment(WHAT, "it is encrypted, which is not supported")
+            return Err(Failure::environment(ACTIVITY, "it is encrypted, which is not supported")
                 .on(Subject::path(&path))
                 .with_hint("put the profile into the file that MSC_CONFIG names"));
         }

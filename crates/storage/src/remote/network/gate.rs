@@ -65,7 +65,7 @@ impl HostGate {
     }
 
     /// Waits until the host may get another request.
-    pub(super) async fn enter(self: &Arc<Self>) -> Slot {
+    pub(super) async fn wait_for_slot(self: &Arc<Self>) -> Slot {
         loop {
             let (paused_until, now) = {
                 let mut state = self.lock();

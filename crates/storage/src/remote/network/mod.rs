@@ -14,7 +14,7 @@ mod tests;
 
 use super::super::traffic::{count_received, CountedRequest};
 use super::environment::Environment;
-use super::http::{asked_pause, certificate_error, host, setback_of};
+use super::http::{certificate_error, host, requested_pause, setback_of};
 use super::proxy;
 use super::retry::RetryReason;
 use super::store_settings::remote_settings;
@@ -40,7 +40,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 /// Name of this step in errors.
-pub(super) const WHAT: &str = "asking the store";
+pub(super) const ACTIVITY: &str = "asking the store";
 /// Bytes in a second below which the upload of a body counts as broken.
 const MIN_UPLOAD_RATE: u64 = 128 << 10;
 /// Time after which one who waits for an answer looks whether its work was cancelled.
@@ -115,14 +115,16 @@ impl Network {
                 .referer(false)
                 .connect_timeout(limits.connect)
                 .build();
-            client
-                .map_err(|_| Failure::environment(WHAT, "HTTP cannot be used: the settings of the proxy are not valid"))
+            client.map_err(|_| {
+                Failure::environment(ACTIVITY, "HTTP cannot be used: the settings of the proxy are not valid")
+            })
         };
         let tls = tls::client_config()?;
         let builder = Client::builder().tls_backend_preconfigured(tls.clone());
         let client = build(if proxy::is_off(&Environment::of_process()) { builder.no_proxy() } else { builder })?;
         let direct = build(Client::builder().tls_backend_preconfigured(tls).no_proxy())?;
-        let failed = |error: std::io::Error| Failure::environment(WHAT, format!("its thread cannot start: {error}"));
+        let failed =
+            |error: std::io::Error| Failure::environment(ACTIVITY, format!("its thread cannot start: {error}"));
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;
         let handle = runtime.handle().clone();
         let (end, ended) = oneshot::channel::<()>();
@@ -171,7 +173,7 @@ impl Network {
         subject: &str,
     ) -> Outcome<Result<Reply, RetryReason>> {
         let gate = self.gate(request.url());
-        let slot = gate.enter().await;
+        let slot = gate.wait_for_slot().await;
         let url = request.url().clone();
         let counted = CountedRequest::begin(&host(&url));
         let mut line = LogLine {
@@ -205,10 +207,10 @@ impl Network {
             line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
         }
         if [429, 503].contains(&line.status) {
-            let pause = asked_pause(response.headers());
+            let pause = requested_pause(response.headers());
             if let Some(pause) = pause.filter(|pause| *pause > self.limits.patience) {
                 let why = format!("it answers {} and asks for a pause of {} seconds", line.status, pause.as_secs());
-                return Err(Failure::environment(WHAT, why).with_hint("run the same command again after that time"));
+                return Err(Failure::environment(ACTIVITY, why).with_hint("run the same command again after that time"));
             }
             gate.refuse(pause);
         }
@@ -252,7 +254,7 @@ impl<T> Pending<T> {
 }
 
 fn ended() -> Failure {
-    Failure::internal(WHAT, "the thread of the network ended")
+    Failure::internal(ACTIVITY, "the thread of the network ended")
 }
 
 /// The answer to a request, whose body is still to be read.
@@ -340,7 +342,7 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
         }
         _ => "it is not valid".to_owned(),
     };
-    Failure::environment(WHAT, format!("the certificate of {} is not trusted: {reason}", host(url)))
+    Failure::environment(ACTIVITY, format!("the certificate of {} is not trusted: {reason}", host(url)))
         .on(Subject::path(host(url)))
         .with_hint("AWS_CA_BUNDLE or SSL_CERT_FILE names a file with the certificates to trust")
 }

@@ -2,7 +2,7 @@
 
 use super::super::retry::{jitter, RetryReason};
 use super::gate::HostGate;
-use super::{NetworkLimits, WHAT};
+use super::{NetworkLimits, ACTIVITY};
 use gristmill_core::{Failure, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl RetryLimiter {
         if is_last || self.progress.elapsed() + pause > max_time {
             self.gate.give_up();
             let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
-            return Err(Failure::environment(WHAT, format!("{}, after {tries}", reason.why)));
+            return Err(Failure::environment(ACTIVITY, format!("{}, after {tries}", reason.why)));
         }
         sleep(pause).await;
         Ok(())

@@ -18,7 +18,7 @@ pub(in crate::remote) struct Answer {
     /// Version of the object, if a range was asked for.
     pub(in crate::remote) version: String,
     /// Earlier tries of the request whose answers were no success or were lost, some of which the store may have carried out.
-    pub(in crate::remote) lost: usize,
+    pub(in crate::remote) lost_answers: usize,
 }
 
 /// A range that is asked for.

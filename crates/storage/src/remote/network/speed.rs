@@ -11,7 +11,7 @@ const TOTAL_RATE: f64 = 400e6;
 /// Bodies below this size, in bytes, say nothing of the rate.
 const MIN_BODY_BYTES: usize = 256 << 10;
 /// Share of a new measurement.
-const SHARE: f64 = 0.125;
+const SMOOTHING: f64 = 0.125;
 /// Bytes that are read after a jump.
 const JUMP_BYTES: f64 = 4096.0;
 /// Jumps are preferred unless reading is this much quicker: bytes that are read may have to be paid for.
@@ -115,7 +115,7 @@ fn rate(bytes: usize, time: Duration) -> f64 {
 }
 
 fn approach(value: &mut f64, measured: f64) {
-    *value += (measured - *value) * SHARE;
+    *value += (measured - *value) * SMOOTHING;
 }
 
 #[cfg(test)]

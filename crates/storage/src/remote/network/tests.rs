@@ -9,7 +9,7 @@ fn runtime() -> Runtime {
 /// Returns how many requests a host gets at once.
 async fn at_once(gate: &Arc<HostGate>) -> usize {
     let mut slots = Vec::new();
-    while let Ok(slot) = timeout(Duration::from_millis(20), gate.enter()).await {
+    while let Ok(slot) = timeout(Duration::from_millis(20), gate.wait_for_slot()).await {
         slots.push(slot);
     }
     slots.len()
@@ -39,8 +39,8 @@ fn a_pause_is_that_of_every_request_of_the_host() {
         let begin = Instant::now();
         let (one, other) = (Arc::clone(&gate), Arc::clone(&gate));
         let tasks = [
-            tokio::task::spawn(async move { drop(one.enter().await) }),
-            tokio::task::spawn(async move { drop(other.enter().await) }),
+            tokio::task::spawn(async move { drop(one.wait_for_slot().await) }),
+            tokio::task::spawn(async move { drop(other.wait_for_slot().await) }),
         ];
         for task in tasks {
             task.await.unwrap();

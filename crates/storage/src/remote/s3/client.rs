@@ -179,7 +179,7 @@ impl S3Client {
             let before = answer.body.len();
             let reason = match self.attempt(current, request, &mut answer).await? {
                 Attempt::Retry(reason) => {
-                    answer.lost += 1;
+                    answer.lost_answers += 1;
                     reason
                 }
                 Attempt::Complete if inquiry.is_none() => {
@@ -212,7 +212,7 @@ impl S3Client {
                 }
             };
             if inquiry.take().is_some() {
-                answer = Answer { lost: answer.lost, ..Answer::default() };
+                answer = Answer { lost_answers: answer.lost_answers, ..Answer::default() };
             } else if call.range.is_some() && answer.body.len() > before {
                 patience.reset();
             }

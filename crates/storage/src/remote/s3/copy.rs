@@ -50,9 +50,9 @@ impl S3Store {
     ) -> io::Result<bool> {
         self.known.forget(to);
         let call = Call { ending: Some("</CopyObjectResult>"), ..copy((source, from), version, to, None) };
-        match self.ask(call)? {
+        match self.send_and_wait(call)? {
             Ok(_) => watch(version.bytes).map(|()| true),
-            Err(refusal) if refusal.status == 412 => Err(source.explain(&refusal, Action::Read, from)),
+            Err(refusal) if refusal.status == 412 => Err(source.failure_of(&refusal, Action::Read, from)),
             Err(_) => Ok(false),
         }
     }
@@ -98,7 +98,7 @@ impl S3Store {
             None => match self.head(key)? {
                 Ok(version) => version.etag,
                 Err(refusal) if refusal.is_missing_object() => return Err(io::ErrorKind::NotFound.into()),
-                Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+                Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
             },
         };
         let etag = plain_etag(&etag);

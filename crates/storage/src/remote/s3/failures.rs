@@ -1,6 +1,6 @@
 //! What a refusal of the store means to the user. Nothing of its texts is shown, only status and code.
 
-use super::super::network::WHAT;
+use super::super::network::ACTIVITY;
 use super::client::{Action, S3Client};
 use super::maker::Vendor;
 use super::refusal::Refusal;
@@ -20,9 +20,9 @@ const CODES_OF_ALL: [&str; 7] = [
 
 /// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
 /// same for other objects, in contrast to those of a store that cannot be reached or of wrong credentials.
-pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
+pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
-    let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
+    let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
     failure.kind = match (action, refusal.status) {
         _ if concerns_all(refusal, client) => None,
         (Action::Read, 412) => Some(ProblemKind::ChangedDuringScan),

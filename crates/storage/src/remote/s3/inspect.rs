@@ -63,11 +63,11 @@ impl S3Store {
         let put = write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let etag = is_of_version.then(|| NO_VERSION.to_owned());
         let condition = if is_of_version { condition } else { Condition::IfAbsent };
-        let obeys = match self.ask(Call { condition, etag, ..put })? {
+        let obeys = match self.send_and_wait(Call { condition, etag, ..put })? {
             Ok(_) => false,
             Err(refusal) if refusal.has_no_conditions() => false,
             Err(refusal) if [409, 412].contains(&refusal.status) => true,
-            Err(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
+            Err(refusal) => return Err(self.failure_of(&refusal, Action::Write, key)),
         };
         self.known.forget(key);
         match is_of_version {
@@ -79,7 +79,7 @@ impl S3Store {
     /// Puts an object that is there in ways that have to be refused.
     pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
         let is_refused = |call: Call, statuses: [u16; 2]| -> io::Result<bool> {
-            Ok(matches!(self.ask(call)?, Err(refusal) if statuses.contains(&refusal.status)))
+            Ok(matches!(self.send_and_wait(call)?, Err(refusal) if statuses.contains(&refusal.status)))
         };
         let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
@@ -119,7 +119,7 @@ impl S3Store {
             let query = vec![("uploadId", upload.id.clone())];
             let call = Call { query, range: None, ..get_range(&upload.key, 0..0, None) };
             // Without the right to list parts, the size is not known.
-            upload.bytes = self.ask(call)?.ok().and_then(|answer| sum_of(&answer.body, "Size"));
+            upload.bytes = self.send_and_wait(call)?.ok().and_then(|answer| sum_of(&answer.body, "Size"));
         }
         Ok(uploads)
     }
@@ -152,7 +152,7 @@ impl S3Store {
             },
             Err(refusal) => refusal,
         };
-        Err(self.explain(&refusal, Action::ListUploads, key))
+        Err(self.failure_of(&refusal, Action::ListUploads, key))
     }
 
     /// Lists the parts of an upload, in order; `None` if they cannot be listed.
@@ -163,7 +163,7 @@ impl S3Store {
             let query = vec![("uploadId", upload.to_owned()), ("part-number-marker", after.to_string())];
             let ending = Some("</ListPartsResult>");
             let call = Call { action: Action::ListUploads, query, ending, range: None, ..get_range(key, 0..0, None) };
-            let page = parse_parts(&self.ask(call).ok()?.ok()?.body)?;
+            let page = parse_parts(&self.send_and_wait(call).ok()?.ok()?.body)?;
             parts.extend(page.parts);
             next = page.next.filter(|next| *next > after && *next < MAX_PARTS);
         }
@@ -202,8 +202,8 @@ impl S3Store {
     /// Ends an unfinished upload.
     pub(super) fn end_one_upload(&self, key: &str, id: &str) -> io::Result<()> {
         let call = write(Method::DELETE, key, vec![("uploadId", id.to_owned())], Bytes::new());
-        match self.ask(Call { action: Action::EndUpload, ..call })? {
-            Err(refusal) if refusal.status != 404 => Err(self.explain(&refusal, Action::EndUpload, key)),
+        match self.send_and_wait(Call { action: Action::EndUpload, ..call })? {
+            Err(refusal) if refusal.status != 404 => Err(self.failure_of(&refusal, Action::EndUpload, key)),
             _ => Ok(()),
         }
     }

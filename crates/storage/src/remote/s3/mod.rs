@@ -112,8 +112,8 @@ impl ObjectClient for S3Client {
         refusal.is_missing_object()
     }
 
-    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
-        explain(refusal, self, action, key)
+    fn failure_of(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
+        failure_of(refusal, self, action, key)
     }
 }
 
@@ -129,14 +129,14 @@ impl S3Store {
     fn buckets(&self) -> io::Result<Vec<String>> {
         let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
         let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
-        let refusal = match self.ask(call)? {
+        let refusal = match self.send_and_wait(call)? {
             Ok(answer) => match answers::parse_buckets(&answer.body) {
                 Some(buckets) => return Ok(buckets),
                 None => Refusal::of_success(200, "with a list that cannot be read"),
             },
             Err(refusal) => refusal,
         };
-        Err(self.explain(&refusal, Action::ListBuckets, ""))
+        Err(self.failure_of(&refusal, Action::ListBuckets, ""))
     }
 
     /// Remembers the first page of a listing.
@@ -156,7 +156,7 @@ impl S3Store {
             },
             Err(refusal) => refusal,
         };
-        Err(self.explain(&refusal, Action::List, ""))
+        Err(self.failure_of(&refusal, Action::List, ""))
     }
 }
 
@@ -201,7 +201,7 @@ impl Store for S3Store {
         // The answer to a listing says more: that to HEAD has no code.
         let below = self.page(below)?;
         match refusal.is_missing_object() {
-            false => Err(self.explain(&refusal, Action::Read, url.key)),
+            false => Err(self.failure_of(&refusal, Action::Read, url.key)),
             true => {
                 let has_objects = !(below.objects.is_empty() && below.prefixes.is_empty());
                 self.known.remember_absence(url.key, has_objects, writes);
@@ -239,7 +239,7 @@ impl Store for S3Store {
             }
             if page.next.is_some() && page.next == asked {
                 let refusal = Refusal::of_success(200, "with the same page again and again");
-                return Err(self.explain(&refusal, Action::List, folder.key));
+                return Err(self.failure_of(&refusal, Action::List, folder.key));
             }
             asked.clone_from(&page.next);
             // The next page comes while this one is taken.
@@ -325,7 +325,7 @@ impl Store for S3Store {
         self.read_settings()
     }
 
-    fn obeys(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
+    fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
         self.checks_condition(url.key, content, condition)
     }
 

@@ -37,7 +37,7 @@ pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
     fn is_missing(&self, refusal: &Refusal) -> bool;
 
     /// Returns the failure that states why a request was refused, and what the user can do.
-    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure;
+    fn failure_of(&self, refusal: &Refusal, action: Action, key: &str) -> Failure;
 }
 
 /// An answer that is waited for.
@@ -133,7 +133,7 @@ impl<C: ObjectClient> Objects<C> {
     }
 
     /// Sends a request and waits for the answer.
-    pub(in crate::remote) fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
+    pub(in crate::remote) fn send_and_wait(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
         let is_read = call.is_read();
         let answer = self.begin_call(call);
         match is_read {
@@ -142,14 +142,14 @@ impl<C: ObjectClient> Objects<C> {
         }
     }
 
-    pub(in crate::remote) fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
-        self.client.explain(refusal, action, key).into_io()
+    pub(in crate::remote) fn failure_of(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
+        self.client.failure_of(refusal, action, key).into_io()
     }
 
     /// Returns size and version of an object.
     pub(in crate::remote) fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         let writes = KnownObjects::writes();
-        Ok(self.ask(head(key))?.map(|answer| {
+        Ok(self.send_and_wait(head(key))?.map(|answer| {
             let version = self.version_in(&answer);
             self.known.remember(key, &version, Some(writes));
             version
@@ -164,7 +164,7 @@ impl<C: ObjectClient> Objects<C> {
 
     /// Returns the time since an object was written, by the clock of the store.
     pub(in crate::remote) fn age_of(&self, key: &str) -> io::Result<Option<Duration>> {
-        let Ok(answer) = self.ask(head(key))? else { return Ok(None) };
+        let Ok(answer) = self.send_and_wait(head(key))? else { return Ok(None) };
         let time = |name: &str| answer.header(name).and_then(parse_http_date);
         let age = |written: i64| Some(time("date")?.saturating_sub(written));
         Ok(time("last-modified").and_then(age).map(|age| Duration::from_nanos(u64::try_from(age).unwrap_or_default())))
@@ -177,7 +177,7 @@ impl<C: ObjectClient> Objects<C> {
         first: &Range<u64>,
         etag: Option<String>,
     ) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
-        let refusal = match self.ask(get_range(key, first.clone(), etag))? {
+        let refusal = match self.send_and_wait(get_range(key, first.clone(), etag))? {
             Ok(answer) => {
                 let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
                 return Ok(Ok((version, answer.body)));
@@ -253,7 +253,7 @@ impl<C: ObjectClient> Objects<C> {
                 Ok((version.clone(), self.source(key, version), bytes))
             }
             Err(refusal) if self.client.is_missing(&refusal) => Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
         }
     }
 
@@ -277,7 +277,7 @@ impl<C: ObjectClient> Objects<C> {
         if version.bytes != body.len() as u64 || body.is_empty() {
             return Ok(version.bytes == 0 && body.is_empty());
         }
-        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
+        Ok(matches!(self.send_and_wait(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
     }
 }
 
@@ -302,7 +302,7 @@ impl<C: ObjectClient> FetchRange for ObjectSource<C> {
                 Ok(Err(refusal)) => refusal,
                 Err(failure) => return done.finish(Err(failure)),
             };
-            done.finish(Err(client.explain(&refusal, call.action, &call.key)));
+            done.finish(Err(client.failure_of(&refusal, call.action, &call.key)));
         });
         Box::new(move || task.abort())
     }

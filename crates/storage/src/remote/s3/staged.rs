@@ -94,7 +94,7 @@ impl PartTarget for NewObject {
                 let failure = failure.on(Subject::path(self.store.client.address(&self.key)));
                 Err(failure.with_hint("run the same command again").into_io())
             }
-            Err(refusal) => Err(self.store.explain(&refusal, Action::Write, &self.key)),
+            Err(refusal) => Err(self.store.failure_of(&refusal, Action::Write, &self.key)),
         }
     }
 }
@@ -107,7 +107,7 @@ impl PartUpload {
         let version = match finish_read(version)? {
             Ok(answer) => Some(store.version_in(&answer).etag),
             Err(refusal) if refusal.is_missing_object() => None,
-            Err(refusal) => return Err(store.explain(&refusal, Action::Read, key)),
+            Err(refusal) => return Err(store.failure_of(&refusal, Action::Read, key)),
         };
         store.end_others(key, upload, uploads);
         Ok(version)

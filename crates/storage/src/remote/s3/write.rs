@@ -85,7 +85,7 @@ pub(super) fn parts_at_once(size: u64) -> usize {
 /// The version of an object that is replaced.
 enum VersionBefore {
     /// It was asked for.
-    Asked(Option<PendingAnswer>),
+    Pending(Option<PendingAnswer>),
     /// `None` if there is no object.
     Known(Option<String>),
 }
@@ -143,7 +143,7 @@ impl S3Store {
             Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => {
                 self.expect(put(Condition::Always)).map(|_| true)
             }
-            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Write, key)),
         }
     }
 
@@ -152,7 +152,7 @@ impl S3Store {
         let version = match self.head(key)? {
             Ok(version) => Some(version),
             Err(refusal) if refusal.is_missing_object() => None,
-            Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+            Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
         };
         let holds = match condition {
             Condition::Always => true,
@@ -210,7 +210,7 @@ impl S3Store {
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
         let mut before = match condition {
             // Parts are sent meanwhile.
-            Condition::Always => VersionBefore::Asked(Some(self.begin_call(head(parts.key)))),
+            Condition::Always => VersionBefore::Pending(Some(self.begin_call(head(parts.key)))),
             _ => {
                 let (holds, version) = self.check(parts.key, condition)?;
                 if !holds {
@@ -282,11 +282,11 @@ impl S3Store {
 
     /// Returns the version that an object replaces.
     fn version_before<'b>(&self, key: &str, before: &'b mut VersionBefore) -> io::Result<Option<&'b str>> {
-        if let VersionBefore::Asked(asked) = before {
+        if let VersionBefore::Pending(asked) = before {
             let version = match asked.take().map(finish_read).transpose()? {
                 Some(Ok(answer)) => Some(self.version_in(&answer).etag),
                 Some(Err(refusal)) if !refusal.is_missing_object() => {
-                    return Err(self.explain(&refusal, Action::Read, key))
+                    return Err(self.failure_of(&refusal, Action::Read, key))
                 }
                 Some(Err(_)) | None => None,
             };
@@ -294,7 +294,7 @@ impl S3Store {
         }
         match before {
             VersionBefore::Known(version) => Ok(version.as_deref()),
-            VersionBefore::Asked(_) => Ok(None),
+            VersionBefore::Pending(_) => Ok(None),
         }
     }
 
@@ -304,10 +304,10 @@ impl S3Store {
         let at = now();
         let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
         let upload = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty());
-        if let (Some(upload), true) = (&upload, begun.lost > 0) {
-            self.end_lost(key, upload, (begun.lost, at));
+        if let (Some(upload), true) = (&upload, begun.lost_answers > 0) {
+            self.end_lost(key, upload, (begun.lost_answers, at));
         }
-        upload.ok_or_else(|| self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key))
+        upload.ok_or_else(|| self.failure_of(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 
     /// Ends the uploads of a key but one, by the answer to a request for them: they were begun by runs that were killed, or by requests whose answers
@@ -338,7 +338,7 @@ impl S3Store {
                     (tag.unwrap_or_default(), checksum_in(&answer))
                 }
                 Err(Err(refusal)) if refusal.status == 404 && refusal.code == "NoSuchUpload" => return Ok(false),
-                Err(Err(refusal)) => return Err(self.explain(&refusal, parts.source.0, parts.source.1)),
+                Err(Err(refusal)) => return Err(self.failure_of(&refusal, parts.source.0, parts.source.1)),
             };
             all.tags.push(tag);
             all.checksum.add(checksum.as_deref(), bytes);
@@ -379,7 +379,7 @@ impl S3Store {
         let call = Call { condition, etag, ending, ..call };
         // The store of Google has no condition for this request.
         let has_conditions = self.client.context.maker != Vendor::Google;
-        let mut answer = has_conditions.then(|| self.ask(call.clone())).transpose()?;
+        let mut answer = has_conditions.then(|| self.send_and_wait(call.clone())).transpose()?;
         let has_none =
             matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());
         if !has_conditions || has_none {
@@ -387,13 +387,13 @@ impl S3Store {
             if condition != Condition::Always && !self.check(key, condition)?.0 {
                 return Ok(Some(false));
             }
-            answer = Some(self.ask(Call { condition: Condition::Always, etag: None, ..call })?);
+            answer = Some(self.send_and_wait(Call { condition: Condition::Always, etag: None, ..call })?);
         }
         let made = etag_of_parts(tags);
         let is_gone = match answer {
             Some(Err(refusal)) if refusal.status == 404 => true,
             Some(Err(refusal)) if refusal.status == 412 => return Ok(Some(false)),
-            Some(Err(refusal)) => return Err(self.explain(&refusal, Action::Write, key)),
+            Some(Err(refusal)) => return Err(self.failure_of(&refusal, Action::Write, key)),
             Some(Ok(answer)) => {
                 let sums = whole_checksum_in(&answer).zip(object.checksum.as_ref());
                 if sums.is_some_and(|(stored, sent)| stored != *sent) {
@@ -411,7 +411,7 @@ impl S3Store {
             }
             None => false,
         };
-        let there = self.ask(head(key))?.ok().map(|answer| (self.version_in(&answer), is_of_kms(&answer)));
+        let there = self.send_and_wait(head(key))?.ok().map(|answer| (self.version_in(&answer), is_of_kms(&answer)));
         let there = there.filter(|(version, _)| version.bytes == bytes);
         // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
         let is_this = |(version, is_of_kms): &(ObjectVersion, bool)| match made.as_deref() {
@@ -434,8 +434,8 @@ impl S3Store {
     pub(super) fn remove_object(&self, key: &str) -> io::Result<()> {
         self.known.forget(key);
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
-        match self.ask(call)? {
-            Err(refusal) if !refusal.is_missing_object() => Err(self.explain(&refusal, Action::Remove, key)),
+        match self.send_and_wait(call)? {
+            Err(refusal) if !refusal.is_missing_object() => Err(self.failure_of(&refusal, Action::Remove, key)),
             _ => Ok(()),
         }
     }
@@ -464,7 +464,7 @@ impl S3Store {
     /// Sends a request whose refusal is a failure.
     fn expect(&self, call: Call) -> io::Result<Answer> {
         let key = call.key.clone();
-        self.ask(call)?.map_err(|refusal| self.explain(&refusal, Action::Write, &key))
+        self.send_and_wait(call)?.map_err(|refusal| self.failure_of(&refusal, Action::Write, &key))
     }
 }
 

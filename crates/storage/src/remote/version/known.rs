@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.
-const FRESH: Duration = Duration::from_secs(5);
+const OBJECT_LIFETIME: Duration = Duration::from_secs(5);
 /// Time for which an answer about one object counts, that there is none or which version it has. A write of this process ends it.
-const ANSWER_KEPT: Duration = Duration::from_secs(2);
+const ANSWER_LIFETIME: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
 /// Time for which a listing counts. What this process writes is not taken from it.
-const LISTING_KEPT: Duration = Duration::from_secs(3);
+const LISTING_LIFETIME: Duration = Duration::from_secs(3);
 /// Time for which a listing counts as if it had been asked for at once: less than a lock takes to settle in a store without conditions.
 const JUST_NOW: Duration = Duration::from_millis(500);
 /// Maximum number of listings, and of entries of one.
@@ -188,7 +188,7 @@ impl KnownObjects {
     pub(in crate::remote) fn version(&self, key: &str) -> Option<ObjectVersion> {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         let known = versions.get(key)?.clone();
-        if known.at.elapsed() > FRESH {
+        if known.at.elapsed() > OBJECT_LIFETIME {
             versions.remove(key);
         }
         Some(known.version)
@@ -202,7 +202,7 @@ impl KnownObjects {
         let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         let is_unchanged = |writes: u64| !writes::has_changed_since(writes, key);
         let is_current =
-            |known: &&KnownVersion| known.at.elapsed() < ANSWER_KEPT && known.writes.is_some_and(is_unchanged);
+            |known: &&KnownVersion| known.at.elapsed() < ANSWER_LIFETIME && known.writes.is_some_and(is_unchanged);
         match versions.get(key).filter(is_current) {
             Some(known) => Some(Some(known.version.info())),
             None => {
@@ -214,7 +214,7 @@ impl KnownObjects {
 
     fn listings(&self) -> MutexGuard<'_, HashMap<String, KnownListing>> {
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        listings.retain(|_, listing| listing.at.elapsed() < LISTING_KEPT);
+        listings.retain(|_, listing| listing.at.elapsed() < LISTING_LIFETIME);
         listings
     }
 
@@ -284,7 +284,7 @@ impl KnownObjects {
 
     /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
     pub(in crate::remote) fn listed(&self, key: &str) -> Option<Option<FileInfo>> {
-        self.listed_within(key, LISTING_KEPT)
+        self.listed_within(key, LISTING_LIFETIME)
     }
 
     /// Whether there is nothing at a key, by a listing whose answer has just arrived.
@@ -325,7 +325,7 @@ impl KnownObjects {
     /// set is determined several times, by the same names.
     fn absence(&self, key: &str) -> Option<bool> {
         let mut absences = self.absences();
-        absences.retain(|_, absence| absence.at.elapsed() < ANSWER_KEPT);
+        absences.retain(|_, absence| absence.at.elapsed() < ANSWER_LIFETIME);
         let absence = absences.get(key).filter(|absence| !writes::has_changed_since(absence.writes, key));
         absence.map(|absence| absence.has_objects)
     }

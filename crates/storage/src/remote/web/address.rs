@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the address";
+const ACTIVITY: &str = "reading the address";
 
 /// The addresses that the user gave, with their queries.
-static GIVEN: LazyLock<Mutex<HashMap<String, Option<Secret>>>> = LazyLock::new(Mutex::default);
+static SECRETS: LazyLock<Mutex<HashMap<String, Option<Secret>>>> = LazyLock::new(Mutex::default);
 
-fn given() -> MutexGuard<'static, HashMap<String, Option<Secret>>> {
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
+fn secrets() -> MutexGuard<'static, HashMap<String, Option<Secret>>> {
+    SECRETS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks an address as it is typed and keeps its query; returns the address without it.
@@ -26,7 +26,7 @@ pub(super) fn check(text: &str) -> Outcome<String> {
     let plain_host = host.rsplit('@').next().unwrap_or_default();
     let refuse = |why: &str, hint: &str| {
         let subject = Subject::path(format!("{scheme}://{plain_host}/{path}"));
-        Err(Failure::usage(WHAT, why).on(subject).with_hint(hint))
+        Err(Failure::usage(ACTIVITY, why).on(subject).with_hint(hint))
     };
     if plain_host != host {
         return refuse(
@@ -44,7 +44,7 @@ pub(super) fn check(text: &str) -> Outcome<String> {
         return refuse("it is not valid", "an address is https://HOST/PATH");
     }
     let query = query.map(Secret::new);
-    let mut given = given();
+    let mut given = secrets();
     let known = given.entry(address.to_owned()).or_default();
     match (known.is_some(), query) {
         (true, Some(query)) if known.as_ref() != Some(&query) => refuse(
@@ -61,27 +61,29 @@ pub(super) fn check(text: &str) -> Outcome<String> {
 
 /// Whether the user gave an address. Others are asked for because they are next to one that was given.
 pub(super) fn is_given(address: &str) -> bool {
-    given().contains_key(address)
+    secrets().contains_key(address)
 }
 
 /// Whether an address was given with a query.
 pub(super) fn has_query(address: &str) -> bool {
-    matches!(given().get(address), Some(Some(_)))
+    matches!(secrets().get(address), Some(Some(_)))
 }
 
 /// Returns the address that requests are sent to: with the query. It is never shown.
 pub(super) fn url_of(address: &str) -> Outcome<Url> {
     let (plain, query) = split(address);
-    let refuse = |why: &str| Failure::usage(WHAT, why).on(Subject::path(plain));
+    let refuse = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::path(plain));
     // One that was not checked, as in a form: its query would be saved.
     if query.is_some() {
         return Err(refuse("it has a query").with_hint("give an address with a query as an argument of the command"));
     }
     let mut url = Url::parse(plain).map_err(|_| refuse("it is not valid"))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Failure::usage(WHAT, "it has a name or password").on(Subject::path(super::super::http::host(&url))));
+        return Err(
+            Failure::usage(ACTIVITY, "it has a name or password").on(Subject::path(super::super::http::host(&url)))
+        );
     }
-    if let Some(Some(query)) = given().get(address) {
+    if let Some(Some(query)) = secrets().get(address) {
         url.set_query(Some(query.reveal()));
     }
     Ok(url)

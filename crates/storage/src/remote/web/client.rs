@@ -28,7 +28,7 @@ pub(in crate::remote) struct WebFile {
     /// Returns what the headers of an answer distinguish versions by.
     pub(in crate::remote) version_of: fn(&HeaderMap) -> String,
     /// Returns the failure that states a refusal.
-    pub(in crate::remote) explain: Box<dyn Fn(&Refusal) -> Failure + Send + Sync>,
+    pub(in crate::remote) failure_of: Box<dyn Fn(&Refusal) -> Failure + Send + Sync>,
 }
 
 impl WebFile {

@@ -13,7 +13,7 @@ use super::super::location::RemoteUrl;
 use super::super::store::{read_only, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
 use super::blocks::{BlockReader, CancelFetch, FetchDone, FetchRange, BLOCK_UNIT};
 use super::http;
-use super::network::{Answer, Network, WHAT};
+use super::network::{Answer, Network, ACTIVITY};
 use super::version::ObjectVersion;
 use address::{has_query, is_given, url_of};
 pub(super) use client::{strong_etag, Refusal, WebClient, WebFile};
@@ -51,14 +51,14 @@ impl WebStore {
     /// Gets a range of a file at its beginning; `None` if there is no such file.
     fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<(Arc<WebFile>, Answer)>> {
         let (name, url) = (address.to_owned(), url_of(address).map_err(Failure::into_io)?);
-        let explain = Box::new(move |refusal: &Refusal| explain(refusal, &name));
+        let explain = Box::new(move |refusal: &Refusal| failure_of(refusal, &name));
         let (name, version_of) = (address.to_owned(), client::version_of);
-        let file = Arc::new(WebFile { name, url, token: None, checksum: None, version_of, explain });
+        let file = Arc::new(WebFile { name, url, token: None, checksum: None, version_of, failure_of: explain });
         match begin(&self.client, &file, range)? {
             Ok(answer) => Ok(Some((file, answer))),
             // Servers have many ways to refuse what the user did not give, such as an index that may be next to a file.
             Err(refusal) if refusal.is_missing() || !is_given(address) => Ok(None),
-            Err(refusal) => Err((file.explain)(&refusal).into_io()),
+            Err(refusal) => Err((file.failure_of)(&refusal).into_io()),
         }
     }
 }
@@ -89,7 +89,7 @@ fn text(url: &RemoteUrl<'_>) -> String {
 }
 
 /// Returns the failure that states why a file is not read.
-pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
+pub(super) fn failure_of(refusal: &Refusal, address: &str) -> Failure {
     let (why, hint) = match refusal {
         Refusal::Status(http::Refusal { status, .. }) | Refusal::Target(status) => match status {
             401 | 403 if has_query(address) => {
@@ -110,7 +110,7 @@ pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
         }
         Refusal::Redirect(why) => ((*why).to_owned(), ""),
     };
-    let mut failure = Failure::environment(WHAT, why).on(Subject::path(address));
+    let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(address));
     failure.kind = match refusal {
         // Credentials that have ended are those of the other files, too.
         _ if refusal.status() == Some(401) => None,
@@ -165,10 +165,10 @@ impl FetchRange for WebRanges {
         let task = self.client.network.spawn(async move {
             done.finish(match client.get(&file, range, Some(&version)).await {
                 Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
-                Ok(Ok(_)) => Err((file.explain)(&Refusal::OtherVersion)),
+                Ok(Ok(_)) => Err((file.failure_of)(&Refusal::OtherVersion)),
                 // A file that is gone is not the one that was opened.
-                Ok(Err(refusal)) if refusal.is_missing() => Err((file.explain)(&Refusal::OtherVersion)),
-                Ok(Err(refusal)) => Err((file.explain)(&refusal)),
+                Ok(Err(refusal)) if refusal.is_missing() => Err((file.failure_of)(&Refusal::OtherVersion)),
+                Ok(Err(refusal)) => Err((file.failure_of)(&refusal)),
                 Err(failure) => Err(failure),
             });
         });

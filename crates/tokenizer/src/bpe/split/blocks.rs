@@ -9,7 +9,7 @@ pub(super) const BLOCK: usize = 64;
 
 /// Places of a block for which it is decided whether a word begins there: after the first, where one does, and far enough from the end that
 /// all bytes that decide are in the block.
-pub(super) const DECIDED: u64 = (1 << (BLOCK - 3)) - 2;
+pub(super) const DECIDED_PLACES: u64 = (1 << (BLOCK - 3)) - 2;
 
 /// A bit for each byte of a block, the first lowest; all bytes of a character are in the class of the character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Block {
 
     /// Returns the bits below the lowest of these.
     #[inline]
-    pub(super) fn before(bits: u64) -> u64 {
+    pub(super) fn bits_below(bits: u64) -> u64 {
         (bits & bits.wrapping_neg()).wrapping_sub(1)
     }
 
@@ -133,7 +133,7 @@ impl Block {
     /// Separates contractions from what follows them: `length` returns the bytes of one at a place of the text, 0 where there is none.
     #[inline]
     pub(super) fn contract(&self, starts: u64, at: usize, length: impl Fn(usize) -> usize) -> u64 {
-        let mut quotes = self.quotes & (starts | 1) & (DECIDED | 1);
+        let mut quotes = self.quotes & (starts | 1) & (DECIDED_PLACES | 1);
         let mut starts = starts;
         while quotes != 0 {
             let place = quotes.trailing_zeros() as usize;

@@ -1,7 +1,7 @@
 //! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
-use super::blocks::{Block, DECIDED};
+use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
 /// Splits as GPT-2 does.
@@ -44,6 +44,6 @@ impl Scan for Gpt2 {
         let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
         let starts = block.contract(starts, at, |place| contractions::small(text, place));
         // Where wide spaces occur, words are found one by one.
-        starts & DECIDED & Block::before(block.wide_spaces)
+        starts & DECIDED_PLACES & Block::bits_below(block.wide_spaces)
     }
 }

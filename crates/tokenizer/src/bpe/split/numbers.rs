@@ -1,7 +1,7 @@
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
-use super::blocks::{Block, DECIDED};
+use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
 /// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
@@ -79,7 +79,7 @@ impl Scan for Numbers {
             }
         }
         let starts = block.contract(starts, at, |place| contractions::any_case(text, place));
-        starts & DECIDED & Block::decided_bits(spaces, block.wide_spaces | block.wide_numbers)
+        starts & DECIDED_PLACES & Block::decided_bits(spaces, block.wide_spaces | block.wide_numbers)
     }
 }
 

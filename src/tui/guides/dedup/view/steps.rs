@@ -97,7 +97,7 @@ fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'stat
 }
 
 fn draw_lengths(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(LENGTHS));
+    form.mouse_areas.add(area, MouseTarget::Field(LENGTHS));
     let focused = form.is_focused(LENGTHS);
     let chosen = plan_of(form).min_length;
     let (known, is_own) = (&guide.known, guide.is_own);

@@ -8,7 +8,7 @@ use crate::tui::guides::text_files::{file_line, listing_lines};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
+use crate::tui::widgets::page::{failure_lines, reason_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
 use gristmill_core::pack::TextField;
@@ -73,7 +73,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
         line = draw_fields(form, guide.columns().label, frame, area, line, &[JQ], ui);
     }
     let mut lines = Vec::new();
-    for why in &documents.troubles {
+    for why in &documents.failures {
         lines.extend(wrapped(&format!("{} {why}", ui.glyphs.warn), columns, ui.theme.warn));
     }
     match guide.known.extracted.clone().filter(|found| found.field == plan_of(form).text) {
@@ -99,7 +99,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
                     style,
                 )));
                 if let Some(why) = guide.known.text_blocker() {
-                    lines.extend(trouble_lines(&why, columns, ui));
+                    lines.extend(reason_lines(&why, columns, ui));
                 }
                 // Those without text come first: they need attention.
                 let mut order: Vec<usize> = (0..all).collect();
@@ -129,7 +129,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
 }
 
 fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(KEYS));
+    form.mouse_areas.add(area, MouseTarget::Field(KEYS));
     let focused = form.is_focused(KEYS);
     let keys = guide.known.keys().to_vec();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
@@ -188,7 +188,7 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
 }
 
 fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, MouseTarget::Field(FOUND));
+    form.mouse_areas.add(area, MouseTarget::Field(FOUND));
     let focused = form.is_focused(FOUND);
     let names = guide.known.tokenizers.clone();
     let chosen = plan_of(form).tokenizer;

@@ -88,7 +88,7 @@ impl FieldMapStep {
             .collect()
     }
 
-    fn remember(&mut self) {
+    fn store_expressions(&mut self) {
         for row in &self.rows {
             self.memory.insert((self.class.clone(), row.name.value().to_owned()), row.expr.value().to_owned());
         }
@@ -105,7 +105,7 @@ impl FieldMapStep {
             return;
         }
         let keeps_names = self.is_own && known.is_none();
-        self.remember();
+        self.store_expressions();
         self.class.clone_from(&class);
         self.cycle = None;
         if keeps_names {
@@ -240,7 +240,7 @@ impl StepState for FieldMapStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         let step = if self.is_own { 2 } else { 1 };
         match action {
             Action::Complete => self.complete(answers),
@@ -317,7 +317,7 @@ impl StepState for FieldMapStep {
         self.follow_class(&with_plan);
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
         if !matches!(answers.plan.loading, SampleMapping::FieldMap { .. }) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Real samples through the field map: read, decoded and evaluated away from the screen.
 
-use crate::tui::widgets::preview::{within, DECODE_DEADLINE};
+use crate::tui::widgets::preview::{run_until, DECODE_DEADLINE};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
@@ -32,7 +32,6 @@ pub struct SampleRequest {
 /// One sample through the field map.
 #[derive(Clone, Debug)]
 pub struct SampleResult {
-    /// Its key.
     pub key: String,
     /// One per expression, in order; an error is in a user's words.
     pub fields: Vec<Result<Drawable, String>>,
@@ -171,7 +170,7 @@ impl SampleEvaluator {
         };
         let limit = usize::try_from(size).unwrap_or(usize::MAX);
         let bytes = contents::read_part(&shard, offset, size, limit).map_err(|f| f.why)?;
-        match within(DECODE_DEADLINE, move || picture::decode(&bytes))? {
+        match run_until(DECODE_DEADLINE, move || picture::decode(&bytes))? {
             Ok(picture) => Ok(Arc::new(picture)),
             Err(error) => Err(error.to_string()),
         }

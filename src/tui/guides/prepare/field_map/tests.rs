@@ -20,7 +20,7 @@ fn every_field_is_proposed_from_the_parts_seen() {
     assert_eq!(fields[0], ("image".into(), "jpg".into()));
     assert_eq!(fields[1].0, "caption");
     assert_eq!(form.context(), Context::PrepareExpression);
-    assert_eq!(form.field_map.blocker(&form.answers), None);
+    assert_eq!(form.field_map.blocking_reason(&form.answers), None);
 }
 
 #[test]

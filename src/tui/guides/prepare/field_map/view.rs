@@ -156,9 +156,9 @@ fn draw_row(
     };
     let stops = if step.is_own { 2 } else { 1 };
     if step.is_own {
-        context.spots.put(name, ClickTarget::Field(index * stops));
+        context.click_targets.add(name, ClickTarget::Field(index * stops));
     }
-    context.spots.put(field, ClickTarget::Field(index * stops + stops - 1));
+    context.click_targets.add(field, ClickTarget::Field(index * stops + stops - 1));
     row.expr.draw(frame, field, typing, &hint, ui);
     let end = Rect { x: place.right().saturating_sub(state_room), width: state_room, ..place };
     let words = text::fit_end(&state.0, usize::from(state_room), ui.glyphs);
@@ -254,7 +254,7 @@ fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample:
             let rank = if is_focus(at) { Section::FOCUS } else { u8::try_from(at).map_or(0, |a| 200 - a.min(200)) };
             match field {
                 Ok(Drawable::Picture(picture)) => {
-                    let rows = cells::fit(picture, area.width, area.height.saturating_sub(1)).1;
+                    let rows = cells::fitted_cells(picture, area.width, area.height.saturating_sub(1)).1;
                     Section::growing(4.min(rows + 1), usize::from(rows) + 1, rank)
                 }
                 Ok(Drawable::Fact(_)) => Section::growing(2, 2, rank),

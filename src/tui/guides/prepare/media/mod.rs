@@ -31,7 +31,7 @@ pub struct MediaStep {
     /// The answers.
     pub form: MediaForm,
     /// What the answers would record, and the answers that this is of; follows them after a moment.
-    pub seen: Option<(MediaPlan, Arc<MediaTally>)>,
+    pub tally: Option<(MediaPlan, Arc<MediaTally>)>,
     focus: usize,
 }
 
@@ -52,9 +52,9 @@ impl MediaStep {
     }
 
     /// Returns what the answers would record, unless they were changed since.
-    pub fn seen_now(&self) -> Option<&MediaTally> {
+    pub fn current_tally(&self) -> Option<&MediaTally> {
         let plan = self.form.plan()?;
-        self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
+        self.tally.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
     }
 
     /// One line that says that there are media, where nothing is to be recorded.
@@ -80,7 +80,7 @@ impl MediaStep {
     }
 
     fn matches_nothing(&self, answers: &Answers) -> bool {
-        !answers.is_counting() && self.seen_now().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
+        !answers.is_counting() && self.current_tally().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
     }
 }
 
@@ -104,7 +104,7 @@ impl StepState for MediaStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             (FocusStop::Strategy, Action::Up) => {
                 self.form.step(false, Strategy::None);
@@ -135,7 +135,7 @@ impl StepState for MediaStep {
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
         // Where patterns are wanted and none is there, what is typed is one.
-        if self.stop() == FocusStop::Strategy && self.form.blocker().is_some() && is_typed(&key) {
+        if self.stop() == FocusStop::Strategy && self.form.blocking_reason().is_some() && is_typed(&key) {
             self.set_focus(1);
         }
         if self.stop() == FocusStop::Patterns {
@@ -154,7 +154,7 @@ impl StepState for MediaStep {
     }
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
-        // Patterns that are still being typed are no answer yet, and none is no answer by accident: see `blocker`.
+        // Patterns that are still being typed are no answer yet, and none is no answer by accident: see `blocking_reason`.
         plan.media = self.form.plan();
     }
 
@@ -162,8 +162,8 @@ impl StepState for MediaStep {
         self.form.adopt(plan.media.as_ref());
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
-        if let Some(why) = self.form.blocker() {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
+        if let Some(why) = self.form.blocking_reason() {
             return Some(why);
         }
         let globs = self.form.strategy == Strategy::Glob && self.matches_nothing(answers);

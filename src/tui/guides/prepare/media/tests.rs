@@ -72,9 +72,9 @@ fn patterns_that_are_missing_or_match_nothing_are_not_accepted() {
 fn an_answer_that_changes_forgets_what_the_old_one_would_record() {
     let mut form = at_media();
     act(&mut form, &[Action::Down]);
-    assert!(form.media.seen_now().is_some());
+    assert!(form.media.current_tally().is_some());
     form.act(Action::Down);
-    assert!(form.media.seen_now().is_none());
+    assert!(form.media.current_tally().is_none());
     assert!(screen(&mut form, 80, 24, false).contains("looking"));
 }
 

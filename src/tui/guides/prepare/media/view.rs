@@ -47,7 +47,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawC
     let at = step.stop();
     let mut line = 0;
     for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
-        context.spots.put(row(area, line), ClickTarget::Choice(0, option));
+        context.click_targets.add(row(area, line), ClickTarget::Choice(0, option));
         let on = step.form.strategy == strategy;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let focused = on && at == FocusStop::Strategy;
@@ -59,7 +59,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawC
         );
         line += 1;
         if strategy == Strategy::Glob && on {
-            context.spots.put(row(area, line), ClickTarget::Field(1));
+            context.click_targets.add(row(area, line), ClickTarget::Field(1));
             draw_patterns(step, frame, row(area, line), context);
             line += 1;
         }
@@ -70,7 +70,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawC
     let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let note = "read pictures whole: finds damage";
     let focused = at == FocusStop::Decode;
-    context.spots.put(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
+    context.click_targets.add(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
     OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
         frame.buffer_mut(),
         row(area, line),
@@ -104,10 +104,10 @@ fn counts(step: &MediaStep, answers: &Answers, columns: usize, context: &DrawCon
         }
         return lines;
     }
-    if let Some(why) = step.form.blocker() {
+    if let Some(why) = step.form.blocking_reason() {
         return vec![muted(&why)];
     }
-    let Some(seen) = step.seen_now() else { return vec![muted("looking")] };
+    let Some(seen) = step.current_tally() else { return vec![muted("looking")] };
     if step.matches_nothing(answers) {
         let words = format!("{} no entry seen is picked like this: no row would be recorded", ui.glyphs.warn);
         return text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))).collect();
@@ -116,7 +116,7 @@ fn counts(step: &MediaStep, answers: &Answers, columns: usize, context: &DrawCon
 }
 
 fn probed(step: &MediaStep, columns: usize, height: usize, context: &DrawContext) -> Vec<Line<'static>> {
-    match step.seen_now() {
+    match step.current_tally() {
         Some(seen) => probed_lines(seen, columns, height > 24, context.ui),
         None => Vec::new(),
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 fn running() -> RunState {
     let mut run = RunState::default();
     run.begin();
-    run.observe(status(JobState::Running), None);
+    run.update(status(JobState::Running), None);
     run
 }
 
@@ -75,14 +75,14 @@ fn status(state: JobState) -> JobStatus {
 #[test]
 fn stopping_is_confirmed_and_another_key_withdraws_the_question() {
     let mut run = running();
-    assert_eq!(run.follow(Action::CancelJob), None);
-    assert!(run.asks_cancel);
-    assert_eq!(run.follow(Action::Down), None);
-    assert!(!run.asks_cancel && !run.is_stopping);
-    assert_eq!(run.follow(Action::CancelJob), None);
-    assert_eq!(run.follow(Action::CancelJob), Some(RunRequest::Cancel));
+    assert_eq!(run.handle_action(Action::CancelJob), None);
+    assert!(run.confirms_cancel);
+    assert_eq!(run.handle_action(Action::Down), None);
+    assert!(!run.confirms_cancel && !run.is_stopping);
+    assert_eq!(run.handle_action(Action::CancelJob), None);
+    assert_eq!(run.handle_action(Action::CancelJob), Some(RunRequest::Cancel));
     assert!(run.is_stopping);
-    assert_eq!(run.follow(Action::CancelJob), None, "it is stopping already");
+    assert_eq!(run.handle_action(Action::CancelJob), None, "it is stopping already");
 }
 
 fn with_problem(state: JobState) -> JobStatus {
@@ -98,22 +98,22 @@ fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_exclu
         Keymap::default().meaning(run.context(), &pressed)
     };
     let mut run = running();
-    run.observe(with_problem(JobState::Running), None);
-    run.follow(Action::ShowProblems);
+    run.update(with_problem(JobState::Running), None);
+    run.handle_action(Action::ShowProblems);
     assert_eq!(key(&run, 'x'), Meaning::Do(Action::CancelJob));
     assert_eq!(key(&run, 'X'), Meaning::Nothing);
     assert_eq!(key(&run, 'l'), Meaning::Do(Action::ShowLog));
-    assert_eq!(run.follow(Action::ExcludeProblem), None, "not even by name");
+    assert_eq!(run.handle_action(Action::ExcludeProblem), None, "not even by name");
     assert!(run.why_disabled(Action::ExcludeProblem).is_some());
-    run.follow(Action::CancelJob);
-    assert!(run.asks_cancel);
+    run.handle_action(Action::CancelJob);
+    assert!(run.confirms_cancel);
     // It ends between the two presses of x.
     let failure = Failure::environment("writing the index", "no space left on the device");
-    run.observe(with_problem(JobState::Failed), Some(without_report(failure)));
+    run.update(with_problem(JobState::Failed), Some(without_report(failure)));
     assert_eq!(key(&run, 'x'), Meaning::Do(Action::ExcludeProblem));
     assert_eq!(run.why_disabled(Action::ExcludeProblem), None);
-    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunRequest::TooLate));
-    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunRequest::Problems(Action::ExcludeProblem)));
+    assert_eq!(run.handle_action(Action::ExcludeProblem), Some(RunRequest::TooLate));
+    assert_eq!(run.handle_action(Action::ExcludeProblem), Some(RunRequest::Problems(Action::ExcludeProblem)));
     assert!(run.why_disabled(Action::OpenProblem).unwrap().contains("still being looked up"));
 }
 
@@ -129,10 +129,10 @@ fn a_running_job_continues_in_the_background_and_closes_the_answers() {
 fn a_failed_run_is_retried_or_returns_to_the_answers() {
     let mut run = running();
     let failure = Failure::environment("writing the index", "no space left on the device");
-    run.observe(status(JobState::Failed), Some(without_report(failure)));
+    run.update(status(JobState::Failed), Some(without_report(failure)));
     assert!(run.has_failed() && !run.is_running());
     assert_eq!(run.why_disabled(Action::Retry), None);
-    assert_eq!(run.follow(Action::Retry), Some(RunRequest::Retry));
+    assert_eq!(run.handle_action(Action::Retry), Some(RunRequest::Retry));
     let effects = screen_of(facts(), run).handle(Input::Action(Action::Close));
     assert!(matches!(effects.as_slice(), [Effect::Pop]));
 }
@@ -150,18 +150,18 @@ fn duplicate_keys_found_by_a_run_open_their_question() {
 #[test]
 fn problems_and_log_have_a_key() {
     let mut run = running();
-    run.follow(Action::ShowProblems);
+    run.handle_action(Action::ShowProblems);
     assert_eq!(run.tab, Tab::Problems);
-    run.follow(Action::ShowLog);
+    run.handle_action(Action::ShowLog);
     assert_eq!(run.tab, Tab::Log);
-    run.follow(Action::ShowLog);
+    run.handle_action(Action::ShowLog);
     assert_eq!(run.tab, Tab::Problems, "closing the log returns to the tab before it");
     let tabs = [Action::NextPane, Action::NextPane, Action::PreviousPane].map(|action| {
-        run.follow(action);
+        run.handle_action(action);
         run.tab
     });
     assert_eq!(tabs, [Tab::Log, Tab::Overview, Tab::Log]);
-    run.follow(Action::ShowLog);
+    run.handle_action(Action::ShowLog);
     assert_eq!(run.tab, Tab::Overview);
 }
 
@@ -175,7 +175,7 @@ fn the_loader_is_copied_with_an_absolute_path() {
 #[test]
 fn the_splits_are_edited_once_the_run_is_done() {
     let screen = screen_of(facts(), running());
-    assert_eq!(screen.why_disabled(Action::Splits).as_deref(), Some("there are no splits yet"));
+    assert_eq!(screen.disabled_reason(Action::Splits).as_deref(), Some("there are no splits yet"));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
             counts,
             elapsed: Duration::from_secs(1),
         };
-        run.observe(status(JobState::Done), Some(Ok(report).into()));
+        run.update(status(JobState::Done), Some(Ok(report).into()));
         shown(run, (100, 30, false))
     };
     let damaged =
@@ -235,7 +235,7 @@ fn the_log_follows_its_newest_line_until_it_is_scrolled() {
 #[test]
 fn a_running_job() {
     let mut run = running();
-    run.asks_cancel = true;
+    run.confirms_cancel = true;
     compare("run", facts_half_scanned(), run);
 }
 
@@ -259,7 +259,7 @@ fn a_run_that_is_done() {
         counts: Vec::new(),
         elapsed: Duration::from_secs(11),
     };
-    run.observe(status(JobState::Done), Some(Ok(report).into()));
+    run.update(status(JobState::Done), Some(Ok(report).into()));
     compare("run_done", facts(), run);
 }
 
@@ -268,7 +268,7 @@ fn a_run_that_failed() {
     let mut run = running();
     let failure = Failure::environment("writing the index", "no space left on the device")
         .with_hint("free some space and run the same command again");
-    run.observe(status(JobState::Failed), Some(without_report(failure)));
+    run.update(status(JobState::Failed), Some(without_report(failure)));
     compare("run_failed", facts(), run);
 }
 
@@ -295,9 +295,9 @@ fn a_run_that_found_problems_lists_them() {
     let counts = vec![(Severity::Problem, ProblemKind::BrokenMedia, 2), (Severity::Problem, ProblemKind::CutShort, 1)];
     let failed = JobStatus { problems, counts, ..status(JobState::Failed) };
     let failure = Failure::environment("writing the index", "no space left on the device");
-    run.observe(failed, Some(without_report(failure)));
-    run.follow(Action::ShowProblems);
-    run.follow(Action::Down);
+    run.update(failed, Some(without_report(failure)));
+    run.handle_action(Action::ShowProblems);
+    run.handle_action(Action::Down);
     compare("run_problems", facts(), run);
 }
 

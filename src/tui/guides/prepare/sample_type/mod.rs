@@ -42,7 +42,6 @@ pub enum FocusStop {
     List,
     /// `module:Class`.
     OwnClass,
-    /// The source of its fields.
     FieldSource,
     /// Write a `cooker.py`.
     Cooker,
@@ -55,7 +54,6 @@ pub struct TypeStep {
     pub choice: Choice,
     /// `module:Class`.
     pub own: TextField,
-    /// The source of its fields.
     pub field_source: FieldSource,
     /// Write a `cooker.py`.
     pub cooker: bool,
@@ -164,7 +162,7 @@ impl TypeStep {
     }
 
     fn move_in_list(&mut self, action: Action, answers: &Answers) {
-        if self.list.act(action) {
+        if self.list.handle_action(action) {
             self.touched = true;
             if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)) {
                 self.choice = *choice;
@@ -195,7 +193,7 @@ impl StepState for TypeStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             // The option at the cursor is the chosen one.
             (FocusStop::List | FocusStop::FieldSource, Action::Toggle) => self.touched = true,
@@ -315,7 +313,7 @@ impl StepState for TypeStep {
         self.select(choice);
     }
 
-    fn blocker(&self, _: &Answers) -> Option<String> {
+    fn blocking_reason(&self, _: &Answers) -> Option<String> {
         if self.choice == Choice::Own {
             return own_class_problem(self.own.value().trim());
         }

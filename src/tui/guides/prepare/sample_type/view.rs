@@ -15,7 +15,7 @@ use ratatui::Frame;
 pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
     let at = step.stop();
-    let about = about(step, answers, usize::from(area.width), context);
+    let about = describe_selected(step, answers, usize::from(area.width), context);
     let options = match step.choice {
         Choice::Known(_) => 3,
         Choice::Own => 5,
@@ -34,7 +34,7 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
     let rows = step.rows.clone();
     let focused = context.focused && at == FocusStop::List;
-    context.spots.put(places[1], ClickTarget::Rows(0, 0));
+    context.click_targets.add(places[1], ClickTarget::Rows(0, 0));
     let mut list = step.list.clone();
     draw_list(frame.buffer_mut(), places[1], &mut list, focused, ui, |row, columns| {
         rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, context)).unwrap_or_default()
@@ -72,7 +72,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, co
 }
 
 /// Returns the meaning of the selected row, with its fields.
-fn about(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+fn describe_selected(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));
     let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();
@@ -130,7 +130,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
     if step.choice == Choice::Own {
         let place = row(area, line);
         let typing = context.focused && at == FocusStop::OwnClass;
-        context.spots.put(place, ClickTarget::Field(step.number_of(FocusStop::OwnClass)));
+        context.click_targets.add(place, ClickTarget::Field(step.number_of(FocusStop::OwnClass)));
         let label_style = if typing { ui.theme.accent } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(" class ", label_style))]);
         let field = Rect { x: place.x + 8, width: place.width.saturating_sub(8), ..place };
@@ -149,7 +149,9 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
-            context.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::FieldSource), option));
+            context
+                .click_targets
+                .add(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::FieldSource), option));
             let on = step.field_source == value;
             let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
             let focused = at == FocusStop::FieldSource && on;
@@ -165,7 +167,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
         let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a skeleton with your parts, ready to be filled in";
         let focused = at == FocusStop::Cooker;
-        context.spots.put(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
+        context.click_targets.add(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
         OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
             frame.buffer_mut(),
             row(area, 1),

@@ -34,7 +34,7 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {
-    /// The handling of an earlier preparation; asked only if there is one.
+    /// The handling of an earlier preparation; shown only if there is one.
     pub rerun: Rerun,
     rerun_touched: bool,
     /// Forget recorded excludes.
@@ -50,7 +50,7 @@ pub struct SourceStep {
     /// Duplicate keys.
     pub duplicates: Duplicates,
     /// A run found keys that name two samples; the scan keeps too few keys to find all of them.
-    pub saw_duplicates: bool,
+    pub has_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
     /// Findings in view.
@@ -80,7 +80,7 @@ impl SourceStep {
             stops.push(FocusStop::Tgz);
         }
         let asks =
-            self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
+            self.has_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
         // Keeping the first of several pieces would keep a part of a sample.
         if asks && answers.derived.unusable_samples.is_none() {
             stops.push(FocusStop::Duplicates);
@@ -139,7 +139,7 @@ impl SourceStep {
         }
     }
 
-    fn choose(&mut self, stop: FocusStop, down: bool) {
+    fn move_choice(&mut self, stop: FocusStop, down: bool) {
         match stop {
             FocusStop::Rerun => {
                 self.rerun = if down { Rerun::Overwrite } else { Rerun::Update };
@@ -169,7 +169,7 @@ impl SourceStep {
                 self.focus_previous();
             }
         } else {
-            self.choose(stop, down);
+            self.move_choice(stop, down);
         }
     }
 
@@ -179,7 +179,7 @@ impl SourceStep {
             // A list that is at its end passes the focus to the next field.
             FocusStop::Shards | FocusStop::Findings => {
                 let list = if stop == FocusStop::Shards { &mut self.shards } else { &mut self.findings };
-                if !list.act(action) {
+                if !list.handle_action(action) {
                     self.leave_by(action, answers);
                 }
             }
@@ -229,12 +229,12 @@ impl StepState for SourceStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         let stop = self.stop(answers);
         if self.shows_detail {
             match action {
                 Action::Up | Action::Down => {
-                    self.findings.act(action);
+                    self.findings.handle_action(action);
                 }
                 _ => self.shows_detail = false,
             }
@@ -245,7 +245,7 @@ impl StepState for SourceStep {
             Action::Toggle if stop == FocusStop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == FocusStop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
             // Of a choice the option at the cursor is the chosen one.
-            Action::Toggle => self.choose(stop, self.is_second(stop)),
+            Action::Toggle => self.move_choice(stop, self.is_second(stop)),
             Action::Details if !answers.facts.findings.is_empty() => {
                 self.focus_on(FocusStop::Findings, answers);
                 self.shows_detail = true;
@@ -261,7 +261,7 @@ impl StepState for SourceStep {
         match spot {
             ClickTarget::Choice(stop, option) => {
                 if let Some(stop) = self.stop_list(answers).get(stop).copied() {
-                    self.choose(stop, option == 1);
+                    self.move_choice(stop, option == 1);
                 }
             }
             ClickTarget::Rows(stop, _) => {
@@ -333,7 +333,7 @@ impl StepState for SourceStep {
         }
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
         if let Some(fault) = self.fault.as_ref().filter(|_| !answers.plan.compat) {
             return Some(fault.clone());
         }

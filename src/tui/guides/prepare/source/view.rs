@@ -140,7 +140,7 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let on = step.rerun == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(area, line + 1);
-        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
+        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
             buffer,
             place,
@@ -152,7 +152,7 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
         let focused = step.stop(answers) == FocusStop::ResetExcludes;
-        context.spots.put(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
+        context.click_targets.add(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
         OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
             buffer,
             row(area, 3),
@@ -178,7 +178,9 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         return;
     }
     let heading_rows = u16::from(area.height > 1);
-    context.spots.put(below(area, heading_rows), ClickTarget::Rows(step.number_of(FocusStop::Shards, answers), 0));
+    context
+        .click_targets
+        .add(below(area, heading_rows), ClickTarget::Rows(step.number_of(FocusStop::Shards, answers), 0));
     let mut state = step.shards.clone();
     let spinner = ui.spinner();
     draw_table(frame.buffer_mut(), area, &mut state, &columns, focused, ui, |at| {
@@ -224,7 +226,7 @@ fn draw_pattern(
     let focused = context.focused && step.stop(answers) == FocusStop::Pattern;
     let label = "leave out, by pattern: ";
     let line = row(area, 0);
-    context.spots.put(line, ClickTarget::Field(step.number_of(FocusStop::Pattern, answers)));
+    context.click_targets.add(line, ClickTarget::Field(step.number_of(FocusStop::Pattern, answers)));
     let label_style = if focused { ui.theme.accent } else { ui.theme.text };
     draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
@@ -281,7 +283,7 @@ fn draw_pair(
     draw_lines(buffer, area, title.iter().map(|line| heading(line, ui)));
     for (line, (on, label, note)) in (below..).zip(options) {
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        context.spots.put(row(area, line), ClickTarget::Choice(stop, line - below));
+        context.click_targets.add(row(area, line), ClickTarget::Choice(stop, line - below));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
             row(area, line),
@@ -349,7 +351,7 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
     line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
     let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
     draw_lines(frame.buffer_mut(), area, [line]);
-    context.spots.put(list_area, ClickTarget::Rows(step.number_of(FocusStop::Findings, answers), 0));
+    context.click_targets.add(list_area, ClickTarget::Rows(step.number_of(FocusStop::Findings, answers), 0));
     let mut state = step.findings.clone();
     draw_list(frame.buffer_mut(), list_area, &mut state, focused, ui, |at, columns| {
         let Some(problem) = findings.get(at) else { return Line::default() };
@@ -370,8 +372,8 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
 fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
     let Some(problem) = step.findings.get().and_then(|at| answers.facts.findings.get(at)) else { return };
-    context.spots.clear();
-    context.spots.put(area, ClickTarget::Page);
+    context.click_targets.clear();
+    context.click_targets.add(area, ClickTarget::Page);
     let columns = usize::from(area.width.saturating_sub(8));
     let mut lines = vec![heading(problem.kind.title(), ui), Line::default()];
     if !problem.subject.is_empty() {

@@ -50,7 +50,7 @@ impl ManualSplits {
 
     /// Fills the columns: splits with their shards; shards of `all` that are in none of them go to the last column.
     /// A shard that several splits name stays in the first of them.
-    pub fn fill<S: AsRef<str>>(&mut self, splits: &[(String, Vec<String>)], all: &[S]) {
+    pub fn set_columns<S: AsRef<str>>(&mut self, splits: &[(String, Vec<String>)], all: &[S]) {
         self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(name.as_ref()), at)).collect();
         let mut taken: HashSet<Arc<str>> = HashSet::new();
         self.columns.clear();
@@ -118,7 +118,7 @@ impl ManualSplits {
         if target == self.at {
             return 0;
         }
-        self.remember();
+        self.push_undo();
         let source = &mut self.columns[self.at];
         let end = (*rows.end() + 1).min(source.shards.len());
         let moved: Vec<_> = source.shards.drain(*rows.start()..end).collect();
@@ -151,7 +151,7 @@ impl ManualSplits {
         if name == NONE || self.columns.iter().any(|c| c.name == name) {
             return Err(format!("there is a column '{name}' already"));
         }
-        self.remember();
+        self.push_undo();
         let at = self.columns.len().saturating_sub(1);
         self.columns.insert(at, column(name, Vec::new()));
         self.at = at;
@@ -164,7 +164,7 @@ impl ManualSplits {
         if self.at + 1 >= self.columns.len() {
             return None;
         }
-        self.remember();
+        self.push_undo();
         let gone = self.columns.remove(self.at);
         self.insert(self.columns.len() - 1, gone.shards);
         self.mark = None;
@@ -188,19 +188,19 @@ impl ManualSplits {
     }
 
     /// Follows a moving action. Returns whether anything moved.
-    pub fn act(&mut self, action: Action) -> bool {
+    pub fn handle_action(&mut self, action: Action) -> bool {
         let last = self.columns.len().saturating_sub(1);
         match action {
             Action::Left if self.at > 0 => self.at -= 1,
             Action::Right if self.at < last => self.at += 1,
             Action::Left | Action::Right => return false,
-            moving => return self.columns.get_mut(self.at).is_some_and(|c| c.list.act(moving)),
+            moving => return self.columns.get_mut(self.at).is_some_and(|c| c.list.handle_action(moving)),
         }
         self.mark = None;
         true
     }
 
-    /// Does what the mouse did to a column. A click makes it the one that keys act on; the wheel leaves that as it is.
+    /// Handles a mouse event in a column. A click makes it the one that keys act on; the wheel leaves that as it is.
     pub fn point(&mut self, at: usize, list_gesture: ListGesture) {
         let Some(column) = self.columns.get_mut(at) else { return };
         list_gesture.apply(&mut column.list);
@@ -220,7 +220,7 @@ impl ManualSplits {
         self.columns.iter().map(|c| (c.name.clone(), c.shards.clone())).collect()
     }
 
-    fn remember(&mut self) {
+    fn push_undo(&mut self) {
         if self.undo.len() == UNDO_STEPS {
             self.undo.remove(0);
         }
@@ -247,7 +247,7 @@ mod tests {
         let mut hand = ManualSplits::default();
         let splits =
             [("train".to_owned(), vec!["a".into(), "b".into(), "c".into()]), ("val".to_owned(), vec!["d".into()])];
-        hand.fill(&splits, &["a", "b", "c", "d", "e"]);
+        hand.set_columns(&splits, &["a", "b", "c", "d", "e"]);
         hand
     }
 
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_moved_shard_takes_its_place_in_index_order() {
         let mut hand = hand();
-        hand.act(Action::Down);
+        hand.handle_action(Action::Down);
         assert_eq!(hand.shift(1), 1);
         assert_eq!((names(&hand, 0), names(&hand, 1)), (vec!["a", "c"], vec!["b", "d"]));
     }
@@ -275,7 +275,7 @@ mod tests {
     fn a_marked_range_moves_as_one_and_comes_back_by_undo() {
         let mut hand = hand();
         hand.toggle_mark();
-        hand.act(Action::Last);
+        hand.handle_action(Action::Last);
         assert_eq!(hand.shift(-1), 3);
         assert_eq!(names(&hand, 2), ["a", "b", "c", "e"]);
         assert!(hand.undo());
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_shuffled_column_keeps_its_order() {
         let mut hand = ManualSplits::default();
-        hand.fill(&[("train".to_owned(), vec!["c".into(), "a".into()])], &["a", "b", "c"]);
+        hand.set_columns(&[("train".to_owned(), vec!["c".into(), "a".into()])], &["a", "b", "c"]);
         hand.at = 1;
         hand.shift(-1);
         assert_eq!(names(&hand, 0), ["c", "a", "b"]);

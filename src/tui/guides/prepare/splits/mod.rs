@@ -42,7 +42,6 @@ pub enum FocusStop {
     Name(usize),
     /// The pattern in a pattern row.
     Pattern(usize),
-    /// The columns.
     Columns,
     /// Shuffle before dividing.
     Shuffle,
@@ -56,7 +55,6 @@ pub enum FocusStop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Alternatives {
-    /// The ratio.
     pub ratio: String,
     /// The pattern rows.
     pub patterns: Vec<SplitPattern>,
@@ -69,7 +67,6 @@ pub struct Alternatives {
 pub struct PatternRow {
     /// Split name.
     pub name: TextField,
-    /// Pattern.
     pub pattern: TextField,
 }
 
@@ -87,7 +84,6 @@ impl PatternRow {
 pub struct SplitsStep {
     /// Which way.
     pub mode: Mode,
-    /// `8,1,1`.
     pub ratio: TextField,
     /// Pattern rows; the last one is always empty, for one more.
     pub rows: Vec<PatternRow>,
@@ -174,7 +170,7 @@ impl SplitsStep {
 
     /// Changes to dividing by hand, with the keys on the columns.
     ///
-    /// The columns begin with the splits as they are: while these are being worked out, that is waited for.
+    /// The columns begin with the splits as they are: while these are being computed, that is waited for.
     pub fn by_hand(&mut self, answers: &Answers) {
         self.take_columns(FocusStop::Columns, answers);
     }
@@ -188,7 +184,7 @@ impl SplitsStep {
         }
     }
 
-    /// Whether what the columns could begin with is still being worked out.
+    /// Whether what the columns could begin with is still being computed.
     fn awaits_splits(&self, answers: &Answers) -> bool {
         self.last_full.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
     }
@@ -207,7 +203,7 @@ impl SplitsStep {
                 splits.push((name.to_owned(), Vec::new()));
             }
         }
-        self.hand.fill(&splits, &usable_shards(answers));
+        self.hand.set_columns(&splits, &usable_shards(answers));
     }
 
     /// Drops empty rows in the middle and keeps one at the end.
@@ -285,7 +281,7 @@ impl SplitsStep {
                 self.hand.redo();
             }
             moving => {
-                if !self.hand.act(moving) && moving == Action::Up {
+                if !self.hand.handle_action(moving) && moving == Action::Up {
                     self.focus_previous();
                 }
             }
@@ -334,7 +330,7 @@ impl StepState for SplitsStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+    fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         self.wants_hand = None;
         if self.naming.is_some() {
             return self.act_naming(action);
@@ -467,7 +463,7 @@ impl StepState for SplitsStep {
         self.touched = true;
     }
 
-    fn blocker(&self, answers: &Answers) -> Option<String> {
+    fn blocking_reason(&self, answers: &Answers) -> Option<String> {
         if answers.is_update() && self.new_to.is_none() && has_new_shards(answers) && !has_rule(answers) {
             return Some("no rule is recorded by which new shards join: choose the split that takes them".into());
         }
@@ -518,7 +514,7 @@ impl SplitsStep {
 
     fn fill_lists(&mut self, lists: &[SplitList], answers: &Answers) {
         let splits: Vec<_> = lists.iter().map(|l| (l.name.clone(), super::derive::expand_all(&l.shards))).collect();
-        self.hand.fill(&splits, &usable_shards(answers));
+        self.hand.set_columns(&splits, &usable_shards(answers));
     }
 
     fn grow_rows(&mut self) {

@@ -270,7 +270,7 @@ fn notes_about_the_splits_are_shown_where_they_are_made() {
         let mut derived = (*form.answers.derived).clone();
         let note = "2 shards are in 'train' and 'val': a.tar, b.tar";
         derived.resolved.problems.push(Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), note));
-        form.learn(std::sync::Arc::new(derived));
+        form.set_findings(std::sync::Arc::new(derived));
         assert!(screen(&mut form, 80, 24, false).contains(note));
     }
 }

@@ -64,7 +64,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_bars(frame, places[7], answers, context);
     draw_lines(frame.buffer_mut(), places[9], problems);
     if let Some(naming) = &step.naming {
-        context.spots.clear();
+        context.click_targets.clear();
         let inner = popup(frame, area, 44, 5, "Name of the new split", context.ui);
         let field = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
         naming.draw(frame, field.intersection(inner), true, "holdout", context.ui);
@@ -108,7 +108,7 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
         };
         let place = row(area, line);
         let marks = focused && on && mode != Mode::Ratio;
-        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
+        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
         OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
             frame.buffer_mut(),
             place,
@@ -165,11 +165,11 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
         let pattern = Rect { x: name.right() + 2, width: pattern_width, ..place };
         let figure = Rect { x: pattern.right() + 1, width: figure_width, ..place };
         context
-            .spots
-            .put(name.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Name(index), answers)));
+            .click_targets
+            .add(name.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Name(index), answers)));
         context
-            .spots
-            .put(pattern.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Pattern(index), answers)));
+            .click_targets
+            .add(pattern.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Pattern(index), answers)));
         let hint = if index + 1 == step.rows.len() { "one more" } else { "name" };
         pattern_row.name.draw(
             frame,
@@ -233,7 +233,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let block = panel(&title, is_focused, ui);
         let inner = block.inner(rect);
         frame.render_widget(block, rect);
-        context.spots.put(inner, ClickTarget::Rows(stop, index));
+        context.click_targets.add(inner, ClickTarget::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
             draw_lines(frame.buffer_mut(), inner, [Line::from(words)]);
@@ -267,7 +267,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "with a fixed seed, before they are divided";
         let focused = at == FocusStop::Shuffle;
-        context.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
+        context.click_targets.add(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
         OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -280,7 +280,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a pattern without shards is meant so";
         let focused = at == FocusStop::AllowEmpty;
-        context.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
+        context.click_targets.add(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
         OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -387,7 +387,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
-        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
+        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
         OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
             frame.buffer_mut(),
             place,

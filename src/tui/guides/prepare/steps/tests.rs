@@ -199,7 +199,7 @@ fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() 
         for c in pattern.chars() {
             form.key(KeyEvent::from(KeyCode::Char(c)));
         }
-        // Nothing was worked out since the last key.
+        // Nothing was computed since the last key.
         let effects = form.act(Action::Next);
         assert!(notices(&effects)[0].contains(why));
         assert_eq!((form.step(), form.is_broken(Step::Source)), (Step::Source, true));

@@ -51,8 +51,8 @@ fn what_has_no_splits_is_marked_to_be_written() {
         fake.kind = kind;
         let mut test = BrowserTest::new(fake);
         test.settle();
-        assert_eq!(test.screen.why_not(Action::Mark).is_none(), is_marked, "{kind:?}");
-        assert!(test.screen.why_not(Action::MoveTo).is_some());
+        assert_eq!(test.screen.disabled_reason(Action::Mark).is_none(), is_marked, "{kind:?}");
+        assert!(test.screen.disabled_reason(Action::MoveTo).is_some());
     }
 }
 
@@ -63,7 +63,7 @@ fn a_filter_of_single_files_is_not_written_as_one_of_samples() {
     let mut test = BrowserTest::new(fake);
     test.settle();
     let filter = SampleFilter { lacks: vec!["txt".to_owned()], ..SampleFilter::default() };
-    test.screen.active_filter = Some(ActiveFilter { filter, is_over: true, trouble: None });
+    test.screen.active_filter = Some(ActiveFilter { filter, is_over: true, failure: None });
     test.act(Action::WriteSet);
     let toasts = test.toasts().join("");
     assert!(toasts.contains("lacks txt") && toasts.contains("mark the files"), "{toasts}");

@@ -61,8 +61,8 @@ fn without_a_tokenizer_ids_are_shown_and_it_is_said_why() {
 fn samples_of_forager_are_windows_already() {
     let mut test = open_test("forager/aux_loss_mask/expected", Some(TOKENIZER), None);
     compare("sample", &mut test);
-    assert!(test.screen.why_disabled(Action::LoaderView).unwrap().contains("windows already"));
-    assert!(test.screen.why_disabled(Action::ContactSheet).is_some());
+    assert!(test.screen.disabled_reason(Action::LoaderView).unwrap().contains("windows already"));
+    assert!(test.screen.disabled_reason(Action::ContactSheet).is_some());
     let mut test = self::open_test("forager/jsonl_one_file/expected", None, None);
     compare("lines", &mut test);
 }

@@ -23,7 +23,7 @@ pub fn lines(info: &DatasetInfo, is_ascii: bool) -> Vec<PageLine> {
         let line = if is_ascii { line.clone().in_ascii() } else { line.clone() };
         match line.tone {
             LineTone::Plain => lines.push(PageLine::new(Tone::Plain, line.lead + &line.rest)),
-            LineTone::Good | LineTone::Strong => heading(&mut lines, line.lead + &line.rest),
+            LineTone::Success | LineTone::Strong => heading(&mut lines, line.lead + &line.rest),
         }
     }
     if !info.table.is_empty() {

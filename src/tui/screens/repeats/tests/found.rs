@@ -34,13 +34,13 @@ fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
     assert_eq!(act(&mut page, Action::FindNext), Ok(()));
     assert_eq!(spot(&page), ("b.jsonl", 1, 1));
     compare("repeats_second_range", &mut page);
-    let before = page.spot.clone();
+    let before = page.displayed.clone();
     assert_eq!(act(&mut page, Action::KeptCopy), Ok(()));
     assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer is first in the third document");
     compare("repeats_kept_copy", &mut page);
     assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
     assert_eq!(act(&mut page, Action::JumpBack), Ok(()));
-    assert_eq!(page.spot, before);
+    assert_eq!(page.displayed, before);
     assert_eq!(act(&mut page, Action::FindNext), Ok(()));
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
     assert_eq!(act(&mut page, Action::FindNext), Err("this is the last range"));
@@ -79,21 +79,21 @@ fn passages_and_files_are_lists_of_their_own() {
 fn waiting_failing_and_finding_nothing_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut page = asked(folder.path(), 40);
-    assert_eq!(page.act(Action::FindNext), Err("no range is known"));
+    assert_eq!(page.handle_action(Action::FindNext), Err("no range is known"));
     page.ranges.read.store(5 << 20, Ordering::Relaxed);
     testing::compare("repeats_waiting", &testing::SCREENS, |size| super::draw(&mut page, size));
     testing::settle(&mut page);
-    page.ranges.seen = Some(Err(Failure::usage("looking for text", "there is no .jsonl file")));
+    page.ranges.result = Some(Err(Failure::usage("looking for text", "there is no .jsonl file")));
     compare("repeats_failed", &mut page);
     write_files(folder.path());
     let mut page = asked(folder.path(), 5_000);
     testing::settle(&mut page);
-    page.ranges.asked.length = 40;
+    page.ranges.request.length = 40;
     compare("repeats_nothing", &mut page);
     assert!(act(&mut page, Action::FindNext).is_err());
     assert!(act(&mut page, Action::KeptCopy).is_err());
-    assert_eq!(page.why_disabled(Action::FindNext).as_deref(), Some("no range is shown"));
-    assert_eq!(page.why_disabled(Action::ByFile).as_deref(), Some("there is nothing to be listed"));
+    assert_eq!(page.disabled_reason(Action::FindNext).as_deref(), Some("no range is shown"));
+    assert_eq!(page.disabled_reason(Action::ByFile).as_deref(), Some("there is nothing to be listed"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn another_length_stays_at_the_document() {
     act(&mut page, Action::Passages).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
     page.handle(Input::Action(Action::Right));
-    assert_eq!(page.act(Action::Up), Ok(()), "the lists are not there now");
+    assert_eq!(page.handle_action(Action::Up), Ok(()), "the lists are not there now");
     testing::settle(&mut page);
     assert!(page.status_right().unwrap().ends_with("by 100 bytes and more"), "{:?}", page.status_right());
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));

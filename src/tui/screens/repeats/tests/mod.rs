@@ -44,24 +44,24 @@ fn draw(page: &mut RangesPage<impl Ranges>, size: Size) -> String {
 /// Waits until everything in view is available, then compares the drawing at all sizes.
 fn compare(name: &str, page: &mut RangesPage<impl Ranges>) {
     testing::compare(name, &testing::SCREENS, |size| {
-        page.scroll.follows = true;
+        page.scroll.scrolls_to_focus = true;
         draw(page, size);
         testing::settle(page);
-        page.scroll.follows = true;
+        page.scroll.scrolls_to_focus = true;
         draw(page, size)
     });
 }
 
 /// Executes an action and waits for its results.
 fn act(page: &mut RangesPage<impl Ranges>, action: Action) -> Result<(), &'static str> {
-    let result = page.act(action);
+    let result = page.handle_action(action);
     testing::settle(page);
     result
 }
 
 /// Returns the current position: the file and line of the document, and the index of the range.
 fn spot(page: &RangesPage<impl Ranges>) -> (&str, u64, usize) {
-    let spot = page.spot.as_ref().unwrap();
+    let spot = page.displayed.as_ref().unwrap();
     let place = page.ranges.place(spot.at).unwrap();
     (place.name, place.line, spot.range)
 }
@@ -83,7 +83,7 @@ fn survive<R: Ranges>(page: &mut RangesPage<R>, mut between: impl FnMut(u16, &mu
         Action::FindPrevious,
     ];
     for (round, key) in (0_u16..200).zip(keys.iter().cycle().step_by(5).chain(keys.iter().cycle())) {
-        let _ = page.act(*key);
+        let _ = page.handle_action(*key);
         if round % 7 == 0 {
             page.close();
         }

@@ -79,7 +79,7 @@ fn a_page_opened_from_a_folder_of_the_set_begins_there_and_searches_there_anew()
     let effects = screen.handle(Input::Action(Action::Toggle));
     let [Effect::Push(anew)] = effects.as_slice() else { panic!("nothing is looked for anew") };
     assert!(anew.title()[1].ends_with("out/c"), "{:?}", anew.title());
-    assert_eq!(anew.why_disabled(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
+    assert_eq!(anew.disabled_reason(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
 }
 
 #[test]
@@ -100,13 +100,13 @@ fn without_waiting_for_the_text_keys_move_over_documents() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     let mut page = opened(folder.path());
-    page.act(Action::FindNext).unwrap();
-    page.act(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
     assert!(page.text().is_none(), "the arrival of the text is not noticed yet");
     assert!(draw(&mut page, (100, 28, false)).contains("reading the document"));
-    page.act(Action::FindPrevious).unwrap();
+    page.handle_action(Action::FindPrevious).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 1, 1), "this one is there still");
-    page.act(Action::FindNext).unwrap();
+    page.handle_action(Action::FindNext).unwrap();
     testing::settle(&mut page);
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
 }
@@ -168,5 +168,5 @@ fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_aske
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
     assert!(matches!(page.ranges.placeholder(), Some(ListPlaceholder::Fails(_))));
-    assert!(page.status_right().is_none() && page.why_disabled(Action::KeptCopy).is_some());
+    assert!(page.status_right().is_none() && page.disabled_reason(Action::KeptCopy).is_some());
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MAX_NAMED_CHANGES: usize = 5;
 
 impl SplitSession {
-    /// Takes the results of the workers. Returns whether something to be drawn changed.
+    /// Applies the results of the workers. Returns whether something to be drawn changed.
     pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
         let before = self.revision();
         let opened = self.inner.borrow_mut().workers.open.take();
@@ -29,7 +29,7 @@ impl SplitSession {
         if let Some(end) = written {
             self.take_written(end, effects);
         }
-        let again = self.inner.borrow_mut().again.take();
+        let again = self.inner.borrow_mut().reopen_at.take();
         if let Some((file, line)) = again {
             let mut inner = self.inner.borrow_mut();
             inner.is_reworking = false;
@@ -65,7 +65,7 @@ impl SplitSession {
             Ok(editor) => {
                 let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
                 let base = editor.base_hash();
-                inner.put(editor);
+                inner.set_editor(editor);
                 inner.kept = Some(inner.version());
                 inner.failure = None;
                 inner.check();
@@ -73,7 +73,7 @@ impl SplitSession {
                 match opened.found {
                     // These changes were in the session before the reload, so there is no need to ask.
                     Some(found) if had_changes => self.rework(TextChange::Draft(found.draft.edits)),
-                    Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
+                    Some(found) => effects.push(Effect::Push(self.draft_question(found, &base))),
                     None => {}
                 }
             }
@@ -81,7 +81,7 @@ impl SplitSession {
     }
 
     /// Returns the popup that offers a draft from an earlier session.
-    fn offer(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
+    fn draft_question(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");
         let were = agree(edits.len() as u64, "was", "were");
@@ -114,12 +114,12 @@ impl SplitSession {
         inner.is_reworking = false;
         match reworked.outcome {
             Ok(toast) => {
-                inner.put(reworked.editor);
+                inner.set_editor(reworked.editor);
                 effects.extend(toast.map(Effect::Toast));
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
         }
-        inner.follow();
+        inner.save_and_check();
     }
 
     fn take_written(&self, end: WriteResult, effects: &mut Vec<Effect>) {
@@ -129,14 +129,14 @@ impl SplitSession {
         match end {
             WriteResult::Written(end) => {
                 let (written, editor) = *end;
-                inner.put(editor);
-                inner.follow();
+                inner.set_editor(editor);
+                inner.save_and_check();
                 inner.written = Some(Arc::new(written));
             }
             WriteResult::Failed(failure) => inner.write_failure = Some(*failure),
             WriteResult::Changed(three) => {
                 drop(inner);
-                effects.push(Effect::Push(conflict::ask(self.clone(), *three)));
+                effects.push(Effect::Push(conflict::open(self.clone(), *three)));
             }
         }
     }

@@ -9,13 +9,13 @@ impl SessionState {
         self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
     }
 
-    pub(super) fn put(&mut self, editor: SplitEditor) {
+    pub(super) fn set_editor(&mut self, editor: SplitEditor) {
         self.epoch += 1;
         self.editor = Some(editor);
     }
 
     /// Saves the draft and checks for problems after a change.
-    pub(super) fn follow(&mut self) {
+    pub(super) fn save_and_check(&mut self) {
         self.revision += 1;
         self.written = None;
         self.keep();
@@ -45,7 +45,7 @@ impl SessionState {
             }
             Some(Err(failure)) => {
                 tracing::warn!(%failure, "excludes could not be looked up");
-                self.cannot_look_up = true;
+                self.has_failed_lookup = true;
                 self.revision += 1;
             }
             None => {}
@@ -62,7 +62,7 @@ impl SessionState {
         if self.kept != version {
             self.kept = version;
             let question = (place.clone(), editor.clone());
-            self.workers.keep.ask(question);
+            self.workers.keep.submit(question);
         }
     }
 
@@ -77,7 +77,7 @@ impl SessionState {
     pub(super) fn forget_draft(&mut self) {
         let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
         let question = (place.clone(), editor.clone());
-        self.workers.keep.ask(question);
+        self.workers.keep.submit(question);
     }
 
     pub(super) fn check(&mut self) {
@@ -85,7 +85,7 @@ impl SessionState {
         let Some(editor) = &self.editor else { return };
         if self.checked != Some(version) {
             self.checked = Some(version);
-            self.workers.check.ask((version, editor.clone()));
+            self.workers.check.submit((version, editor.clone()));
             self.request_excludes();
         }
     }
@@ -94,8 +94,8 @@ impl SessionState {
     /// change.
     pub(super) fn request_excludes(&mut self) {
         let Some(editor) = &self.editor else { return };
-        if !self.cannot_look_up && !self.workers.items.is_waiting() && editor.totals().unknown > 0 {
-            self.workers.items.ask((editor.clone(), self.cancel.clone()));
+        if !self.has_failed_lookup && !self.workers.items.is_waiting() && editor.totals().unknown > 0 {
+            self.workers.items.submit((editor.clone(), self.cancel.clone()));
         }
     }
 }

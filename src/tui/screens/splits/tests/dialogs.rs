@@ -201,7 +201,7 @@ fn no_leak_and_a_check_that_runs_are_reported() {
 #[test]
 fn a_choice_says_why_an_offer_cannot_be_taken() {
     let offers = vec![
-        ChoiceOption::new("train", "16 shards, 80.1 %").unless(Some("it is there".into())),
+        ChoiceOption::new("train", "16 shards, 80.1 %").disabled_if(Some("it is there".into())),
         ChoiceOption::new("val", "2 shards, 9.9 %"),
         ChoiceOption::new("no split", "not used for training"),
         ChoiceOption::new("a new split", "type its name"),

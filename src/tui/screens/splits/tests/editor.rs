@@ -1,6 +1,6 @@
 use super::*;
 use crate::tui::keymap::Action;
-use crate::tui::screens::splits::state::{column, together, SplitsState};
+use crate::tui::screens::splits::state::{column, combine_edits, SplitsState};
 use crate::tui::screens::splits::view;
 use crate::tui::widgets::mouse::MouseAreas;
 use gristmill_core::{Failure, Subject};
@@ -8,7 +8,7 @@ use gristmill_ops::engine::splits::Draft;
 
 fn state_of(editor: &SplitEditor) -> SplitsState {
     let mut state = SplitsState::default();
-    state.follow(editor);
+    state.update(editor);
     state
 }
 
@@ -37,7 +37,7 @@ fn what_was_changed_is_marked_and_so_is_what_a_range_takes() {
     );
     let mut state = state_of(&editor);
     for action in [Action::Down, Action::Mark, Action::Down, Action::Down] {
-        assert!(state.act(action));
+        assert!(state.handle_action(action));
     }
     assert_eq!(state.rows(), Some(1..=3));
     look("changes", ALL_SIZES, &mut state, &editor);
@@ -47,7 +47,7 @@ fn what_was_changed_is_marked_and_so_is_what_a_range_takes() {
 fn the_excludes_take_more_room_when_they_have_the_keys() {
     let editor = editor();
     let mut state = state_of(&editor);
-    state.act(Action::NextPane);
+    state.handle_action(Action::NextPane);
     look("excludes", ALL_SIZES, &mut state, &editor);
 }
 
@@ -58,12 +58,12 @@ fn many_splits_scroll_sideways() {
     let mut state = state_of(&editor);
     look("many", &[(100, 28, false), (40, 10, false)], &mut state, &editor);
     for _ in 0..6 {
-        state.act(Action::Right);
+        state.handle_action(Action::Right);
     }
     assert_eq!(state.at, 6);
     look("many_middle", &[(100, 28, false), (80, 22, true)], &mut state, &editor);
     for _ in 0..20 {
-        state.act(Action::Right);
+        state.handle_action(Action::Right);
     }
     assert_eq!(column(&editor, state.at).map(|view| view.shards.len()), Some(2), "the last column is of no split");
     look("many_last", &[(100, 28, false)], &mut state, &editor);
@@ -73,7 +73,7 @@ fn many_splits_scroll_sideways() {
 fn a_split_that_ends_up_empty_is_shown_at_once() {
     let editor = with(editor(), vec![moved(&["shard_0016.tar", "shard_0017.tar"], "train")]);
     let mut state = state_of(&editor);
-    state.act(Action::Right);
+    state.handle_action(Action::Right);
     look("empty", &[(100, 28, false), (40, 10, false), (80, 22, true)], &mut state, &editor);
 }
 
@@ -114,15 +114,15 @@ fn no_size_breaks_the_editor() {
 fn the_selection_stays_in_its_column_when_others_come_and_go() {
     let mut editor = editor();
     let mut state = state_of(&editor);
-    state.act(Action::Right);
-    state.act(Action::Down);
+    state.handle_action(Action::Right);
+    state.handle_action(Action::Down);
     assert_eq!(state.shards(&editor).first().map(|s| s.name.to_string()), Some("shard_0017.tar".into()));
     editor.apply(Edit::RemoveSplit { name: "train".into() }).unwrap();
-    state.follow(&editor);
+    state.update(&editor);
     assert_eq!(state.lists.len(), 3, "val, test, and the shards of no split");
     assert_eq!(state.lists[0].selected, 1);
     editor.undo();
-    state.follow(&editor);
+    state.update(&editor);
     assert_eq!(state.lists[1].selected, 1);
 }
 
@@ -134,13 +134,13 @@ fn excluding_takes_out_what_is_in_and_takes_in_what_is_out() {
     let Edit::Exclude { items } = &edit else { panic!("{edit:?}") };
     assert_eq!((items[0].item.as_str(), items[0].note.as_deref()), ("shard_0000.tar", Some("why")));
     for _ in 0..5 {
-        state.act(Action::Down);
+        state.handle_action(Action::Down);
     }
     let edit = state.exclude_shards(&editor, None).unwrap();
     assert_eq!(edit, Edit::RemoveItem { index: 0 }, "it is excluded by an item of its own");
     // A range with both excluded and included shards is excluded as a whole.
-    state.act(Action::Mark);
-    state.act(Action::Down);
+    state.handle_action(Action::Mark);
+    state.handle_action(Action::Down);
     let edit = state.exclude_shards(&editor, None).unwrap();
     let Edit::Exclude { items } = &edit else { panic!("{edit:?}") };
     assert_eq!(items.len(), 1, "the other one is out already");
@@ -153,7 +153,7 @@ fn a_shard_that_a_range_excludes_is_taken_out_of_the_range() {
     let mut editor = editor_of(&text, 20);
     let mut state = state_of(&editor);
     for _ in 0..5 {
-        state.act(Action::Down);
+        state.handle_action(Action::Down);
     }
     let edit = state.exclude_shards(&editor, None).unwrap();
     assert_eq!(edit, Edit::Include { shard: "shard_0005.tar".into(), key: None });
@@ -165,15 +165,15 @@ fn a_shard_that_a_range_excludes_is_taken_out_of_the_range() {
 fn a_range_of_excludes_is_removed_from_its_end() {
     let mut editor = editor();
     let mut state = state_of(&editor);
-    state.act(Action::NextPane);
-    state.act(Action::Mark);
-    state.act(Action::Down);
+    state.handle_action(Action::NextPane);
+    state.handle_action(Action::Mark);
+    state.handle_action(Action::Down);
     let edit = state.remove_excludes().unwrap();
     editor.apply(edit).unwrap();
     let left: Vec<&str> = editor.excludes().iter().map(|exclude| &*exclude.item).collect();
     assert_eq!(left, ["shard_0003.tar/{000100..000104}", "shard_0077.tar/000001"]);
     assert_eq!(editor.pending(), 1, "one step");
-    assert_eq!(together("x".into(), Vec::new()), Edit::Many { title: "x".into(), edits: Vec::new() });
+    assert_eq!(combine_edits("x".into(), Vec::new()), Edit::Many { title: "x".into(), edits: Vec::new() });
 }
 
 #[test]
@@ -191,17 +191,17 @@ fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_and_removed
     }
     let editor = editor_of(&text, 10_000);
     let mut state = state_of(&editor);
-    state.act(Action::Last);
-    state.act(Action::NextPane);
-    state.act(Action::Last);
-    (0..20).for_each(|_| _ = state.act(Action::Up));
-    state.act(Action::Mark);
-    state.act(Action::First);
+    state.handle_action(Action::Last);
+    state.handle_action(Action::NextPane);
+    state.handle_action(Action::Last);
+    (0..20).for_each(|_| _ = state.handle_action(Action::Up));
+    state.handle_action(Action::Mark);
+    state.handle_action(Action::First);
     let mut changed = editor.clone();
     changed.apply(state.remove_excludes().unwrap()).unwrap();
     assert_eq!(changed.excludes().len(), 20, "all from the first to the selected one");
     assert_eq!(changed.pending(), 1);
     state.mark = None;
-    state.act(Action::Last);
+    state.handle_action(Action::Last);
     look("large", &[(100, 28, false)], &mut state, &editor);
 }

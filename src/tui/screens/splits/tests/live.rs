@@ -120,7 +120,7 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
     let (session, mut effects) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
-    wait(&session, &mut effects, |s| s.why_not_kept().is_some());
+    wait(&session, &mut effects, |s| s.draft_failure().is_some());
     let notice = session.unwritten().unwrap();
     assert!(notice.contains("They are lost then") && !notice.contains("offers them"), "{notice}");
     let mut leave = popup(screen.handle(Input::Action(Action::Close)));
@@ -188,7 +188,7 @@ fn what_cannot_be_opened_refuses_every_change() {
     assert!(matches!(session.apply(moved(&["a"], "b")).as_slice(), [Effect::Toast(_)]));
     assert!(matches!(session.undo().as_slice(), [Effect::Toast(_)]));
     let screen = open_shared(session.clone());
-    assert!(screen.why_disabled(Action::MoveTo).is_some() && screen.why_disabled(Action::Close).is_none());
+    assert!(screen.disabled_reason(Action::MoveTo).is_some() && screen.disabled_reason(Action::Close).is_none());
     test.put(TEXT);
     session.reload();
     wait(&session, &mut Vec::new(), |s| s.editor().is_some());
@@ -305,19 +305,19 @@ fn nothing_is_written_before_it_was_shown() {
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     let mut review = session.review();
-    let why = review.why_disabled(Action::Accept);
+    let why = review.disabled_reason(Action::Accept);
     assert_eq!(why.as_deref(), Some("the changes are being compared"));
     assert_eq!(review.status_right().as_deref(), Some("comparing"));
     assert!(matches!(review.handle(Input::Action(Action::Accept)).as_slice(), [Effect::Toast(_)]));
     assert_ne!(session.doing(), Some("writing"));
     wait_for(review.as_mut(), "shard_0016.tar");
-    assert_eq!(review.why_disabled(Action::Accept), None);
+    assert_eq!(review.disabled_reason(Action::Accept), None);
     // A change made elsewhere is shown before it can be written, too.
     session.apply(moved(&["shard_0017.tar"], "test"));
-    assert!(review.why_disabled(Action::Accept).is_some());
+    assert!(review.disabled_reason(Action::Accept).is_some());
     wait_for(review.as_mut(), "2 changes");
-    assert_eq!(review.why_disabled(Action::Accept), None);
+    assert_eq!(review.disabled_reason(Action::Accept), None);
     review.handle(Input::Action(Action::Accept));
     wait_for(review.as_mut(), "Written");
-    assert_eq!((review.why_disabled(Action::Accept), review.label(Action::Accept)), (None, "done"));
+    assert_eq!((review.disabled_reason(Action::Accept), review.label(Action::Accept)), (None, "done"));
 }

@@ -80,7 +80,7 @@ pub(super) fn compare_screen(name: &str, screen: &mut dyn Screen) {
 /// Compares a dialog over the editor with the stored pictures.
 pub(super) fn compare_over(name: &str, dialog: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
     let (editor, mut state) = (editor(), state::SplitsState::default());
-    state.follow(&editor);
+    state.update(&editor);
     let problems = editor.problems();
     compare(name, ALL_SIZES, &mut |frame, area, ui| {
         view::draw(&mut state, &editor, &problems, &mut MouseAreas::default(), frame, area, ui);

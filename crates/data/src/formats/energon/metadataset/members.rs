@@ -148,11 +148,11 @@ pub(super) fn reference(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes)
         subset: values::subset(&mut keys, found),
     };
     let known: Vec<&str> = REFERENCE_KEYS.iter().chain(more).copied().collect();
-    keys.finish(&known, elsewhere, found);
+    keys.finish(&known, misplaced_key_reason, found);
     (!reference.path.is_empty()).then_some(reference)
 }
 
-fn elsewhere(key: &str) -> Option<&'static str> {
+fn misplaced_key_reason(key: &str) -> Option<&'static str> {
     match key {
         "weight" => Some("only members of a blend have a weight"),
         "repetitions" => Some("only members of an epochized blend have repetitions"),

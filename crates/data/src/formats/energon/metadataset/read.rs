@@ -14,7 +14,7 @@ const CLASS_1: &str = "Metadataset";
 /// Module of both classes.
 pub(super) const MODULE: &str = "megatron.energon";
 /// Splits that trainers request by convention.
-const USUAL: [&str; 3] = ["train", "val", "test"];
+const CONVENTIONAL_SPLITS: [&str; 3] = ["train", "val", "test"];
 const KEYS: [&str; 3] = ["__module__", "__class__", "splits"];
 
 /// Parses the text of a metadataset. All mistakes are returned, at most 1,000; aliases, tags and deep nesting are refused.
@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Result<Metadataset, Vec<Mistake>> {
     })?;
     let mut found = Mistakes::default();
     let read = match root {
-        Some(root) => whole(root, &mut found),
+        Some(root) => read_metadataset(root, &mut found),
         None => {
             found.mistake(Mark { line: 1, column: 1 }, "the file is empty", Some(template_hint()));
             None
@@ -53,7 +53,7 @@ fn template_hint() -> String {
     "`gristmill mix new --blend PATH=WEIGHT --output META.yaml` writes a good one".into()
 }
 
-fn whole(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
+fn read_metadataset(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
     if matches!(root.value, MarkedValue::List(_) | MarkedValue::Scalar(_) | MarkedValue::Nothing) {
         found.mistake(root.at, format!("a metadataset is a map, here is {}", describe(&root)), Some(template_hint()));
         return None;
@@ -79,8 +79,8 @@ fn whole(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
     };
     if entries.is_empty() {
         found.mistake(at, "there is no split", Some("add one below 'splits:', for example train".into()));
-    } else if !entries.iter().any(|(name, _, _)| USUAL.contains(&name.as_str())) {
-        let meant = entries.iter().find_map(|(name, at, _)| Some((*at, name, nearest(name, USUAL)?)));
+    } else if !entries.iter().any(|(name, _, _)| CONVENTIONAL_SPLITS.contains(&name.as_str())) {
+        let meant = entries.iter().find_map(|(name, at, _)| Some((*at, name, nearest(name, CONVENTIONAL_SPLITS)?)));
         let (at, hint) = match meant {
             Some((at, name, near)) => (at, format!("is '{name}' meant to be '{near}'?")),
             None => (at, "the training script must name another one".to_owned()),

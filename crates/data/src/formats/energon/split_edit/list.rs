@@ -229,7 +229,7 @@ impl ListText {
             let mut inserted: Vec<Item> = Vec::with_capacity(change.inserted.len());
             if let Some(last) = splices.last_mut() {
                 if last.at + last.removed < change.at {
-                    self.give(&mut kept, last);
+                    self.move_comments_down(&mut kept, last);
                 }
             }
             let replaced = self.items.range(change.at, change.at + change.removed).next();
@@ -272,7 +272,7 @@ impl ListText {
         }
         if let Some(last) = splices.last_mut() {
             if last.at + last.removed < self.items.len() {
-                self.give(&mut kept, last);
+                self.move_comments_down(&mut kept, last);
             }
         }
         self.items.splice(splices);
@@ -290,7 +290,7 @@ impl ListText {
     }
 
     /// Moves the kept comments of removed items above the next item, by including that item in the change.
-    fn give(&self, kept: &mut KeptComments, last: &mut ListEdit<Item>) {
+    fn move_comments_down(&self, kept: &mut KeptComments, last: &mut ListEdit<Item>) {
         let rest = kept.take();
         let next = last.at + last.removed;
         if let Some(item) = self.items.get(next).filter(|_| !rest.is_empty()) {

@@ -448,7 +448,7 @@ impl SplitDoc {
     }
 
     /// Adopts the ids of `other`, whose text was replaced by this one: splits of the same name keep their id.
-    pub fn follow(&mut self, other: &Self) {
+    pub fn adopt_ids(&mut self, other: &Self) {
         self.next_id = other.next_id;
         for split in &mut self.splits.entries {
             split.id = match other.splits.entries.iter().find(|before| before.name == split.name) {

@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     let body = text.get(start..).unwrap_or_default();
     let (file, had_nothing) = read(body)?;
     let root = values(text)?;
-    let Value::Map { entries, range: root_range, in_flow } = root else { return Err(odd(text, 0)) };
+    let Value::Map { entries, range: root_range, in_flow } = root else { return Err(not_editable(text, 0)) };
     let reader = Reader { text, in_flow };
     let mut at = 0;
     let mut doc = SplitDoc::empty(text);
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     for (number, (key, name, value)) in entries.into_iter().enumerate() {
         if name == "exclude" && Some(number) != last_exclude {
             if in_flow {
-                return Err(odd(text, key.start));
+                return Err(not_editable(text, key.start));
             }
             let (list, end) = reader.list(&key, value, in_flow)?;
             let items = list.items.iter().cloned().collect();
@@ -78,7 +78,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     if is_same {
         Ok(doc)
     } else {
-        Err(odd(text, root_range.start))
+        Err(not_editable(text, root_range.start))
     }
 }
 
@@ -108,7 +108,7 @@ fn read(body: &str) -> Parsed<(SplitFile, bool)> {
     }
 }
 
-fn odd(text: &str, at: usize) -> ContentError {
+fn not_editable(text: &str, at: usize) -> ContentError {
     let line = text.get(..at).map_or(1, |before| before.matches('\n').count() as u64 + 1);
     ContentError {
         message: "it is written in a way that the editor cannot change piece by piece".to_owned(),
@@ -125,8 +125,8 @@ fn values(text: &str) -> Parsed<Value> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
     let mut open: Vec<(Value, Option<Key>)> = Vec::new();
     for next in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = next.map_err(|_| odd(text, 0))?;
-        let range = span.byte_range().ok_or_else(|| odd(text, 0))?;
+        let (event, span) = next.map_err(|_| not_editable(text, 0))?;
+        let range = span.byte_range().ok_or_else(|| not_editable(text, 0))?;
         let in_flow = !range.is_empty();
         let done = match event {
             Event::SequenceStart(..) => {
@@ -138,7 +138,7 @@ fn values(text: &str) -> Parsed<Value> {
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some((mut value, _)) = open.pop() else { return Err(odd(text, range.start)) };
+                let Some((mut value, _)) = open.pop() else { return Err(not_editable(text, range.start)) };
                 if let Value::List { range: whole, .. } | Value::Map { range: whole, .. } = &mut value {
                     whole.end = range.end;
                 }
@@ -164,13 +164,13 @@ fn values(text: &str) -> Parsed<Value> {
             None => return Ok(done),
             Some((Value::List { items, .. }, _)) => items.push(done),
             Some((Value::Map { entries, .. }, key)) => {
-                let (range, name) = key.take().ok_or_else(|| odd(text, 0))?;
+                let (range, name) = key.take().ok_or_else(|| not_editable(text, 0))?;
                 entries.push((range, name, done));
             }
-            Some(_) => return Err(odd(text, range_of(&done).start)),
+            Some(_) => return Err(not_editable(text, range_of(&done).start)),
         }
     }
-    Err(odd(text, 0))
+    Err(not_editable(text, 0))
 }
 
 fn range_of(value: &Value) -> Range<usize> {
@@ -187,7 +187,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn slice(&self, range: Range<usize>) -> Parsed<&'t str> {
-        self.text.get(range.clone()).ok_or_else(|| odd(self.text, range.start))
+        self.text.get(range.clone()).ok_or_else(|| not_editable(self.text, range.start))
     }
     fn byte(&self, at: usize) -> Option<u8> {
         self.text.as_bytes().get(at).copied()
@@ -215,7 +215,7 @@ impl<'t> Reader<'t> {
         let at = skip(self.text, key.end);
         match self.byte(at) {
             Some(b':') => Ok(at + 1),
-            _ => Err(odd(self.text, key.start)),
+            _ => Err(not_editable(self.text, key.start)),
         }
     }
 
@@ -263,7 +263,7 @@ impl<'t> Reader<'t> {
                 splits.is_nothing = true;
                 Ok((splits, end))
             }
-            _ => Err(odd(self.text, key.start)),
+            _ => Err(not_editable(self.text, key.start)),
         }
     }
 
@@ -316,14 +316,14 @@ impl<'t> Reader<'t> {
                     end,
                 ))
             }
-            _ => Err(odd(self.text, key.start)),
+            _ => Err(not_editable(self.text, key.start)),
         }
     }
 
     fn block_items(&self, values: Vec<Value>, mut at: usize) -> Parsed<(Vec<Item>, usize)> {
         let mut items = Vec::with_capacity(values.len());
         for value in values {
-            let Value::Scalar { text, range, quote, .. } = value else { return Err(odd(self.text, at)) };
+            let Value::Scalar { text, range, quote, .. } = value else { return Err(not_editable(self.text, at)) };
             let begin = at;
             let mut dash = self.spaces(at);
             while matches!(self.byte(dash), Some(b'#' | b'\n' | b'\r')) {
@@ -331,7 +331,7 @@ impl<'t> Reader<'t> {
                 dash = self.spaces(at);
             }
             if self.byte(dash) != Some(b'-') || dash >= range.start {
-                return Err(odd(self.text, dash));
+                return Err(not_editable(self.text, dash));
             }
             let (from, to) = match quote {
                 Quote::Block => self.block_scalar(dash + 1, &range)?,
@@ -350,7 +350,7 @@ impl<'t> Reader<'t> {
     fn block_scalar(&self, from: usize, range: &Range<usize>) -> Parsed<(usize, usize)> {
         let start = skip(self.text, from);
         if !matches!(self.byte(start), Some(b'|' | b'>')) {
-            return Err(odd(self.text, start));
+            return Err(not_editable(self.text, start));
         }
         let content = self.slice(range.clone())?;
         let kept = content.trim_end_matches([' ', '\t', '\r', '\n']).len();
@@ -360,7 +360,7 @@ impl<'t> Reader<'t> {
     fn flow_items(&self, values: Vec<Value>, mut at: usize, close: usize) -> Parsed<(Vec<Item>, usize)> {
         let mut items = Vec::with_capacity(values.len());
         for value in values {
-            let Value::Scalar { text, range, quote, .. } = value else { return Err(odd(self.text, at)) };
+            let Value::Scalar { text, range, quote, .. } = value else { return Err(not_editable(self.text, at)) };
             let comma = skip(self.text, range.end);
             let mut end = range.end;
             if self.byte(comma) == Some(b',') && comma < close {

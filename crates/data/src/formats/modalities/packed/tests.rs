@@ -25,7 +25,12 @@ fn bytes_outside_are_not_read() {
         open(b"\x04\0\0\0\0\0\0\0\x02\0\0\0\x01\x00\x02\x00\x80\x04]\x94(K\x02K\x02\x86K\x03K\x09\x86e.").unwrap();
     let index = packed.load_index(&Cancel::default()).unwrap();
     assert_eq!((index.get(0), index.get(1), index.get(2)), (Some((2, 2)), Some((3, 9)), None));
-    assert!(packed.holds(2, 2) && !packed.holds(3, 1) && !packed.holds(2, 4) && !packed.holds(u64::MAX, 2));
+    assert!(
+        packed.contains_span(2, 2)
+            && !packed.contains_span(3, 1)
+            && !packed.contains_span(2, 4)
+            && !packed.contains_span(u64::MAX, 2)
+    );
     let mut bytes = [0; 2];
     packed.read(2, &mut bytes).unwrap();
     assert_eq!(packed.layout().token(&bytes), 2);

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, BatchReader};
 use super::file::ArrowFile;
-use crate::source::documents::columns::{scale, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
+use crate::source::documents::columns::{scale, NOT_UTF8, ROWS_PER_BATCH, TOO_LONG};
 use crate::source::documents::source::{BlockReader, DocumentBlock, Row, RowBlock};
 use crate::source::documents::{Position, Text, MAX_LINE_BYTES};
 use arrow_array::cast::AsArray as _;
@@ -19,7 +19,7 @@ const MAX_BLOCK_ROWS: usize = 1 << 20;
 /// Maximum size of the texts of a block, in bytes, if each row has the longest entry of the dictionary.
 const MAX_REPEATED_BYTES: u64 = 64 << 20;
 /// Size of the rows as JSON that are passed on together, in bytes.
-const JSON_BYTES_TOGETHER: usize = 4 << 20;
+const JSON_BYTES_PER_BATCH: usize = 4 << 20;
 
 /// What rows are read as.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ fn decode_texts(
     let first = rows.start;
     let wanted = array.slice(first, rows.len());
     let texts = Texts::of(&wanted).ok_or_else(damaged)?;
-    let mut together = Vec::with_capacity(ROWS_TOGETHER);
+    let mut together = Vec::with_capacity(ROWS_PER_BATCH);
     for row in rows {
         let is_valid = parents.iter().all(|parent| parent.is_valid(row));
         let text = match texts.get(row - first).filter(|_| is_valid) {
@@ -188,7 +188,7 @@ fn decode_texts(
         };
         let (number, group) = (batch.first_row + row as u64, batch.number as u64);
         together.push(Row { number, group, text: Some(text), line: b"" });
-        if together.len() == ROWS_TOGETHER {
+        if together.len() == ROWS_PER_BATCH {
             each(&together)?;
             together.clear();
         }
@@ -216,7 +216,7 @@ pub(super) fn decode_json(
             catch_panic(|| cell.append(row - begin, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
         let bad_texts = bad_texts.map_err(|why| batch.damage(&why))?;
         ends.push((at..bytes.len(), bad_texts > 0));
-        if ends.len() < ROWS_TOGETHER && bytes.len() < JSON_BYTES_TOGETHER && row + 1 < rows.end {
+        if ends.len() < ROWS_PER_BATCH && bytes.len() < JSON_BYTES_PER_BATCH && row + 1 < rows.end {
             continue;
         }
         let together = ends.drain(..).zip(first..).map(|((range, is_bad), row)| Row {

@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::columns::Columns;
-use crate::source::documents::columns::{Columns as Wanted, NOT_UTF8, ROWS_TOGETHER};
+use crate::source::documents::columns::{Columns as Wanted, NOT_UTF8, ROWS_PER_BATCH};
 use crate::source::documents::jsonl::LineReader;
 use crate::source::documents::source::{BlockReader, DocumentBlock, Row, RowBlock};
 use crate::source::documents::{Block, Position, Text};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Size of the rows that are passed on together, in bytes.
-const BYTES_TOGETHER: usize = 4 << 20;
+const BYTES_PER_BATCH: usize = 4 << 20;
 /// Memory for cells above this size, in bytes, is released.
 const MAX_KEPT_BYTES: usize = 8 << 20;
 /// Reasons for rows that are left out.
@@ -99,7 +99,7 @@ pub(super) struct LineRows {
 }
 
 /// A row whose text, or object of JSON, is in shared memory.
-enum HeldRow {
+enum PendingRow {
     Text(Range<usize>),
     Json(Range<usize>),
     Null,
@@ -123,18 +123,18 @@ impl RowBlock for LineRows {
 impl LineRows {
     /// Decodes the rows with these numbers that are in the block, as [`RowBlock::decode`] does with all.
     pub(super) fn decode_rows(&self, rows: Range<u64>, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
-        let (mut cells, mut bytes, mut held) = (Cells::default(), Vec::new(), Vec::with_capacity(ROWS_TOGETHER));
+        let (mut cells, mut bytes, mut held) = (Cells::default(), Vec::new(), Vec::with_capacity(ROWS_PER_BATCH));
         let mut first = self.block.first_line.max(rows.start);
         let lines = self.block.lines().skip_while(|line| line.number < rows.start);
         for line in lines.take_while(|line| line.number < rows.end) {
             held.push(match line.is_overlong() {
-                true => HeldRow::LeftOut(TOO_LONG),
+                true => PendingRow::LeftOut(TOO_LONG),
                 false => {
                     cells.read(line.bytes, self.columns.delimiter, self.columns.names.len());
                     self.row(&cells, &mut bytes)?
                 }
             });
-            if held.len() == ROWS_TOGETHER || bytes.len() > BYTES_TOGETHER {
+            if held.len() == ROWS_PER_BATCH || bytes.len() > BYTES_PER_BATCH {
                 pass_on(first, &held, &bytes, each)?;
                 first += held.len() as u64;
                 held.clear();
@@ -168,21 +168,21 @@ impl LineRows {
 
     /// Appends what is read of a row. Objects have no keys for cells that the row does not have: their number is that of the cells, not that
     /// of the columns.
-    fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<HeldRow> {
+    fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<PendingRow> {
         if cells.len() > self.columns.names.len() {
-            return Ok(HeldRow::LeftOut(TOO_MANY_CELLS));
+            return Ok(PendingRow::LeftOut(TOO_MANY_CELLS));
         }
         let start = bytes.len();
         match &*self.fields {
             RowFields::Text(column) => {
                 let cell = cells.get(*column);
                 if self.columns.is_null(cell) {
-                    return Ok(HeldRow::Null);
+                    return Ok(PendingRow::Null);
                 }
                 bytes.extend_from_slice(cell);
-                Ok(HeldRow::Text(start..bytes.len()))
+                Ok(PendingRow::Text(start..bytes.len()))
             }
-            RowFields::Verbatim(_) if cells.len() < self.columns.names.len() => Ok(HeldRow::LeftOut(TOO_FEW_CELLS)),
+            RowFields::Verbatim(_) if cells.len() < self.columns.names.len() => Ok(PendingRow::LeftOut(TOO_FEW_CELLS)),
             RowFields::Json(columns) | RowFields::Verbatim(columns) => {
                 let is_verbatim = matches!(&*self.fields, RowFields::Verbatim(_));
                 let (comma, colon) = if is_verbatim { (&b", "[..], &b": "[..]) } else { (&b","[..], &b":"[..]) };
@@ -200,28 +200,33 @@ impl LineRows {
                     }
                     let Ok(text) = simdutf8::basic::from_utf8(cell) else {
                         bytes.truncate(start);
-                        return Ok(HeldRow::LeftOut(NOT_UTF8));
+                        return Ok(PendingRow::LeftOut(NOT_UTF8));
                     };
                     serde_json::to_writer(&mut *bytes, text)
                         .map_err(|error| Failure::internal("writing a row", error.to_string()))?;
                 }
                 bytes.push(b'}');
-                Ok(HeldRow::Json(start..bytes.len()))
+                Ok(PendingRow::Json(start..bytes.len()))
             }
         }
     }
 }
 
-fn pass_on(first: u64, held: &[HeldRow], bytes: &[u8], each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+fn pass_on(
+    first: u64,
+    held: &[PendingRow],
+    bytes: &[u8],
+    each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>,
+) -> Outcome<()> {
     let rows = held.iter().zip(first..).map(|(row, number)| {
         let (text, line) = match row {
-            HeldRow::Text(range) => {
+            PendingRow::Text(range) => {
                 let bytes = bytes.get(range.clone()).unwrap_or_default();
                 (Some(simdutf8::basic::from_utf8(bytes).map_or(Text::NotText(NOT_UTF8), Text::Is)), &b""[..])
             }
-            HeldRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default()),
-            HeldRow::Null => (Some(Text::Null), &b""[..]),
-            HeldRow::LeftOut(why) => (Some(Text::NotText(why)), &b""[..]),
+            PendingRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default()),
+            PendingRow::Null => (Some(Text::Null), &b""[..]),
+            PendingRow::LeftOut(why) => (Some(Text::NotText(why)), &b""[..]),
         };
         Row { number, group: 0, text, line }
     });

@@ -15,20 +15,20 @@ use jaq_core::{compile, unwrap_valr, Compiler, Ctx, Vars};
 use jaq_json::{read, Val};
 
 /// Name of this step in errors.
-const WHAT: &str = "reading the jq program";
+const ACTIVITY: &str = "reading the jq program";
 /// Maximum length of a program, in bytes.
 const MAX_PROGRAM_BYTES: usize = 4 << 10;
 /// Maximum nesting of brackets.
 const MAX_DEPTH: usize = 100;
 /// Words that a program must not contain, with the reason.
 const REFUSED: [(&str, &str); 24] = [
-    ("def", ENDLESS),
-    ("recurse", ENDLESS),
-    ("repeat", ENDLESS),
-    ("while", ENDLESS),
-    ("until", ENDLESS),
-    ("infinite", BOUNDLESS),
-    ("combinations", ENDLESS),
+    ("def", MAY_NOT_END),
+    ("recurse", MAY_NOT_END),
+    ("repeat", MAY_NOT_END),
+    ("while", MAY_NOT_END),
+    ("until", MAY_NOT_END),
+    ("infinite", NO_LOOP_BOUND),
+    ("combinations", MAY_NOT_END),
     ("import", OUTSIDE),
     ("include", OUTSIDE),
     ("input", OUTSIDE),
@@ -47,8 +47,8 @@ const REFUSED: [(&str, &str); 24] = [
     ("halt", OUTSIDE),
     ("halt_error", OUTSIDE),
 ];
-const ENDLESS: &str = "may never end, so it cannot be used here";
-const BOUNDLESS: &str = "can be the bound of a loop that never ends, so it cannot be used here";
+const MAY_NOT_END: &str = "may never end, so it cannot be used here";
+const NO_LOOP_BOUND: &str = "can be the bound of a loop that never ends, so it cannot be used here";
 const OUTSIDE: &str = "has to do with more than the document, so it cannot be used here";
 
 /// Definitions that follow the standard ones and override them.
@@ -144,7 +144,7 @@ fn load_reason(code: &str, error: &load::Error<&str>) -> (usize, String) {
 
 fn refused(code: &str, at: usize, why: String) -> Failure {
     let column = code.get(..at).unwrap_or(code).chars().count() as u64 + 1;
-    Failure::usage(WHAT, why).on(Subject::field(code).column(column))
+    Failure::usage(ACTIVITY, why).on(Subject::field(code).column(column))
 }
 
 /// Returns the offset where brackets are nested too deeply: the recursion depth of the parser equals the nesting.

@@ -11,13 +11,13 @@ use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{Walk, WalkEntry};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
-const WHAT: &str = "looking for splits";
+const ACTIVITY: &str = "looking for splits";
 /// Maximum size of `README.md` and `.huggingface.yaml`, in bytes.
 const MAX_CARD_BYTES: u64 = 16 << 20;
 /// The split of files that are named one by one.
@@ -67,7 +67,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
         }
         _ => {
-            return Err(Failure::usage(WHAT, "a split or subset is of one folder, or of files")
+            return Err(Failure::usage(ACTIVITY, "a split or subset is of one folder, or of files")
                 .on(Subject::field(if selection.split.is_some() { "--split" } else { "--subset" }))
                 .with_hint("name one folder"));
         }
@@ -92,7 +92,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             return Err(loss.clone().into_failure());
         }
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
-        return Err(Failure::usage(WHAT, "the selected splits have no rows")
+        return Err(Failure::usage(ACTIVITY, "the selected splits have no rows")
             .on(subject)
             .with_hint("choose others by --split"));
     }
@@ -138,13 +138,13 @@ fn slice(
 
 fn saved_splits(folder: &Path, saved: Vec<saved::SavedSplit>, selection: Selection<'_>) -> Outcome<Vec<NamedFiles>> {
     if selection.subset.is_some() {
-        return Err(Failure::usage(WHAT, "a saved data set has no subsets")
+        return Err(Failure::usage(ACTIVITY, "a saved data set has no subsets")
             .on(Subject::field("--subset"))
             .with_hint("leave out --subset"));
     }
     if selection.split.is_none() && !selection.all_splits && saved.len() > 1 {
         let names = listed(saved.iter().filter_map(|split| split.name.as_deref()));
-        return Err(Failure::usage(WHAT, "the saved data set has several splits")
+        return Err(Failure::usage(ACTIVITY, "the saved data set has several splits")
             .on(Subject::path(folder))
             .with_hint(format!("name one of them, or `all`: --split {names}")));
     }
@@ -196,7 +196,7 @@ impl HubSnapshot {
             return Ok(None);
         }
         if selection.split.is_none() && found.splits.len() > 1 {
-            return Err(Failure::usage(WHAT, "the data set has several splits")
+            return Err(Failure::usage(ACTIVITY, "the data set has several splits")
                 .on(Subject::path(&self.input))
                 .with_hint(format!("name one of them, or `all`: --split {}", listed(found.names()))));
         }
@@ -404,7 +404,7 @@ pub(super) fn several_splits(folder: &Path, cancel: &Cancel) -> Option<Problem> 
 
 /// Returns the relative paths of all files below a folder, with their sizes.
 fn names(folder: &Path, problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome<Vec<(String, u64)>> {
-    let is_seen = |entry: &WalkEntry| entry.depth() == 0 || !(entry.kind().is_dir() && is_beside_output(entry.path()));
+    let is_seen = |entry: &WalkEntry| entry.depth() == 0 || !(entry.kind().is_dir() && is_next_to_output(entry.path()));
     let mut names = Vec::new();
     for entry in Walk::new(folder).filter_entry(is_seen) {
         cancel.check()?;

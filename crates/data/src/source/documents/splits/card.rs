@@ -1,6 +1,6 @@
 //! The card of a data set: the YAML at the beginning of `README.md`, and `.huggingface.yaml`.
 
-use super::{shown, DEFAULT_SUBSET, WHAT};
+use super::{shown, ACTIVITY, DEFAULT_SUBSET};
 use gristmill_core::{Failure, Outcome, Subject};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ fn front_matter(readme: &str) -> Option<(u64, &str)> {
 }
 
 fn invalid(file: &str, why: String) -> Failure {
-    Failure::data(WHAT, why)
+    Failure::data(ACTIVITY, why)
         .on(Subject::path(file))
         .with_hint("correct its YAML, or pack the folder without --split and --subset")
 }

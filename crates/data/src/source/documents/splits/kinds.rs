@@ -76,7 +76,7 @@ pub(super) fn is_known(path: &str) -> bool {
 }
 
 /// Whether a file has an ending of a kind with documents.
-pub(super) fn holds_documents(path: &str) -> bool {
+pub(super) fn is_document_file(path: &str) -> bool {
     endings(path).filter_map(FileKind::of).any(|kind| !matches!(kind, FileKind::Other(_)))
 }
 

@@ -21,7 +21,7 @@ use patterns::{Names, Pattern};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of this step in errors.
-const WHAT: &str = "looking for splits";
+const ACTIVITY: &str = "looking for splits";
 /// Maximum number of patterns with wildcards of a subset; each is compared with every name.
 const MAX_PATTERNS: usize = 1_000;
 /// Maximum number of patterns of a subset.
@@ -94,8 +94,10 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
         Some(splits) => {
             let count = splits.iter().flat_map(|(_, texts)| texts).count();
             check_limit(count, MAX_CARD_PATTERNS, "patterns")?;
-            let parsed: Vec<(String, Vec<Pattern>)> =
-                splits.iter().map(|(name, texts)| Ok((name.clone(), given(texts)?))).collect::<Outcome<_>>()?;
+            let parsed: Vec<(String, Vec<Pattern>)> = splits
+                .iter()
+                .map(|(name, texts)| Ok((name.clone(), parse_patterns(texts)?)))
+                .collect::<Outcome<_>>()?;
             let wide = parsed.iter().flat_map(|(_, patterns)| patterns).filter(|pattern| !pattern.is_literal());
             check_limit(wide.count(), MAX_PATTERNS, "patterns with wildcards")?;
             (parsed, true)
@@ -109,7 +111,7 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
             let matching = names.matching(pattern, kinds::is_known);
             if is_chosen && matching.is_empty() && pattern.is_literal() {
                 return Err(Failure::data(
-                    WHAT,
+                    ACTIVITY,
                     format!("the card names the file {}, which does not exist", shown(pattern.text())),
                 )
                 .on(Subject::path("README.md"))
@@ -126,7 +128,7 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
     if let (true, Some(splits), false) = (found.is_empty(), &chosen.splits, is_empty) {
         let patterns = listed(splits.iter().flat_map(|(_, texts)| texts).map(String::as_str));
         return Err(Failure::usage(
-            WHAT,
+            ACTIVITY,
             format!("no file with documents matches the patterns of `configs`: {patterns}"),
         )
         .on(Subject::path("README.md"))
@@ -134,7 +136,7 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
     }
     if found.is_empty() {
         let why = if is_empty { "it has no files" } else { "no file has an ending of a kind of data" };
-        return Err(Failure::usage(WHAT, why).with_hint("pack the folder without --split and --subset"));
+        return Err(Failure::usage(ACTIVITY, why).with_hint("pack the folder without --split and --subset"));
     }
     let kind = common_kind(&files, &found)?;
     let mut splits: Vec<Split> = found.into_iter().map(|(name, order)| split(&files, name, &order, kind)).collect();
@@ -142,25 +144,26 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
     let used: BTreeSet<&String> =
         splits.iter().flat_map(|split| split.files.iter().map(|file| &file.path).chain(&split.dropped)).collect();
     let is_outside = |path: &&&(String, u64)| {
-        patterns::is_usual(&path.0) && kinds::holds_documents(&path.0) && !used.contains(&path.0)
+        patterns::is_usual(&path.0) && kinds::is_document_file(&path.0) && !used.contains(&path.0)
     };
     let outside = files.iter().filter(is_outside).map(|(path, _)| path.clone()).collect();
     Ok(Splits { subset: chosen.name, splits, outside })
 }
 
 /// Parses the patterns of a card.
-fn given(texts: &[String]) -> Outcome<Vec<Pattern>> {
+fn parse_patterns(texts: &[String]) -> Outcome<Vec<Pattern>> {
     texts.iter().map(|text| Pattern::parse(text)).collect()
 }
 
 /// Refuses a card that asks for very much work.
 fn check_limit(count: usize, most: usize, what: &str) -> Outcome<()> {
     match count > most {
-        true => {
-            Err(Failure::data(WHAT, format!("the subset of the card has more than {} {what}", grouped(most as u64)))
-                .on(Subject::path("README.md"))
-                .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset"))
-        }
+        true => Err(Failure::data(
+            ACTIVITY,
+            format!("the subset of the card has more than {} {what}", grouped(most as u64)),
+        )
+        .on(Subject::path("README.md"))
+        .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset")),
         false => Ok(()),
     }
 }
@@ -185,7 +188,7 @@ fn choose_subset(card: &DatasetCard, wanted: Option<&str>) -> Outcome<Subset> {
             }
         };
         return chosen.cloned().ok_or_else(|| {
-            Failure::usage(WHAT, "the data set has several subsets, and none of them is the default")
+            Failure::usage(ACTIVITY, "the data set has several subsets, and none of them is the default")
                 .on(Subject::field("--subset"))
                 .with_hint(format!("name one of them: --subset {}", listed(names())))
         });
@@ -196,7 +199,8 @@ fn choose_subset(card: &DatasetCard, wanted: Option<&str>) -> Outcome<Subset> {
     if card.subsets.is_empty() && wanted == DEFAULT_SUBSET {
         return Ok(Subset { name: DEFAULT_SUBSET.to_owned(), ..Subset::default() });
     }
-    let failure = Failure::usage(WHAT, format!("there is no subset {}", shown(wanted))).on(Subject::field("--subset"));
+    let failure =
+        Failure::usage(ACTIVITY, format!("there is no subset {}", shown(wanted))).on(Subject::field("--subset"));
     Err(match card.subsets.is_empty() {
         true => failure.with_hint("README.md of the data set names no subsets: leave out --subset"),
         false => failure.with_hint(choices("subset", wanted, names())),
@@ -210,13 +214,13 @@ fn common_kind(files: &[&(String, u64)], found: &[(String, Vec<usize>)]) -> Outc
         let names = order.iter().filter_map(|number| files.get(*number)).map(|(path, _)| path.as_str());
         let Some(kind) = kind_of_files(names) else {
             return Err(Failure::usage(
-                WHAT,
+                ACTIVITY,
                 format!("no file of split {} has an ending of a kind of data", shown(name)),
             ));
         };
         if let FileKind::Other(what) = kind {
             let why = format!("most files of split {} are {what}, which hold no documents", shown(name));
-            return Err(Failure::usage(WHAT, why)
+            return Err(Failure::usage(ACTIVITY, why)
                 .with_hint("pack the folder without --split and --subset, or choose files by --glob"));
         }
         match common {
@@ -224,13 +228,13 @@ fn common_kind(files: &[&(String, u64)], found: &[(String, Vec<usize>)]) -> Outc
                 let (first, name) = (shown(first), shown(name));
                 let why = format!("split {first} has files of {}, and split {name} of {}", other.name(), kind.name());
                 let hint = "name the folder or the files of one split alone, without --split";
-                return Err(Failure::usage(WHAT, why).with_hint(hint));
+                return Err(Failure::usage(ACTIVITY, why).with_hint(hint));
             }
             Some(_) => {}
             None => common = Some((name, kind)),
         }
     }
-    common.map(|(_, kind)| kind).ok_or_else(|| Failure::internal(WHAT, "there is no split"))
+    common.map(|(_, kind)| kind).ok_or_else(|| Failure::internal(ACTIVITY, "there is no split"))
 }
 
 /// Makes a split of the files that its patterns match, in their order.
@@ -241,7 +245,7 @@ fn split(files: &[&(String, u64)], name: String, order: &[usize], kind: FileKind
     for number in order {
         let Some((path, bytes)) = files.get(*number) else { continue };
         if !kind.has(path) {
-            if kinds::holds_documents(path) && dropped.insert(path) {
+            if kinds::is_document_file(path) && dropped.insert(path) {
                 split.dropped.push(path.clone());
             }
             continue;
@@ -289,7 +293,7 @@ impl Split {
 
 /// Returns the failure for a split that does not exist.
 pub fn no_such_split<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Failure {
-    Failure::usage(WHAT, format!("there is no split {}", shown(wanted)))
+    Failure::usage(ACTIVITY, format!("there is no split {}", shown(wanted)))
         .on(Subject::field("--split"))
         .with_hint(choices("split", wanted, names))
 }

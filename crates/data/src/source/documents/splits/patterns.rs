@@ -1,7 +1,7 @@
 //! Patterns of names: those of a card, and those that are tried without one.
 
 use super::super::glob::Glob;
-use super::{listed, shown, WHAT};
+use super::{listed, shown, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) enum WordPosition {
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
     /// A pattern of a card, and its text.
-    Given(Glob, String),
+    Glob(Glob, String),
     /// A path of a card.
     Literal(String),
     /// Numbered files of a split in the folder `data`.
@@ -52,7 +52,7 @@ impl Pattern {
     pub(super) fn parse(text: &str) -> Outcome<Self> {
         let plain = text.strip_prefix("./").unwrap_or(text);
         let refuse = |why: String| {
-            Failure::data(WHAT, format!("the pattern {} cannot be used: {why}", shown(text)))
+            Failure::data(ACTIVITY, format!("the pattern {} cannot be used: {why}", shown(text)))
                 .on(Subject::path("README.md"))
                 .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset")
         };
@@ -61,7 +61,7 @@ impl Pattern {
         }
         match plain.contains(['*', '?', '[']) {
             false => Ok(Self::Literal(plain.to_owned())),
-            true => Glob::new(plain).map(|glob| Self::Given(glob, plain.to_owned())).map_err(|error| refuse(error.why)),
+            true => Glob::new(plain).map(|glob| Self::Glob(glob, plain.to_owned())).map_err(|error| refuse(error.why)),
         }
     }
 
@@ -73,15 +73,15 @@ impl Pattern {
     /// Returns its text; empty if it is none of a card.
     pub(super) fn text(&self) -> &str {
         match self {
-            Self::Given(_, text) | Self::Literal(text) => text,
+            Self::Glob(_, text) | Self::Literal(text) => text,
             _ => "",
         }
     }
 
-    fn fits(&self, path: &str) -> bool {
+    fn matches(&self, path: &str) -> bool {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self {
-            Self::Given(glob, _) => glob.fits(path),
+            Self::Glob(glob, _) => glob.matches(path),
             Self::Literal(text) => text == path,
             Self::Shards(split) => shard_name(path)
                 .is_some_and(|name| name.strip_prefix(&**split).is_some_and(|rest| shard_number(rest).is_some())),
@@ -174,7 +174,7 @@ impl<'a> Names<'a> {
         let (text, named) = (pattern.text(), pattern.text().rsplit('/').next().unwrap_or_default());
         let fits = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
-            pattern.fits(path)
+            pattern.matches(path)
                 && hidden(path) == hidden(text)
                 && special(path) == special(text)
                 && (!NO_DATA.contains(&name) || name == named)
@@ -190,7 +190,7 @@ impl<'a> Names<'a> {
     }
 
     fn has(&self, pattern: &Pattern) -> bool {
-        self.names.iter().any(|(_, path)| is_usual(path) && pattern.fits(path))
+        self.names.iter().any(|(_, path)| is_usual(path) && pattern.matches(path))
     }
 
     /// Returns the splits of a folder without a card, each with its patterns. The first rule that finds a file decides for all.
@@ -203,7 +203,7 @@ impl<'a> Names<'a> {
                 let why =
                     format!("names of files in data/ have invalid names of splits: {}", listed(invalid.into_iter()));
                 let hint = "a name is letters, digits and _, joined by dots: rename the files, or leave out --split";
-                return Err(Failure::usage(WHAT, why).with_hint(hint));
+                return Err(Failure::usage(ACTIVITY, why).with_hint(hint));
             }
             let usual = WORDS.iter().map(|(split, _)| *split);
             let others = splits.iter().copied().filter(|name| WORDS.iter().all(|(split, _)| split != name));

@@ -1,6 +1,6 @@
 //! Parts of splits: `train[:40%]`, `train[2:6]+test`.
 
-use super::{shown, WHAT};
+use super::{shown, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ pub fn parse_split(text: &str) -> Outcome<Vec<SplitPart>> {
 
 fn parse_part(text: &str) -> Outcome<SplitPart> {
     let refuse = |why: &str| {
-        Failure::usage(WHAT, format!("{}: {why}", shown(text)))
+        Failure::usage(ACTIVITY, format!("{}: {why}", shown(text)))
             .on(Subject::field("--split"))
             .with_hint("for example train, train[:1000], train[10%:20%] or train+test")
     };

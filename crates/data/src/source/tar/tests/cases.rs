@@ -188,7 +188,7 @@ fn a_second_archive_after_the_end_is_a_problem_and_junk_is_a_note() {
 fn the_first_samples_are_kept_as_sketches() {
     let parts: Vec<_> = (0..20).map(|n| entry(format!("k{n}.txt").as_bytes(), b"x")).collect();
     let found = scan_bytes(&archive(&parts));
-    assert_eq!(found.scan.sketches.len(), super::super::SKETCHES_KEPT);
+    assert_eq!(found.scan.sketches.len(), super::super::MAX_SKETCHES);
     assert_eq!(
         (found.scan.sketches[1].key.as_str(), &found.scan.sketches[1].parts),
         ("k1", &vec![("txt".into(), 1536, 1)])

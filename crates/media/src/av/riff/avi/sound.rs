@@ -114,7 +114,7 @@ impl SoundCounter {
     fn piece(&mut self, reader: &mut Reader, at: u64, size: u64) -> Result<(), ProbeError> {
         let start = i64::try_from(self.offset / self.sample_size.max(1)).unwrap_or(i64::MAX);
         if let Some(frames) = &mut self.frames {
-            return frames.feed(reader, at, size, Some(start));
+            return frames.read_frames(reader, at, size, Some(start));
         }
         let (samples, duration) = match self.format.coding {
             Coding::Aac => (u64::from(self.aac.frame), i64::from(self.aac.frame)),

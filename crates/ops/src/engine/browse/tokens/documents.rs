@@ -70,7 +70,7 @@ impl DocumentList {
     pub(super) fn ends(&self, first: u64, to: u64, most: usize) -> Vec<u64> {
         let mut ends = Vec::new();
         if self.is_regular() {
-            self.sums.each(first, |_, end| {
+            self.sums.for_each(first, |_, end| {
                 let is_within = end < to && ends.len() < most;
                 if is_within {
                     ends.push(end);

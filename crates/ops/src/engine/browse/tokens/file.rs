@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The most document ends that are reported for one window.
 pub(super) const MAX_ENDS: usize = 50_000;
 /// Size of one row of `sample_locations.bin` in bytes.
-pub(super) const ROW: u64 = 24;
+pub(super) const ROW_BYTES: u64 = 24;
 
 /// The location of a row: bytes from the beginning of the data of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,13 +84,13 @@ pub struct TokenFile {
     pub(crate) table: Table,
     pub(crate) loss: Option<LossMask>,
     /// Whether the rows are lines of text, not tokens.
-    pub(crate) holds_text: bool,
-    pub(crate) trouble: Option<Arc<str>>,
+    pub(crate) has_text: bool,
+    pub(crate) defect: Option<Arc<str>>,
 }
 
 impl TokenFile {
     pub(super) fn is_text(&self) -> bool {
-        self.holds_text
+        self.has_text
     }
 
     /// Returns up to `limit` bytes of a row, from byte `from` on.
@@ -215,14 +215,14 @@ fn numbers(file: &ReadFile, offset: u64, count: u64) -> Outcome<Vec<u64>> {
     let left = file.len().saturating_sub(offset) / 8;
     let wanted = usize::try_from(count.min(left)).unwrap_or(0);
     let mut bytes = vec![0; wanted * 8];
-    file.read_exact_at(&mut bytes, offset).map_err(|error| Failure::io(super::WHAT, file.path(), &error))?;
+    file.read_exact_at(&mut bytes, offset).map_err(|error| Failure::io(super::ACTIVITY, file.path(), &error))?;
     let word = |chunk: &[u8]| chunk.try_into().map(u64::from_le_bytes).unwrap_or(0);
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
 fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
     let count = (count as u64).min(rows.saturating_sub(first));
-    let words = numbers(table, (begin + first) * ROW, count * 3)?;
+    let words = numbers(table, (begin + first) * ROW_BYTES, count * 3)?;
     let place = |row: &[u64]| {
         let [file, from, length] = row else { return RowSpan::default() };
         let is_elsewhere = *file != number;
@@ -235,7 +235,7 @@ fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, cou
 
 /// Returns the file number in a row of `sample_locations.bin` (a row is file, offset, length).
 pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
-    Ok(numbers(table, row * ROW, 1)?.first().copied())
+    Ok(numbers(table, row * ROW_BYTES, 1)?.first().copied())
 }
 
 /// The division of a file into windows in training.

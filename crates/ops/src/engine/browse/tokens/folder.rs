@@ -2,7 +2,7 @@
 
 use super::companion_info::CompanionInfo;
 use super::file::{LossMask, Table, TokenFile};
-use super::{Listing, TokenBrowser, WHAT};
+use super::{Listing, TokenBrowser, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::index::Index;
 use gristmill_data::formats::nanosets::metadata::Metadata;
@@ -27,7 +27,7 @@ impl TokenBrowser for TokenFolderBrowser {
 
 /// Returns the files of a folder in the order of the readers, which is that of their names.
 fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
-    let entries = files::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+    let entries = files::read_dir(root).map_err(|error| Failure::io(ACTIVITY, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name().as_encoded_bytes().ends_with(DS.as_bytes()) && entry.is_file())
@@ -36,7 +36,7 @@ fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
         .collect();
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::usage(WHAT, "no .ds file is in it").on(Subject::path(root)));
+        return Err(Failure::usage(ACTIVITY, "no .ds file is in it").on(Subject::path(root)));
     }
     let (files, tokenizers): (Vec<TokenFile>, Vec<Option<String>>) =
         map_at_once(&paths, |path| Ok(file(path)))?.into_iter().unzip();
@@ -76,8 +76,8 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
         code,
         table,
         loss,
-        holds_text: false,
-        trouble: trouble.map(Arc::from),
+        has_text: false,
+        defect: trouble.map(Arc::from),
     };
     (file, metadata.map(|found| found.tokenizer))
 }

@@ -1,8 +1,8 @@
 //! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
 use super::companion_info::CompanionInfo;
-use super::file::{location, LossMask, Table, TokenFile, ROW};
-use super::{Listing, TokenBrowser, WHAT};
+use super::file::{location, LossMask, Table, TokenFile, ROW_BYTES};
+use super::{Listing, TokenBrowser, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files;
@@ -44,15 +44,15 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let folder = root.join("index");
     let table_path = folder.join("sample_locations.bin");
     let table = Arc::new(open_read(&table_path)?);
-    let rows = table.len() / ROW;
+    let rows = table.len() / ROW_BYTES;
     let list_path = folder.join("file_location.txt");
     let list = read_whole(&list_path, MAX_LIST)?.unwrap_or_default();
     let text = String::from_utf8(list)
-        .map_err(|_| Failure::data(WHAT, "the list of files is not UTF-8").on(Subject::path(&list_path)))?;
+        .map_err(|_| Failure::data(ACTIVITY, "the list of files is not UTF-8").on(Subject::path(&list_path)))?;
     let names: Vec<&str> =
         text.strip_suffix('\n').unwrap_or(&text).split('\n').filter(|name| !name.is_empty()).collect();
     let schema = schema(&folder.join("sample_schema.json"));
-    let is_cut = !table.len().is_multiple_of(ROW);
+    let is_cut = !table.len().is_multiple_of(ROW_BYTES);
     let mut files = Vec::new();
     let mut begin = 0;
     for (number, name) in (0_u64..).zip(&names) {
@@ -62,10 +62,10 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
         };
         let path = root.join(name);
         let bytes = files::metadata(&path).map(|facts| facts.len());
-        let holds_text = holds_text(&path);
+        let holds_text = has_text(&path);
         let code = schema.as_ref().map_or_else(|| named.token_code(), |(code, _)| *code);
         let trouble = match (&bytes, &schema) {
-            (Err(error), _) => Some(format!("it cannot be opened: {}", Failure::io(WHAT, &path, error).why)),
+            (Err(error), _) => Some(format!("it cannot be opened: {}", Failure::io(ACTIVITY, &path, error).why)),
             _ if is_cut => Some("the table of samples is cut: its size is not a multiple of 24 bytes".to_owned()),
             (_, None) if !holds_text && !named.knows_code() => {
                 Some("nothing says how long an id is; two bytes are taken".to_owned())
@@ -81,15 +81,15 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
             code,
             table: Table::Rows(Arc::clone(&table), begin, end - begin, number),
             loss: schema.as_ref().and_then(|(_, loss)| loss.clone()),
-            holds_text,
-            trouble: trouble.map(Arc::from),
+            has_text: holds_text,
+            defect: trouble.map(Arc::from),
         });
         begin = end;
     }
     Ok(files)
 }
 
-fn holds_text(path: &Path) -> bool {
+fn has_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 

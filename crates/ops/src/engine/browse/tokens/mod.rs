@@ -37,9 +37,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const WHAT: &str = "looking at the tokens";
+const ACTIVITY: &str = "looking at the tokens";
 /// Rows between two checks for cancellation.
-const STEP: usize = 4_096;
+const ROWS_PER_STEP: usize = 4_096;
 /// Names of the parts of a document.
 const TEXT: &str = "text";
 const IDS: &str = "ids";
@@ -160,7 +160,7 @@ pub(crate) fn open(
         None => named.vocabulary(),
     };
     let is_listed = |file: &TokenFile| matches!(file.table, file::Table::List(_));
-    state.begin(files.iter().map(|file| (Arc::clone(&file.name), file.bytes, file.trouble.clone())), None);
+    state.begin(files.iter().map(|file| (Arc::clone(&file.name), file.bytes, file.defect.clone())), None);
     let window = view.sequence_length.map(|length| file::Window::of(kind, length));
     for (group, file) in (0_u32..).zip(&files).filter(|(_, file)| !is_listed(file) || window.is_some()) {
         state.finish(group, file.rows(window), None);
@@ -265,7 +265,7 @@ impl TokenSet {
     fn file(&self, group: u32) -> Outcome<&TokenFile> {
         self.files
             .get(group as usize)
-            .ok_or_else(|| Failure::usage(WHAT, "there is no such file").on(Subject::path(&self.root)))
+            .ok_or_else(|| Failure::usage(ACTIVITY, "there is no such file").on(Subject::path(&self.root)))
     }
 
     /// Returns rows of a file.
@@ -319,7 +319,7 @@ impl Catalog for TokenSet {
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
         let Some(part) = sample.parts.get(part) else {
             let path = &self.file(sample.at.group)?.path;
-            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(path)));
+            return Err(Failure::usage(ACTIVITY, "the row has no such part").on(Subject::path(path)));
         };
         self.read_part(sample.at.group, part, from, limit)
     }
@@ -360,7 +360,7 @@ impl Catalog for TokenSet {
         let (mut index, mut key) = (0_u64, String::new());
         while index < total {
             cancel.check()?;
-            let here = STEP.min(usize::try_from(total - index).unwrap_or(STEP));
+            let here = ROWS_PER_STEP.min(usize::try_from(total - index).unwrap_or(ROWS_PER_STEP));
             let sizes: Vec<u64> = match wanted.sizes {
                 true => self.rows(group, index, here)?.iter().map(|row| row.byte_size).collect(),
                 false => vec![0; here],

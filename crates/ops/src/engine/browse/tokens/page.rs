@@ -138,7 +138,7 @@ fn breaks(
 
 fn notes(set: &TokenSet, file: &TokenFile, row: &BrowseSample, is_tail: bool, is_rows: bool, out: &mut PartPreview) {
     out.notes.extend(row.defect.iter().map(|why| display_safe(why).into_owned()));
-    out.notes.extend(file.trouble.iter().map(|why| display_safe(why).into_owned()));
+    out.notes.extend(file.defect.iter().map(|why| display_safe(why).into_owned()));
     if is_tail {
         out.notes.push("left over at the end of the file: it fills no window, training never reads it".into());
     }

@@ -57,8 +57,8 @@ fn file(path: &Path, group: u32, listing: &mut Listing<'_>) -> Outcome<TokenFile
         code,
         table: listing.list(group, walk(path), IRREGULAR),
         loss: None,
-        holds_text: false,
-        trouble: old,
+        has_text: false,
+        defect: old,
     })
 }
 
@@ -73,8 +73,8 @@ fn unreadable(path: &Path, failure: Failure) -> TokenFile {
         code: TokenCode::little(2),
         table: Table::Whole,
         loss: None,
-        holds_text: false,
-        trouble: Some(Arc::from(failure.why)),
+        has_text: false,
+        defect: Some(Arc::from(failure.why)),
     }
 }
 

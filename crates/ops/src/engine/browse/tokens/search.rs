@@ -1,6 +1,6 @@
 //! Searches the rows of packed tokens for text, or for consecutive ids.
 
-use super::{TokenSet, STEP};
+use super::{TokenSet, ROWS_PER_STEP};
 use crate::engine::browse::{BrowseSample, KeyQuery, SampleAt};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::preview::tokens::TokenSpellings as _;
@@ -26,7 +26,7 @@ pub(super) fn run(
         let mut first = 0;
         while first < total {
             cancel.check()?;
-            let rows = match set.rows(group, first, STEP) {
+            let rows = match set.rows(group, first, ROWS_PER_STEP) {
                 Ok(rows) if !rows.is_empty() => rows,
                 _ => break,
             };
@@ -35,7 +35,7 @@ pub(super) fn run(
                 let Ok(bytes) = set.bytes_of(row, MAX_BYTES) else { continue };
                 let fits = match (&ids, file.is_text()) {
                     (_, true) => query.matches(&String::from_utf8_lossy(&bytes)),
-                    (Some(wanted), false) => holds(&file.code.ids(&bytes), wanted),
+                    (Some(wanted), false) => contains_sequence(&file.code.ids(&bytes), wanted),
                     (None, false) => query.matches(&text_of(set, &file.code.ids(&bytes), &mut texts)),
                 };
                 if fits && !found(row.at) {
@@ -56,7 +56,7 @@ fn ids_of(query: &KeyQuery) -> Option<Vec<i128>> {
     ids.filter(|ids| !ids.is_empty())
 }
 
-fn holds(ids: &[i128], wanted: &[i128]) -> bool {
+fn contains_sequence(ids: &[i128], wanted: &[i128]) -> bool {
     ids.windows(wanted.len()).any(|window| window == wanted)
 }
 

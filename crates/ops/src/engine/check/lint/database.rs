@@ -1,7 +1,7 @@
 //! Checks `index.sqlite`, opened as untrusted: its schema, its indexes, and rows that belong to no shard.
 
 use super::bad_file;
-use crate::engine::check::compare::REDO;
+use crate::engine::check::compare::REMAKE_HINT;
 use crate::engine::check::{EndRecorder, PreparedDataset};
 use crate::engine::plan::prefix_hint;
 use gristmill_core::text::count_verb;
@@ -47,7 +47,7 @@ fn check_database(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<
     match looked {
         Err(failure) if failure.is_cancelled() || sink.has_ended() => Err(failure),
         Err(failure) => {
-            handles.problems.report(bad_file(failure).with_hint(hint_for(&prepared.root, REDO)))?;
+            handles.problems.report(bad_file(failure).with_hint(hint_for(&prepared.root, REMAKE_HINT)))?;
             Ok(false)
         }
         usable => usable,
@@ -57,9 +57,9 @@ fn check_database(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<
 fn check_tables(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     let report = |kind, message: String| {
-        handles
-            .problems
-            .report(Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REDO)))
+        handles.problems.report(
+            Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REMAKE_HINT)),
+        )
     };
     let damage = tables.quick_check()?;
     for line in &damage {
@@ -156,5 +156,5 @@ fn uuid(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'_>) -> O
     };
     handles
         .problems
-        .report(Problem::problem(kind, Subject::path(path), message).with_hint(hint_for(&prepared.root, REDO)))
+        .report(Problem::problem(kind, Subject::path(path), message).with_hint(hint_for(&prepared.root, REMAKE_HINT)))
 }

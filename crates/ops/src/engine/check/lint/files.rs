@@ -2,7 +2,7 @@
 
 use super::bad_file;
 use crate::engine::check::PreparedDataset;
-use crate::engine::dataset::{self, has_indexed_twin, left_out_on_purpose};
+use crate::engine::dataset::{self, has_indexed_tar, left_out_on_purpose};
 use crate::engine::plan::many_shards;
 use gristmill_core::shard::index_name;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
@@ -30,7 +30,7 @@ pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn
     if let Some(note) = many_shards(prepared.info.shard_counts.len()) {
         problems.report(note)?;
     }
-    leftovers(prepared, &found.shards, problems)
+    report_leftovers(prepared, &found.shards, problems)
 }
 
 fn shards(
@@ -43,7 +43,7 @@ fn shards(
     let on_purpose = left_out_on_purpose(plan);
     let rewritten = plan.is_some_and(|plan| plan.tgz == Tgz::Rewrite);
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
-    let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
+    let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_tar(name, &indexed));
     for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
         problems.report(with_its_tar(&prepared.root, name))?;
     }
@@ -79,7 +79,7 @@ fn with_its_tar(root: &Path, name: &str) -> Problem {
 }
 
 /// Reports index files without a shard, temporary files, and work of a run that no longer exists.
-fn leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+fn report_leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let expected: HashSet<String> = (0..prepared.shard_count())
         .filter_map(|id| prepared.entry(ShardId(id)))
         .map(|(name, _)| name)
@@ -112,10 +112,10 @@ fn leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn Problem
 fn own_work(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(&prepared.root);
     let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
-    if !is_running && prepared.pending.is_none() && holds_files(&own.work()) {
+    if !is_running && prepared.pending.is_none() && has_files(&own.work_folder()) {
         let message = "work of a run that did not finish";
         problems.report(
-            Problem::note(ProblemKind::Other, Subject::path(own.work()), message)
+            Problem::note(ProblemKind::Other, Subject::path(own.work_folder()), message)
                 .with_hint("the next prepare goes on with it; --restart throws it away"),
         )?;
     }
@@ -127,7 +127,7 @@ fn own_work(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<(
     Ok(())
 }
 
-fn holds_files(folder: &Path) -> bool {
+fn has_files(folder: &Path) -> bool {
     files::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 

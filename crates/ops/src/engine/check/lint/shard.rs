@@ -1,7 +1,7 @@
 //! Checks one shard: its file, its `.tar.idx`, its rows, and every header at the offset in its row.
 
 use super::LintContext;
-use crate::engine::check::compare::{compare_shard, REDO};
+use crate::engine::check::compare::{compare_shard, REMAKE_HINT};
 use crate::engine::check::headers::{check_rows, HeaderVerdict};
 use crate::engine::check::sample_checks::SampleChecker;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
@@ -38,7 +38,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     let change = change_of(prepared, &shard);
     if let IndexedChange::Size(message) = &change {
         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message.as_str());
-        handles.problems.report(problem.with_hint(hint_for(&prepared.root, UPDATE)))?;
+        handles.problems.report(problem.with_hint(hint_for(&prepared.root, UPDATE_HINT)))?;
     }
     let mismatches = Mismatches::new(handles.problems);
     let handles = &Handles { problems: &mismatches, ..*handles };
@@ -66,7 +66,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             "it was written to since it was indexed (its size is the same): its headers do not agree with the index";
         handles.problems.report(
             Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message)
-                .with_hint(hint_for(&prepared.root, UPDATE)),
+                .with_hint(hint_for(&prepared.root, UPDATE_HINT)),
         )?;
     } else if matches!(change, IndexedChange::Time) {
         context.retimed.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +129,7 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
 }
 
 /// How a shard that changed is indexed.
-pub(in crate::engine::check) const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
+pub(in crate::engine::check) const UPDATE_HINT: &str = "gristmill prepare PATH --update indexes it again";
 
 fn fetch_hint(root: &Path, shard: &str) -> String {
     let hint = hint_for(root, "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude");
@@ -207,7 +207,9 @@ pub(in crate::engine::check) fn index_length(
 ) -> Outcome<Option<u64>> {
     let path = prepared.root.join(shard.index_name());
     let report = |kind, message: String| {
-        problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REDO)))
+        problems.report(
+            Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REMAKE_HINT)),
+        )
     };
     let mut words = match TarIdxReader::open(&path) {
         Ok(words) => words,

@@ -12,7 +12,7 @@
 //!
 //! A *block* holds consecutive documents with ranges: the offset of the line and the number of the line, each as the distance to the
 //! previous document in the block; the number of ranges; for each range the distance to the end of the previous one, and its length. All of
-//! these are numbers of 7 bits to a byte, the lowest first. A row of the table ([`ROW`] bytes): the offset of the block in the section, the
+//! these are numbers of 7 bits to a byte, the lowest first. A row of the table ([`ROW_BYTES`] bytes): the offset of the block in the section, the
 //! number of documents of the file before it, the offset of the line of its first document (8 bytes each), its length and its number of
 //! documents (4 bytes each). Ranges are those that were found, before they were cut to whole characters.
 
@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 /// The bytes at the beginning and the end of the file.
 pub const MAGIC: [u8; 8] = *b"gmranges";
 /// Size of a row of the table in bytes.
-pub const ROW: usize = 32;
+pub const ROW_BYTES: usize = 32;
 /// The version of the layout that is written, and the only one that is read.
 const VERSION: u32 = 1;
 /// The most ancestor folders of a file in which the folder of a result is searched for.

@@ -1,6 +1,6 @@
 //! Reads ranges: the directory at once, documents on demand.
 
-use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW, VERSION};
+use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW_BYTES, VERSION};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
@@ -135,8 +135,8 @@ impl RemovedRanges {
     }
 
     fn block(&self, file: &RangesOfFile, number: u64) -> Outcome<Block> {
-        let mut row = [0; ROW];
-        self.fill(file.at + file.section.block_bytes + number * ROW as u64, &mut row)?;
+        let mut row = [0; ROW_BYTES];
+        self.fill(file.at + file.section.block_bytes + number * ROW_BYTES as u64, &mut row)?;
         let SectionFacts { documents, block_bytes, .. } = file.section;
         let lengths = number_at(&row, 24);
         let block = Block {
@@ -218,7 +218,7 @@ fn number_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Decodes a number of 7 bits to a byte.
-fn take(rest: &mut &[u8]) -> Option<u64> {
+fn decode_varint(rest: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0_u64, 0);
     loop {
         let (byte, remainder) = rest.split_first()?;
@@ -237,14 +237,14 @@ fn take(rest: &mut &[u8]) -> Option<u64> {
 
 /// Decodes the next document of a block: returns its ranges, and advances `start` and `line` to it.
 fn next_document(rest: &mut &[u8], start: &mut u64, line: &mut u64) -> Option<Vec<Range<u64>>> {
-    *start = start.checked_add(take(rest)?)?;
-    *line = line.checked_add(take(rest)?)?;
-    let count = take(rest)?;
+    *start = start.checked_add(decode_varint(rest)?)?;
+    *line = line.checked_add(decode_varint(rest)?)?;
+    let count = decode_varint(rest)?;
     let mut ranges = Vec::new();
     let mut end = 0_u64;
     for _ in 0..count {
-        let from = end.checked_add(take(rest)?)?;
-        end = from.checked_add(take(rest)?)?;
+        let from = end.checked_add(decode_varint(rest)?)?;
+        end = from.checked_add(decode_varint(rest)?)?;
         ranges.push(from..end);
     }
     Some(ranges)

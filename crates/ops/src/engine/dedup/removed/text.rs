@@ -1,7 +1,7 @@
 //! Reads the text of documents with known ranges from its original files, and finds the first occurrence of a passage.
 
 use super::{Document, RemovedRanges, Source};
-use crate::engine::dedup::look::InMemorySearch;
+use crate::engine::dedup::repeats::InMemorySearch;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::source::dedup::{known_file, Documents, Kind, Position, TextFile};
 use gristmill_storage::read::stamp_at;
@@ -110,9 +110,9 @@ impl RemovedRanges {
         let number = document.as_ref().map(|document| document.number);
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let ranges = document.map(|document| document.ranges).unwrap_or_default();
-        let ranges = ranges
-            .into_iter()
-            .filter_map(|range| crate::engine::dedup::look::whole(&text, place(range.start), place(range.end)));
+        let ranges = ranges.into_iter().filter_map(|range| {
+            crate::engine::dedup::repeats::whole_characters(&text, place(range.start), place(range.end))
+        });
         let ranges = ranges.collect();
         Ok(Page { number, source, start, line, text, ranges })
     }

@@ -1,6 +1,6 @@
 //! Writes the file of ranges.
 
-use super::{Directory, MAGIC, ROW};
+use super::{Directory, MAGIC, ROW_BYTES};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::Range;
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,13 @@ impl RangeBlocks {
             self.blocks.push((self.bytes.len(), start, 0));
             self.last = (start, 0);
         }
-        put(&mut self.bytes, start - self.last.0);
-        put(&mut self.bytes, line - self.last.1);
-        put(&mut self.bytes, ranges.len() as u64);
+        push_varint(&mut self.bytes, start - self.last.0);
+        push_varint(&mut self.bytes, line - self.last.1);
+        push_varint(&mut self.bytes, ranges.len() as u64);
         let mut end = 0;
         for range in ranges {
-            put(&mut self.bytes, range.start.saturating_sub(end));
-            put(&mut self.bytes, range.end.saturating_sub(range.start));
+            push_varint(&mut self.bytes, range.start.saturating_sub(end));
+            push_varint(&mut self.bytes, range.end.saturating_sub(range.start));
             end = range.end;
         }
         self.last = (start, line);
@@ -53,7 +53,7 @@ impl RangeBlocks {
 }
 
 /// Encodes a number, 7 bits to a byte.
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
+fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -75,7 +75,7 @@ pub struct SectionFacts {
 impl SectionFacts {
     /// Returns the bytes of the whole section.
     pub fn bytes(&self) -> u64 {
-        self.block_bytes.saturating_add(self.blocks.saturating_mul(ROW as u64))
+        self.block_bytes.saturating_add(self.blocks.saturating_mul(ROW_BYTES as u64))
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use tokenizer::TokenizerConfig;
 
 /// The name of the operation in error messages.
-const WHAT: &str = "reading the configuration";
+const ACTIVITY: &str = "reading the configuration";
 /// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
@@ -49,9 +49,9 @@ pub struct PackConfig {
 /// Reads a YAML file as a tree, without resolving references.
 pub fn read_yaml(path: &Path) -> Outcome<Node> {
     let Some(bytes) = read_whole(path, MAX_CONFIG_BYTES)? else {
-        return Err(Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()));
+        return Err(Failure::io(ACTIVITY, path, &std::io::ErrorKind::NotFound.into()));
     };
-    let wrong = |why: String| Failure::usage(WHAT, why).on(Subject::path(path));
+    let wrong = |why: String| Failure::usage(ACTIVITY, why).on(Subject::path(path));
     let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not text in UTF-8".into()))?;
     yaml_read::read(text).map_err(|error| {
         let place = Subject::path(path).line(error.line).column(error.column);
@@ -183,7 +183,7 @@ impl<'a> Section<'a> {
     }
 
     pub(in crate::engine::modalities) fn wrong(&self, key: &str, why: impl Into<String>) -> Failure {
-        Failure::usage(WHAT, why).on(Subject::field(self.path(key)))
+        Failure::usage(ACTIVITY, why).on(Subject::field(self.path(key)))
     }
 
     pub(in crate::engine::modalities) fn text(&self, key: &str) -> Outcome<String> {

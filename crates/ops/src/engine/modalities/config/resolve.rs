@@ -1,7 +1,7 @@
 //! References in a configuration: `${settings.src_path}`, `${paths[0]}`, `${.sibling}`, `${paths.${name}}`, `${node_env:num_cpus}`,
 //! `${cuda_env:RANK}`, `${modalities_env:config_file_path}`, `${oc.env:HOME}`.
 
-use super::WHAT;
+use super::ACTIVITY;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::Node;
@@ -107,7 +107,7 @@ impl Resolver<'_> {
             let name = if name.contains("${") {
                 // The name of the reference is resolved first.
                 let inner = self.text(name, depth + 1)?;
-                named = printed(&inner).ok_or_else(|| within(name, &inner))?;
+                named = printed(&inner).ok_or_else(|| not_text_failure(name, &inner))?;
                 named.trim()
             } else {
                 name
@@ -118,7 +118,7 @@ impl Resolver<'_> {
             if out.is_empty() && rest.is_empty() && before.is_empty() {
                 return Ok(value);
             }
-            out.push_str(&printed(&value).ok_or_else(|| within(name, &value))?);
+            out.push_str(&printed(&value).ok_or_else(|| not_text_failure(name, &value))?);
             if out.len() > MAX_TEXT_BYTES {
                 return Err(failure("its references lead on without end"));
             }
@@ -176,10 +176,10 @@ impl Resolver<'_> {
 }
 
 fn failure(why: impl Into<String>) -> Failure {
-    Failure::usage(WHAT, why)
+    Failure::usage(ACTIVITY, why)
 }
 
-fn within(name: &str, value: &Node) -> Failure {
+fn not_text_failure(name: &str, value: &Node) -> Failure {
     failure(format!("'{name}' is {}, which cannot be part of a text", value.describe()))
 }
 

@@ -34,7 +34,12 @@ pub struct PartitionFile {
 ///
 /// A line that cannot be used is a problem, and with `compat` ends the run, as in the reference; it does not affect which partition the
 /// other lines are written to.
-pub fn deal(settings: &Settings, compat: bool, written: &mut [PartitionFile], handles: &Handles<'_>) -> Outcome<()> {
+pub fn write_partitions(
+    settings: &Settings,
+    compat: bool,
+    written: &mut [PartitionFile],
+    handles: &Handles<'_>,
+) -> Outcome<()> {
     let template = ChatTemplate::new(&settings.template, &settings.template_data)?;
     let file = open_read(&settings.source)?;
     handles.progress.restart(0, file.len());

@@ -1,6 +1,6 @@
 //! One epoch before it is shuffled: the data set that is furthest below its share yields the next window.
 
-use super::{Request, WHAT};
+use super::{Request, ACTIVITY};
 use gristmill_core::{Failure, Handles, Outcome};
 
 /// Samples between two checks of the cancel flag.
@@ -10,7 +10,6 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 pub(super) trait Id: Copy + Send + 'static {
     /// Converts from a number that fits.
     fn of(number: u64) -> Self;
-    /// Returns the number.
     fn number(self) -> u64;
 }
 
@@ -41,13 +40,13 @@ pub(super) struct Epoch<T> {
 }
 
 /// Lays out one epoch. The request has been checked. The memory used is that of the window numbers.
-pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
+pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let samples = request.epoch();
     let mut ids: Vec<T> = Vec::new();
     let count = usize::try_from(samples).unwrap_or(usize::MAX);
     if ids.try_reserve_exact(count).is_err() {
         let why = format!("an epoch of {samples} samples does not fit into the memory of this machine");
-        return Err(Failure::environment(WHAT, why));
+        return Err(Failure::environment(ACTIVITY, why));
     }
     let weights = request.normalised();
     // The usual numbers of data sets are compile-time constants; the lanes added to reach them are never the furthest below their share.
@@ -62,7 +61,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
     // A data set without windows and without weight can be the first of several that are all exactly at their share.
     if let Some(member) = used.iter().zip(&request.lengths).position(|(used, length)| *used > 0 && *length == 0) {
         let why = format!("data set {} has no window, and the reference takes one from it all the same", member + 1);
-        return Err(Failure::data(WHAT, why).with_hint("leave it out"));
+        return Err(Failure::data(ACTIVITY, why).with_hint("leave it out"));
     }
     Ok(Epoch { ids, used })
 }
@@ -70,7 +69,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
 /// State of the choice among the data sets.
 trait Choice {
     /// Takes the next window, for the sample that counts as number `x`.
-    fn take(&mut self, x: f64) -> u64;
+    fn next_window(&mut self, x: f64) -> u64;
     /// Returns the samples taken so far.
     fn used(&self) -> Vec<u64>;
 }
@@ -81,7 +80,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
         handles.cancel.check()?;
         let end = (first + PROGRESS_EVERY).min(samples);
         // The first sample counts as the second one.
-        ids.extend((first..end).map(|sample| T::of(choice.take(sample.max(1) as f64))));
+        ids.extend((first..end).map(|sample| T::of(choice.next_window(sample.max(1) as f64))));
         handles.progress.add(end - first, 0);
         first = end;
     }
@@ -113,7 +112,7 @@ impl<const D: usize> FixedWeights<D> {
 
 impl<const D: usize> Choice for FixedWeights<D> {
     #[inline]
-    fn take(&mut self, x: f64) -> u64 {
+    fn next_window(&mut self, x: f64) -> u64 {
         let mut best = 0;
         let mut lag = self.weights[0] * x - self.used[0];
         for lane in 1..D {
@@ -151,7 +150,7 @@ impl DynamicWeights {
 }
 
 impl Choice for DynamicWeights {
-    fn take(&mut self, x: f64) -> u64 {
+    fn next_window(&mut self, x: f64) -> u64 {
         let mut best = 0;
         let mut lag = f64::NEG_INFINITY;
         for (member, (weight, used)) in self.weights.iter().zip(&self.used).enumerate() {

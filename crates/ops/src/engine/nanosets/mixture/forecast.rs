@@ -45,7 +45,7 @@ pub struct Share {
 impl MixtureForecast {
     /// Returns the figures of a request that has been [checked](Request::check), quickly: exact for an epoch of up to [`EXACT_UP_TO`]
     /// samples, else [estimated](Self::estimate).
-    pub fn quick(request: &Request) -> Self {
+    pub fn exact_or_estimated(request: &Request) -> Self {
         if request.epoch() > EXACT_UP_TO {
             return Self::estimate(request);
         }
@@ -54,10 +54,10 @@ impl MixtureForecast {
         built.map_or_else(|_| Self::estimate(request), |index| Self::of(request, &index))
     }
 
-    /// Like [`quick`](Self::quick), for a request as it is being typed: refused if it cannot be mixed.
+    /// Like [`exact_or_estimated`](Self::exact_or_estimated), for a request as it is being typed: refused if it cannot be mixed.
     pub fn of_request(request: &Request, names: &[String]) -> Outcome<Self> {
         request.check(names)?;
-        Ok(Self::quick(request))
+        Ok(Self::exact_or_estimated(request))
     }
 
     /// Returns the figures of a finished index.
@@ -77,7 +77,7 @@ impl MixtureForecast {
             let used = (weight * epoch as f64).round() as u64;
             let drawn = used.saturating_mul(whole).saturating_add((used as f64 * share).round() as u64);
             let unread = match whole {
-                0 => unseen(windows, used, share),
+                0 => unused_windows(windows, used, share),
                 _ => windows.saturating_sub(used),
             };
             (used, drawn, unread)
@@ -109,7 +109,7 @@ impl MixtureForecast {
 
 /// Returns the expected number of unseen windows if `used` samples cycle through `windows`, and only a share of them, picked by a shuffle,
 /// is read.
-fn unseen(windows: u64, used: u64, share: f64) -> u64 {
+fn unused_windows(windows: u64, used: u64, share: f64) -> u64 {
     let (times, more) = match windows {
         0 => return 0,
         _ => (used / windows, used % windows),

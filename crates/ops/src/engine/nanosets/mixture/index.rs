@@ -1,6 +1,6 @@
 //! The index: an epoch, shuffled, and repeated until there are enough samples.
 
-use super::epoch::{bounds, lay_out, Epoch, Id};
+use super::epoch::{bounds, build_epoch, Epoch, Id};
 use super::Request;
 use gristmill_core::{Handles, Outcome};
 use gristmill_pycompat::numpy_random::RandomState;
@@ -39,7 +39,7 @@ pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> 
 /// Returns the shuffled epoch. The reference shuffles two arrays with the same seed, hence identically; one number for both needs one
 /// shuffle.
 fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
-    let mut epoch = lay_out::<T>(request, handles)?;
+    let mut epoch = build_epoch::<T>(request, handles)?;
     let count = epoch.ids.len() as u64;
     let watch = |done: usize| {
         handles.progress.add(done as u64, 0);
@@ -71,7 +71,7 @@ impl MixtureIndex {
     }
 
     /// Passes on the index in pieces, in order: number of the data set and number of the window in it, for each sample.
-    pub fn each(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
+    pub fn for_each_chunk(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
         let mut piece = Vec::with_capacity(SAMPLES_PER_CALL);
         let mut left = self.samples;
         while left > 0 {

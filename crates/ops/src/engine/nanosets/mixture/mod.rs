@@ -25,7 +25,7 @@ pub const DEFAULT_SEED: u32 = 1234;
 /// Maximum number of data sets in one mixture.
 pub const MAX_MEMBERS: usize = 1 << 16;
 
-const WHAT: &str = "the mixture";
+const ACTIVITY: &str = "the mixture";
 
 /// The parameters of a mixture.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,20 +66,20 @@ impl Request {
     pub fn check(&self, names: &[String]) -> Outcome<()> {
         let members = self.lengths.len();
         if members == 0 {
-            return Err(Failure::usage(WHAT, "there is no data set"));
+            return Err(Failure::usage(ACTIVITY, "there is no data set"));
         }
         if members > MAX_MEMBERS {
-            return Err(Failure::usage(WHAT, format!("{members} data sets are more than {MAX_MEMBERS}")));
+            return Err(Failure::usage(ACTIVITY, format!("{members} data sets are more than {MAX_MEMBERS}")));
         }
         let all = self.lengths.iter().try_fold(0_u64, |all, &length| all.checked_add(length));
         match all {
-            None => return Err(Failure::data(WHAT, "the windows of all data sets do not fit into 64 bits")),
-            Some(0) => return Err(Failure::data(WHAT, "no data set has a single window")),
-            Some(n) if n >= 1 << 53 => return Err(Failure::data(WHAT, format!("{n} windows are more than 2^53"))),
+            None => return Err(Failure::data(ACTIVITY, "the windows of all data sets do not fit into 64 bits")),
+            Some(0) => return Err(Failure::data(ACTIVITY, "no data set has a single window")),
+            Some(n) if n >= 1 << 53 => return Err(Failure::data(ACTIVITY, format!("{n} windows are more than 2^53"))),
             Some(_) => {}
         }
         if self.samples == 0 {
-            return Err(Failure::usage(WHAT, "at least one sample is needed").on(Subject::field("--samples")));
+            return Err(Failure::usage(ACTIVITY, "at least one sample is needed").on(Subject::field("--samples")));
         }
         match &self.weights {
             Some(weights) => self.check_weights(weights, names),
@@ -95,21 +95,22 @@ impl Request {
                 gristmill_core::text::count(weights.len() as u64, "weight"),
                 gristmill_core::text::count(self.lengths.len() as u64, "data set")
             );
-            return Err(Failure::usage(WHAT, why));
+            return Err(Failure::usage(ACTIVITY, why));
         }
         for (member, &weight) in weights.iter().enumerate() {
             if !weight.is_finite() || weight < 0.0 {
-                return Err(on(Failure::usage(WHAT, format!("a weight of {weight} cannot be used")), member));
+                return Err(on(Failure::usage(ACTIVITY, format!("a weight of {weight} cannot be used")), member));
             }
             if weight > 0.0 && self.lengths[member] == 0 {
                 let why = format!("it has no window, and a weight of {weight}: the reference divides by zero");
-                let failure = Failure::data(WHAT, why).with_hint("give it the weight 0, or a shorter sequence length");
+                let failure =
+                    Failure::data(ACTIVITY, why).with_hint("give it the weight 0, or a shorter sequence length");
                 return Err(on(failure, member));
             }
         }
         let sum: f64 = weights.iter().sum();
         if sum <= 0.0 || !sum.is_finite() {
-            return Err(Failure::usage(WHAT, format!("the weights add up to {sum}")));
+            return Err(Failure::usage(ACTIVITY, format!("the weights add up to {sum}")));
         }
         Ok(())
     }

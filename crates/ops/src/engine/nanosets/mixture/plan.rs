@@ -1,6 +1,6 @@
 //! Turns folders and lengths into a request.
 
-use super::{Request, TokenizerSettings, DEFAULT_SEED, WHAT};
+use super::{Request, TokenizerSettings, ACTIVITY, DEFAULT_SEED};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,11 @@ pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<Resolv
             }
             Member::Folder(path) => {
                 let length = plan.sequence_length.ok_or_else(|| {
-                    Failure::usage(WHAT, "the sequence length is missing, and decides the windows of a folder")
+                    Failure::usage(ACTIVITY, "the sequence length is missing, and decides the windows of a folder")
                         .on(Subject::field("--sequence-length"))
                 })?;
                 if length == 0 {
-                    let failure = Failure::usage(WHAT, "a sequence of no token cannot be used");
+                    let failure = Failure::usage(ACTIVITY, "a sequence of no token cannot be used");
                     return Err(failure.on(Subject::field("--sequence-length")));
                 }
                 let facts = folder_facts(path, Some(length), None, handles)?;
@@ -105,5 +105,5 @@ fn agree(first: &FolderFacts, other: &FolderFacts) -> Outcome<()> {
         (Some(a), Some(b)) if a != b => format!("its tokenizer is {b:?}, and that of {} is {a:?}", first.path),
         _ => return Ok(()),
     };
-    Err(Failure::data(WHAT, why).on(Subject::path(&other.path)))
+    Err(Failure::data(ACTIVITY, why).on(Subject::path(&other.path)))
 }

@@ -21,7 +21,7 @@ fn pairs(index: &MixtureIndex) -> Vec<(u32, u64)> {
         all.extend_from_slice(piece);
         Ok(())
     };
-    index.each(keep).unwrap();
+    index.for_each_chunk(keep).unwrap();
     all
 }
 
@@ -75,7 +75,7 @@ fn check(line: &str) {
     let outlook = MixtureForecast::of(&request, &index);
     let counts: Vec<u64> = outlook.members.iter().map(|share| share.samples).collect();
     assert_eq!(counts, numbers::<Vec<u64>>(&known["counts"]));
-    assert_eq!(MixtureForecast::quick(&request), outlook);
+    assert_eq!(MixtureForecast::exact_or_estimated(&request), outlook);
 }
 
 #[test]
@@ -185,7 +185,8 @@ proptest! {
 fn an_estimate_of_large_data_sets_is_near_what_comes_out() {
     for samples in [30_000, 200_000, 500_000] {
         let request = request(&[50_000, 20_000, 130_000], Some(&[0.5, 0.2, 0.3]), samples, 7);
-        let (estimated, counted) = (MixtureForecast::quick(&request), MixtureForecast::of(&request, &built(&request)));
+        let (estimated, counted) =
+            (MixtureForecast::exact_or_estimated(&request), MixtureForecast::of(&request, &built(&request)));
         assert!(!estimated.is_exact && counted.is_exact);
         for (estimated, counted) in estimated.members.iter().zip(&counted.members) {
             let near = |a: u64, b: u64| a.abs_diff(b) <= 400;
@@ -236,7 +237,7 @@ fn an_empty_data_set_without_weight_may_be_there_until_the_reference_takes_from_
 #[test]
 fn what_one_may_not_expect_is_noted() {
     let said = |request: &Request| {
-        let notes = warnings(request, &MixtureForecast::quick(request), &["web".into(), "code".into()]);
+        let notes = warnings(request, &MixtureForecast::exact_or_estimated(request), &["web".into(), "code".into()]);
         notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let even = said(&request(&[5, 3], None, 16, 1234));

@@ -1,6 +1,6 @@
 //! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
-use super::super::settled;
+use super::super::resolve_links;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::remote::is_hub_url;
@@ -115,7 +115,7 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
 struct PlanFolder<'a> {
     flag: &'static str,
     name: &'static str,
-    given: &'a str,
+    plan_folder: &'a str,
     is_written: bool,
 }
 
@@ -123,7 +123,7 @@ struct PlanFolder<'a> {
 /// another.
 fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let output = plan.visible_output();
-    let place = |flag, name, given, is_written| PlanFolder { flag, name, given, is_written };
+    let place = |flag, name, given, is_written| PlanFolder { flag, name, plan_folder: given, is_written };
     let given = |value: &'_ Option<String>| value.clone().unwrap_or_default();
     let (against, from) = (given(&plan.against), given(&plan.from_index));
     let (index, ranges) = (given(&plan.export_index), given(&plan.export_ranges));
@@ -137,8 +137,8 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     ];
     let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
         .iter()
-        .filter(|place| !place.given.is_empty() && !is_hub_url(place.given))
-        .map(|place| (place, settled(Path::new(place.given))))
+        .filter(|place| !place.plan_folder.is_empty() && !is_hub_url(place.plan_folder))
+        .map(|place| (place, resolve_links(Path::new(place.plan_folder))))
         .collect();
     let mut found = Vec::new();
     for (at, (late, path)) in named.iter().enumerate() {

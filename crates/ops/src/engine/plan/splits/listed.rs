@@ -70,15 +70,18 @@ fn resolve_items(
         problems.push(unknown_shards(plan, split, &unknown, by_name));
     }
     for (why, names) in unusable {
-        let message =
-            format!("{} of split '{split}' left out: {} ({why})", count(names.len() as u64, "shard"), some(&names));
+        let message = format!(
+            "{} of split '{split}' left out: {} ({why})",
+            count(names.len() as u64, "shard"),
+            list_names(&names)
+        );
         problems.push(Problem::note(ProblemKind::UnassignedShards, Subject::field(split), message));
     }
     if !twice.is_empty() {
         let message = format!(
             "split '{split}' lists {} more than once; used once: {}",
             count(twice.len() as u64, "shard"),
-            some(&twice)
+            list_names(&twice)
         );
         problems.push(Problem::note(ProblemKind::Other, Subject::field(split), message));
     }
@@ -93,7 +96,7 @@ fn unknown_shards(
     by_name: &HashMap<Cow<'_, str>, ShardId>,
 ) -> Problem {
     let shards = count(unknown.len() as u64, "shard");
-    let message = format!("split '{split}' names {shards} that the data set does not have: {}", some(unknown));
+    let message = format!("split '{split}' names {shards} that the data set does not have: {}", list_names(unknown));
     let problem = Problem::refusal(ProblemKind::MatchesNothing, Subject::field(split), message);
     let mut known: Vec<&str> = by_name.keys().map(AsRef::as_ref).collect();
     known.sort_unstable();
@@ -130,7 +133,7 @@ pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candid
 }
 
 /// Returns the first names, and the number of further ones.
-pub(super) fn some(names: &[String]) -> String {
+pub(super) fn list_names(names: &[String]) -> String {
     let shown = names.iter().take(MAX_NAMED_SHARDS).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMED_SHARDS) {
         0 => shown,

@@ -194,7 +194,7 @@ fn with_sampleless_notes(mut resolved: ResolvedSplits, shards: &[ShardFacts]) ->
     for (name, ids) in &resolved.splits {
         let of: Vec<&ShardFacts> = ids.iter().filter_map(|id| shards.get(id.0 as usize)).collect();
         let is_empty = !of.is_empty() && of.iter().all(|shard| is_read(shard) && shard.samples == 0);
-        // A data set without any sample is reported elsewhere.
+        // A data set without any sample is reported by another check.
         if is_empty && shards.iter().any(|shard| shard.samples > 0) {
             let message =
                 format!("{name} has {}, and no sample", gristmill_core::text::count(of.len() as u64, "shard"));

@@ -45,7 +45,6 @@ pub struct PatternsPreview {
     pub unassigned: Vec<ShardId>,
 }
 
-/// A compiled split pattern.
 pub(crate) struct CompiledSplitPattern(Vec<Pattern>);
 
 impl CompiledSplitPattern {
@@ -67,7 +66,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
     Pattern::compile(one).map_err(|e| {
         let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field(whole), e.message);
         match e.hint {
-            _ if torn => problem.with_hint(TORN),
+            _ if torn => problem.with_hint(OVERLAP_REASON),
             Some(hint) => problem.with_hint(hint),
             None => match glob_meaning(whole) {
                 Some(regex) => problem.with_hint(format!("patterns are regular expressions, did you mean '{regex}'?")),
@@ -81,7 +80,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
 const BROKEN: &str =
     "patterns are Python regular expressions: put a backslash before a character that is meant literally";
 
-const TORN: &str =
+const OVERLAP_REASON: &str =
     "braces with a comma are expanded before the regular expression is read, so {2,3} becomes two patterns; \
                     write \\d\\d\\d? instead of \\d{2,3}";
 
@@ -211,7 +210,7 @@ fn matches_nothing(plan: &PreparePlan, name: &str, pattern: &str, candidates: &C
             meant.pattern,
             gristmill_core::text::count(meant.matches as u64, "shard")
         ),
-        None if has_quantifier_with_comma(pattern) => TORN.to_owned(),
+        None if has_quantifier_with_comma(pattern) => OVERLAP_REASON.to_owned(),
         None => "patterns are regular expressions matched from the start of the name".to_owned(),
     };
     if let Some(names) = first_and_last(&eligible, candidates.shards) {

@@ -1,6 +1,6 @@
 //! `--update`: existing assignments, by hand or by an earlier run, are kept; only shards that were not indexed before are added.
 
-use super::listed::some;
+use super::listed::list_names;
 use super::patterns::CompiledSplitPattern;
 use super::{ratio, Candidates, ResolvedSplits};
 use gristmill_core::text::count;
@@ -55,7 +55,7 @@ fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mu
         let message = format!(
             "{} in split.yaml can no longer be used and will be taken out: {}",
             count(gone.len() as u64, "shard"),
-            some(&gone)
+            list_names(&gone)
         );
         let problem = Problem::problem(ProblemKind::MissingFile, Subject::default(), message);
         problems.push(

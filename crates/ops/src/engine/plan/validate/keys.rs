@@ -31,7 +31,7 @@ pub fn prefix_hint(root: &Path) -> String {
 /// packed again.
 pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     apple_double(plan, facts).or_else(|| {
-        let (keys, (one, other, key)) = taken(plan, facts, &facts.scattered)?;
+        let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
         Some(scattered_problem(keys, key, one, other))
     })
 }
@@ -73,7 +73,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
         return None;
     }
-    let (keys, (one, other, key)) = taken(plan, facts, &facts.same_keys)?;
+    let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.same_keys)?;
     let verb = text::agree(keys, "names", "name");
     let places = match one == other {
         true => format!("'{key}' is in {one} twice"),
@@ -85,7 +85,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
 }
 
 /// Returns how many of these keys are in at least two places of the shards of a plan, with two shards and the key of the first one.
-fn taken<'f>(
+fn count_repeated<'f>(
     plan: &PreparePlan,
     facts: &'f DatasetFacts,
     groups: &'f [DuplicateKeys],

@@ -126,12 +126,18 @@ fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: 
         problems.push(Problem::note(ProblemKind::NoSuchPart, subject(), message));
     }
     if facts.scan_complete {
-        lacking(field, &there, compat, facts, problems);
+        report_missing_parts(field, &there, compat, facts, problems);
     }
 }
 
 /// Reports samples that have none of the parts. With several parts the reported number is a lower bound.
-fn lacking(field: &FieldExpr, there: &[&str], compat: bool, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+fn report_missing_parts(
+    field: &FieldExpr,
+    there: &[&str],
+    compat: bool,
+    facts: &DatasetFacts,
+    problems: &mut Vec<Problem>,
+) {
     let having: u64 = there.iter().filter_map(|part| facts.parts.get(*part)).map(|part| part.samples).sum();
     let (lacking, one) = (facts.samples_seen.saturating_sub(having), there.len() == 1);
     if there.is_empty() || lacking == 0 {

@@ -48,7 +48,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     if plan.scope == Scope::TarIndexOnly || plan.rerun != Rerun::Refuse {
         return;
     }
-    problems.push(earlier(plan, prepared).on_root(root()));
+    problems.push(rerun_problem(plan, prepared).on_root(root()));
 }
 
 /// Returns the refusal of an update whose `split.yaml` cannot be read: it could not keep the user's splits and excludes.
@@ -62,7 +62,7 @@ pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
 }
 
 /// Returns the problem of a data set that is already prepared when the plan has no rerun mode.
-fn earlier(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
+fn rerun_problem(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
     let Some(old) = &prepared.plan else {
         let by = if prepared.by_gristmill { "by an earlier run" } else { "by another program" };
         return already_prepared(prepared, by);

@@ -13,7 +13,7 @@ use serde_json::{Deserializer, Map, Value as Json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const WHAT: &str = "reading the annotations";
+const ACTIVITY: &str = "reading the annotations";
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 << 10;
 /// Field of the rows that are made with the image, whose fields are columns, too.
@@ -76,7 +76,7 @@ impl<'a> SpooledElements<'a> {
             }
             total += count as u64;
             for byte in buffer.get(..count).unwrap_or_default() {
-                let Some(array) = scanner.take(*byte) else { continue };
+                let Some(array) = scanner.push(*byte) else { continue };
                 let element = scanner.element.trim_ascii();
                 let (start, bytes) = (elements.position(), element.len() as u64);
                 let number = &mut counts[array as usize];
@@ -101,7 +101,7 @@ impl<'a> SpooledElements<'a> {
         }
         let cut = || format!("the lists of the object break off at byte {}: the file is cut short", grouped(total));
         if let Some(why) = input.broken().map(str::to_owned).or_else(|| (!scanner.is_over).then(cut)) {
-            let failure = Failure::data(WHAT, why).on(Subject::path(&file.path));
+            let failure = Failure::data(ACTIVITY, why).on(Subject::path(&file.path));
             return Err(failure.with_hint("get the file again from its source"));
         }
         report_without_id(file, context, without_id)?;
@@ -242,7 +242,7 @@ impl Scanner {
     }
 
     /// Takes a byte; returns the array of which `element` is an element that ended with it.
-    fn take(&mut self, byte: u8) -> Option<Array> {
+    fn push(&mut self, byte: u8) -> Option<Array> {
         if self.is_in_string {
             self.in_string(byte);
             return None;
@@ -333,7 +333,7 @@ mod tests {
     fn elements(text: &str) -> (Vec<(Array, String)>, Scanner) {
         let (mut scanner, mut found) = (Scanner::default(), Vec::new());
         for byte in text.bytes() {
-            if let Some(array) = scanner.take(byte) {
+            if let Some(array) = scanner.push(byte) {
                 found.push((array, String::from_utf8_lossy(scanner.element.trim_ascii()).into_owned()));
                 scanner.element.clear();
             }

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "looking for media";
+const ACTIVITY: &str = "looking for media";
 
 /// A medium that is not there.
 #[derive(Debug)]
@@ -60,9 +60,9 @@ impl MediaRoot {
     /// # Errors
     /// It is not there, or no folder; or its index cannot be read.
     pub(super) fn open(root: &Path) -> Outcome<Self> {
-        let info = metadata(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+        let info = metadata(root).map_err(|error| Failure::io(ACTIVITY, root, &error))?;
         if !info.is_dir() {
-            return Err(Failure::usage(WHAT, "--media-root is not a folder").on(Subject::path(root)));
+            return Err(Failure::usage(ACTIVITY, "--media-root is not a folder").on(Subject::path(root)));
         }
         let Some(info) = Info::read(root)? else { return Ok(Self::Folder(root.to_path_buf())) };
         let tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
@@ -91,9 +91,11 @@ impl MediaRoot {
 fn find_files(root: &Path, paths: &[&Path]) -> Outcome<Vec<FoundMedium>> {
     let paths: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
     let infos: Vec<io::Result<Option<FileInfo>>> = match is_remote(root) {
-        true => {
-            infos_below(root, &paths).map_err(|error| Failure::io(WHAT, root, &error))?.into_iter().map(Ok).collect()
-        }
+        true => infos_below(root, &paths)
+            .map_err(|error| Failure::io(ACTIVITY, root, &error))?
+            .into_iter()
+            .map(Ok)
+            .collect(),
         false => {
             let mut folder = OpenFolder::default();
             paths.iter().map(|path| found(folder.readable_info(path))).collect()
@@ -161,7 +163,7 @@ impl PreparedMedia {
         if is_read && can_precede(&header, name, size) {
             return Ok(());
         }
-        let failure = Failure::data(WHAT, "the shard has changed since it was indexed").on(Subject::path(path));
+        let failure = Failure::data(ACTIVITY, "the shard has changed since it was indexed").on(Subject::path(path));
         Err(failure.with_hint(update_command(&self.root)))
     }
 }
@@ -178,7 +180,7 @@ impl Draft {
     /// Returns the bytes of its parts that are in memory.
     pub(super) fn made_bytes(&self) -> u64 {
         let bytes = self.parts.iter().map(|part| match part {
-            DraftPart::Ready(Part { origin: Origin::Made(bytes), .. }) => bytes.len() as u64,
+            DraftPart::Ready(Part { origin: Origin::Bytes(bytes), .. }) => bytes.len() as u64,
             _ => 0,
         });
         bytes.sum()
@@ -193,7 +195,7 @@ pub(super) fn report_missing(context: &SourceContext<'_>, missing: &MissingMediu
     let why = format!("{} {}", display_safe(&missing.path.to_string_lossy()), missing.why);
     let policy = context.plan.rows.missing;
     if policy == Missing::Fail {
-        let failure = Failure::data(WHAT, why).on(subject.clone());
+        let failure = Failure::data(ACTIVITY, why).on(subject.clone());
         return Err(failure.with_hint("--missing skip leaves such rows out, --missing keep leaves out the part"));
     }
     let what = if policy == Missing::Skip { "the row is left out" } else { "the sample is without it" };

@@ -29,13 +29,13 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use value::RowReader;
 
-const WHAT: &str = "reading the rows";
+const ACTIVITY: &str = "reading the rows";
 /// Size of the blocks of rows that are read, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Number of rows whose media are looked for at once.
 const ROWS_AT_ONCE: usize = 1_024;
 /// Bytes of made parts that are held at most.
-const MAX_HELD_BYTES: u64 = 16 << 20;
+const MAX_BUFFERED_BYTES: u64 = 16 << 20;
 /// The UTF-8 byte-order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Ends of names of files that may be annotations.
@@ -99,7 +99,7 @@ struct Rows<'a> {
     unseen: Vec<String>,
     /// Rows whose media are not looked for yet.
     waiting: Vec<(Draft, RowPlace)>,
-    held_bytes: u64,
+    buffered_bytes: u64,
 }
 
 impl<'a> Rows<'a> {
@@ -135,7 +135,7 @@ impl<'a> Rows<'a> {
             number,
             unseen,
             waiting,
-            held_bytes: 0,
+            buffered_bytes: 0,
         })
     }
 
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
                         }
                     })
                 })?,
-                DocumentBlock::Spans { .. } => return Err(Failure::internal(WHAT, "a file is read by an index")),
+                DocumentBlock::Spans { .. } => return Err(Failure::internal(ACTIVITY, "a file is read by an index")),
             }
             spare = block.into_memory();
         }
@@ -233,9 +233,9 @@ impl<'a> Rows<'a> {
         self.reader = reader;
         match drafted {
             Ok(draft) => {
-                self.held_bytes += draft.made_bytes();
+                self.buffered_bytes += draft.made_bytes();
                 self.waiting.push((draft, place));
-                match self.waiting.len() >= ROWS_AT_ONCE || self.held_bytes > MAX_HELD_BYTES {
+                match self.waiting.len() >= ROWS_AT_ONCE || self.buffered_bytes > MAX_BUFFERED_BYTES {
                     true => self.pass_on(),
                     false => Ok(()),
                 }
@@ -253,13 +253,13 @@ impl<'a> Rows<'a> {
             None if self.maker.binary.is_empty() => line.to_vec(),
             None => media::without_values(line, &self.maker.binary),
         };
-        Part { name, bytes: made.len() as u64, origin: Origin::Made(made) }
+        Part { name, bytes: made.len() as u64, origin: Origin::Bytes(made) }
     }
 
     /// Looks for the media of the waiting rows, and passes the samples on.
     fn pass_on(&mut self) -> Outcome<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        self.held_bytes = 0;
+        self.buffered_bytes = 0;
         let paths: Vec<&Path> = waiting.iter().flat_map(|(draft, _)| draft.media()).collect();
         let mut found = self.media.find(&paths, self.sink)?.into_iter();
         for (draft, place) in waiting {
@@ -278,7 +278,7 @@ impl<'a> Rows<'a> {
                     Some(Err(missing)) => {
                         is_left_out |= media::report_missing(self.context, &missing, &self.subject_of(place))?
                     }
-                    None => return Err(Failure::internal(WHAT, "a medium was not looked for")),
+                    None => return Err(Failure::internal(ACTIVITY, "a medium was not looked for")),
                 }
             }
             let Draft { key, split, .. } = draft;
@@ -323,7 +323,7 @@ impl<'a> Rows<'a> {
     /// Fails if no row has had one of the columns.
     fn check_columns(&self, first: u64) -> Outcome<()> {
         let Some(column) = self.unseen.first().filter(|_| self.number > first) else { return Ok(()) };
-        let failure = Failure::usage(WHAT, format!("no row has the column '{}'", display_safe(column)));
+        let failure = Failure::usage(ACTIVITY, format!("no row has the column '{}'", display_safe(column)));
         Err(failure.on(Subject::path(&self.file.path)).with_hint("gristmill browse shows the columns"))
     }
 }

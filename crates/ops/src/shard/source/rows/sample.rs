@@ -127,7 +127,7 @@ impl SampleMaker<'_> {
                 Ok(Value::Json(raw)) => raw.to_vec(),
                 Err(bad) => return Ok(Err(bad.into())),
             };
-            parts.add(Some(made(text_part(column), text)), &column.name)?;
+            parts.add(Some(ready_part(text_part(column), text)), &column.name)?;
         }
         if self.layout.has_json {
             parts.add(Some(DraftPart::Ready(json)), JSON_PART)?;
@@ -166,7 +166,7 @@ impl SampleMaker<'_> {
                 let guessed = || extension_of_bytes(&bytes).map_or(String::new(), |extension| format!("x.{extension}"));
                 let path = path.filter(|path| extension(path.as_bytes()).is_some());
                 let path = path.unwrap_or_else(guessed);
-                Some(made(&self.layout.media_part(column, path.as_bytes(), place), bytes))
+                Some(ready_part(&self.layout.media_part(column, path.as_bytes(), place), bytes))
             }
             Medium::Path(path) => {
                 let path = self.relative(&path)?;
@@ -237,8 +237,8 @@ fn key_of_path(path: &[u8], rule: KeyRule) -> Vec<u8> {
     divide(path, rule).map_or_else(|| path.to_vec(), |(key, _)| key)
 }
 
-fn made(name: &str, bytes: Vec<u8>) -> DraftPart {
-    DraftPart::Ready(Part { name: name.as_bytes().to_vec(), bytes: bytes.len() as u64, origin: Origin::Made(bytes) })
+fn ready_part(name: &str, bytes: Vec<u8>) -> DraftPart {
+    DraftPart::Ready(Part { name: name.as_bytes().to_vec(), bytes: bytes.len() as u64, origin: Origin::Bytes(bytes) })
 }
 
 /// Parts of different names.

@@ -152,8 +152,8 @@ pub(super) fn media_of(value: &Value<'_>, is_binary: bool) -> Result<Media, BadR
 
 fn medium_of(value: &serde_json::Value, is_binary: bool) -> Result<Medium, BadRow> {
     use base64::Engine as _;
-    const WRONG: BadRow = BadRow("its media are no path, no list of paths, and no bytes");
-    let decode = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| WRONG);
+    const NO_MEDIA_VALUE: BadRow = BadRow("its media are no path, no list of paths, and no bytes");
+    let decode = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| NO_MEDIA_VALUE);
     match value {
         serde_json::Value::Null => Ok(Medium::Null),
         serde_json::Value::String(text) if text.is_empty() => Ok(Medium::Null),
@@ -165,10 +165,10 @@ fn medium_of(value: &serde_json::Value, is_binary: bool) -> Result<Medium, BadRo
                 (Some(bytes), path) => Ok(Medium::Bytes(decode(bytes)?, path.map(str::to_owned))),
                 (None, Some(path)) if !path.is_empty() => Ok(Medium::Path(path.to_owned())),
                 (None, _) if fields.contains_key("path") || fields.contains_key("bytes") => Ok(Medium::Null),
-                _ => Err(WRONG),
+                _ => Err(NO_MEDIA_VALUE),
             }
         }
-        _ => Err(WRONG),
+        _ => Err(NO_MEDIA_VALUE),
     }
 }
 

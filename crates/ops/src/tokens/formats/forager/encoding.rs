@@ -34,7 +34,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Toke
     });
     let spec = EncodingSpec {
         truncation: tokenizer.truncation(),
-        fill,
+        padding: fill,
         end,
         kind: target.masks.clone().map_or(Kind::Plain, Kind::Parts),
         ..EncodingSpec::new(Forager.identity(), template, target.token_type(), tokenizer)

@@ -143,7 +143,7 @@ impl TokenFormat for Forager {
         }
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

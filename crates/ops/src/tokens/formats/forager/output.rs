@@ -13,7 +13,7 @@ use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Returns one sample file for each input.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let names = forager_names(&files, &target.file_suffix, !plan.compat).ok_or_else(|| {
@@ -36,7 +36,7 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
 impl SpoolRules for SampleFiles {
     /// Masks are interleaved with the tokens.
     fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: self.has_masks || !spool.ends_with(".tokens") }
+        SpoolOptions { head_bytes: 0, is_reread: self.has_masks || !spool.ends_with(".tokens") }
     }
 
     fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool {

@@ -75,9 +75,9 @@ impl<'a> Writer<'a> {
                 Some(snapshot) => snapshot,
                 None => Snapshot::of(&spools.close(name)?, whole)?,
             };
-            spools.go_back(name, snapshot)?;
+            spools.rewind_to(name, snapshot)?;
         }
-        spools.settle(name);
+        spools.drop_finished(name);
         Ok(())
     }
 }

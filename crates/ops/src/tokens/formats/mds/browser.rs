@@ -2,7 +2,7 @@
 
 use super::compression::Compression;
 use super::set::{self, ListedShard};
-use super::shard::WORD;
+use super::shard::WORD_BYTES;
 use super::unpacked_shards::UnpackedShards;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table, TokenFile};
 use crate::engine::browse::TokenBrowser;
@@ -13,7 +13,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const WHAT: &str = "looking at the tokens";
+const ACTIVITY: &str = "looking at the tokens";
 
 /// Lists the shards of a set.
 pub(super) struct ShardsBrowser;
@@ -24,7 +24,7 @@ impl TokenBrowser for ShardsBrowser {
         if let Some(shard) = shards.iter().find(|shard| !shard.config.is_tokens()) {
             let columns: Vec<&str> = shard.config.columns.iter().map(|column| column.encoding.as_str()).collect();
             let why = format!("its samples are not tokens; the encodings of their columns are {}", columns.join(", "));
-            return Err(Failure::usage(WHAT, why).on(Subject::path(listing.path)));
+            return Err(Failure::usage(ACTIVITY, why).on(Subject::path(listing.path)));
         }
         let unpacked = Arc::new(UnpackedShards::new(listing.stop.clone()));
         Ok(shards.iter().map(|shard| file(listing.path, shard, &unpacked)).collect())
@@ -47,8 +47,8 @@ fn file(folder: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> 
         code: TokenCode::little(4),
         table,
         loss: None,
-        holds_text: false,
-        trouble,
+        has_text: false,
+        defect: trouble,
     }
 }
 
@@ -99,27 +99,27 @@ impl Samples {
 
 /// Compares a shard with the index, and reads how its samples begin.
 fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
-    let differs = |why: String| Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+    let differs = |why: String| Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())));
     if file.len() != listed.raw.bytes {
         return differs(format!("it has {} bytes, and index.json has {}", file.len(), listed.raw.bytes));
     }
-    if words(file, 0, 1)? != [listed.samples] {
+    if read_u32s(file, 0, 1)? != [listed.samples] {
         return differs("it has another number of samples than index.json".to_owned());
     }
     if listed.samples == 0 {
         return Ok(SampleLayout::default());
     }
-    let [start, end] = words(file, WORD, 2)?[..] else { return Ok(SampleLayout::default()) };
+    let [start, end] = read_u32s(file, WORD_BYTES, 2)?[..] else { return Ok(SampleLayout::default()) };
     let mut code = [0];
-    file.read_exact_at(&mut code, start.saturating_add(WORD))
-        .map_err(|error| Failure::io(WHAT, file.path(), &error))?;
-    Ok(SampleLayout { head_bytes: WORD + 1 + (1 << (code[0] & 3)), sample_bytes: end.saturating_sub(start) })
+    file.read_exact_at(&mut code, start.saturating_add(WORD_BYTES))
+        .map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
+    Ok(SampleLayout { head_bytes: WORD_BYTES + 1 + (1 << (code[0] & 3)), sample_bytes: end.saturating_sub(start) })
 }
 
 /// Returns numbers of four bytes of a file.
-fn words(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
-    let mut bytes = vec![0; usize::try_from(count * WORD).unwrap_or_default()];
-    file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+fn read_u32s(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
+    let mut bytes = vec![0; usize::try_from(count * WORD_BYTES).unwrap_or_default()];
+    file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
     Ok(bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word))).collect())
 }
 
@@ -135,7 +135,7 @@ impl SpanTable for Samples {
         }
         let file = self.file()?;
         let layout = layout(&file, &self.listed)?;
-        let offsets = words(&file, (first + 1) * WORD, count + 1)?;
+        let offsets = read_u32s(&file, (first + 1) * WORD_BYTES, count + 1)?;
         let span = |pair: &[u64]| {
             let [start, end] = pair else { return RowSpan::default() };
             let is_other = end.checked_sub(*start) != Some(layout.sample_bytes);

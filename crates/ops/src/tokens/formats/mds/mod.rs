@@ -112,7 +112,7 @@ impl TokenFormat for Mds {
         4 + 10
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_SHARDS: u64 = 1_000;
 
 /// Returns one output for all inputs: what is left of one file is continued by the next.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, place, files, .. } = request;
     let target = target(plan);
     let config = Config::new(target.size_limit.unwrap_or(DEFAULT_SIZE_LIMIT), target.hashes, target.compression);
@@ -26,7 +26,7 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
 
 impl SpoolRules for ShardFolder {
     fn spool_options(&self, _: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: true }
+        SpoolOptions { head_bytes: 0, is_reread: true }
     }
 
     fn is_growing(&self, _: &str, _: Option<usize>) -> bool {

@@ -5,7 +5,7 @@ use super::browser::ShardsBrowser;
 use super::hashes::{hasher, Hasher};
 use super::index::FileInfo;
 use super::set::{self, ListedShard};
-use super::shard::WORD;
+use super::shard::WORD_BYTES;
 use super::shard_reader::{Defect, HashingReader, ShardReader};
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
@@ -191,7 +191,6 @@ fn sample_size(folder: &Path, shards: &[ListedShard], handles: &Handles<'_>) -> 
     read().map_err(|why| Some(Problem::problem(ProblemKind::BadFile, Subject::path(&path), why)))
 }
 
-/// The check of a shard.
 struct ShardCheck<'a> {
     folder: &'a Path,
     listed: &'a ListedShard,
@@ -251,7 +250,7 @@ impl ShardCheck<'_> {
         let greatest = self.request.vocabulary.map(|vocabulary| i64::from(vocabulary.greatest));
         let mut ids: Option<(u64, i64, u64)> = None;
         let other_sizes = reader.samples(&head, self.sample_size, &mut |sample, piece| {
-            for id in piece.as_chunks::<{ WORD as usize }>().0 {
+            for id in piece.as_chunks::<{ WORD_BYTES as usize }>().0 {
                 let id = i64::from(i32::from_le_bytes(*id));
                 if id < 0 || greatest.is_some_and(|greatest| id > greatest) {
                     let (sample, id, count) = ids.unwrap_or((sample, id, 0));

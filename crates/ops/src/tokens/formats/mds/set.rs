@@ -2,7 +2,7 @@
 
 use super::compression::Compression;
 use super::index::{FileInfo, INDEX};
-use super::shard::{MAX_SHARD_BYTES, TOKENS_ENCODING, VERSION, WORD};
+use super::shard::{MAX_SHARD_BYTES, TOKENS_ENCODING, VERSION, WORD_BYTES};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::read_whole;
 use serde::Deserialize;
@@ -152,7 +152,7 @@ impl Fields {
         check_file(&raw, MAX_SHARD_BYTES)?;
         zip.as_ref().map_or(Ok(()), |zip| check_file(zip, MAX_COMPRESSED_BYTES))?;
         // The number of samples, and an offset for each and for the end.
-        if samples.saturating_add(2).saturating_mul(WORD) > raw.bytes {
+        if samples.saturating_add(2).saturating_mul(WORD_BYTES) > raw.bytes {
             return Err(format!("{:?} has {} bytes, too few for {samples} samples", raw.basename, raw.bytes));
         }
         Ok(ListedShard { config, samples, raw, zip })

@@ -13,7 +13,7 @@ pub(super) const VERSION: u64 = 2;
 /// Encoding of the only column of a set of tokens.
 pub(super) const TOKENS_ENCODING: &str = "ndarray:int32";
 /// Bytes of a token, of an offset and of the length of a value.
-pub(super) const WORD: u64 = 4;
+pub(super) const WORD_BYTES: u64 = 4;
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -79,8 +79,8 @@ pub(super) fn basename(number: u64) -> String {
 
 /// Returns the size of a shard with this many samples of equal size, in bytes.
 fn shard_size(config_bytes: u64, samples: u64, sample_bytes: u64) -> u64 {
-    let samples = samples.saturating_mul(sample_bytes.saturating_add(WORD));
-    (2 * WORD).saturating_add(config_bytes).saturating_add(samples)
+    let samples = samples.saturating_mul(sample_bytes.saturating_add(WORD_BYTES));
+    (2 * WORD_BYTES).saturating_add(config_bytes).saturating_add(samples)
 }
 
 fn too_large(bytes: u64) -> Failure {
@@ -102,12 +102,12 @@ fn shape_width(tokens: u64) -> (u8, usize) {
 
 /// Returns the length of the column of a sample in bytes: its shape and the tokens.
 fn column_bytes(tokens: u64) -> u64 {
-    tokens.saturating_mul(WORD).saturating_add(1 + shape_width(tokens).1 as u64)
+    tokens.saturating_mul(WORD_BYTES).saturating_add(1 + shape_width(tokens).1 as u64)
 }
 
 /// Returns the size of a sample of `tokens` tokens, in bytes.
 pub(super) fn sample_bytes(tokens: u64) -> u64 {
-    column_bytes(tokens).saturating_add(WORD)
+    column_bytes(tokens).saturating_add(WORD_BYTES)
 }
 
 /// Returns what precedes the tokens of a sample: the length of the column, the number of dimensions, and the shape.
@@ -147,7 +147,7 @@ impl ShardPlan {
     pub(super) fn new(config: &Config, samples: u64, tokens: u64) -> Outcome<Self> {
         let (config_bytes, sample_bytes) = (config.to_json().len() as u64, sample_bytes(tokens));
         let room = config.size_limit.saturating_sub(shard_size(config_bytes, 0, 0));
-        let capacity = room / sample_bytes.saturating_add(WORD);
+        let capacity = room / sample_bytes.saturating_add(WORD_BYTES);
         let plan = Self { samples, sample_bytes, config_bytes, capacity };
         match shard_size(config_bytes, capacity.max(1).min(samples), sample_bytes) {
             bytes if bytes > MAX_SHARD_BYTES => Err(too_large(bytes)),
@@ -186,7 +186,7 @@ impl ShardPlan {
     /// Returns the size of all shards in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let heads = self.shards().saturating_mul(shard_size(self.config_bytes, 0, 0));
-        heads.saturating_add(self.samples.saturating_mul(self.sample_bytes + WORD))
+        heads.saturating_add(self.samples.saturating_mul(self.sample_bytes + WORD_BYTES))
     }
 
     /// Passes what precedes the samples of a shard to a callback: their number, their offsets and the end of the last, the configuration.
@@ -196,7 +196,7 @@ impl ShardPlan {
         config_json: &str,
         write: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
-        let first = shard_size(self.config_bytes, 0, 0) + samples * WORD;
+        let first = shard_size(self.config_bytes, 0, 0) + samples * WORD_BYTES;
         let offsets = (0..=samples).map(|sample| first + sample * self.sample_bytes);
         let mut bytes = Vec::with_capacity(BUFFER_BYTES);
         for word in std::iter::once(samples).chain(offsets) {

@@ -2,7 +2,7 @@
 
 use super::hashes::Hasher;
 use super::set::{ListedShard, ShardConfig};
-use super::shard::WORD;
+use super::shard::WORD_BYTES;
 use gristmill_core::Handles;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -60,7 +60,7 @@ impl ShardReader<'_> {
         if u64::from(last) != self.listed.raw.bytes {
             return Err(format!("its samples end at byte {last}, and it has {} bytes", self.listed.raw.bytes));
         }
-        let config_bytes = u64::from(first).checked_sub((u64::from(samples) + 2) * WORD);
+        let config_bytes = u64::from(first).checked_sub((u64::from(samples) + 2) * WORD_BYTES);
         let Some(config_bytes) = config_bytes.filter(|bytes| *bytes <= MAX_CONFIG_BYTES) else {
             return Err(format!("its first sample cannot be at byte {first}"));
         };
@@ -96,7 +96,7 @@ impl ShardReader<'_> {
                 let (first, count) = other_sizes.unwrap_or((sample, 0));
                 other_sizes = Some((first, count + 1));
             }
-            self.pieces(tokens * WORD, &mut |piece| take(sample, piece))?;
+            self.pieces(tokens * WORD_BYTES, &mut |piece| take(sample, piece))?;
         }
         Ok(other_sizes)
     }
@@ -112,7 +112,7 @@ impl ShardReader<'_> {
     /// Reads what precedes the tokens of a sample of this many bytes; returns their number.
     fn sample_head(&mut self, bytes: u64) -> Result<u64, Defect> {
         let length = u64::from(self.word()?);
-        if length + WORD != bytes {
+        if length + WORD_BYTES != bytes {
             return Err(format!("has {bytes} bytes, and its column {length}"));
         }
         let [code] = self.array()?;
@@ -124,7 +124,7 @@ impl ShardReader<'_> {
         let target = shape.get_mut(..usize::try_from(width).unwrap_or_default()).unwrap_or_default();
         self.source.read_exact(target).map_err(|error| io_defect(&error))?;
         let tokens = u64::from_le_bytes(shape);
-        if tokens.checked_mul(WORD).and_then(|bytes| bytes.checked_add(1 + width)) != Some(length) {
+        if tokens.checked_mul(WORD_BYTES).and_then(|bytes| bytes.checked_add(1 + width)) != Some(length) {
             return Err(format!("has a column of {length} bytes, and a shape of {tokens} tokens"));
         }
         Ok(tokens)
@@ -136,12 +136,12 @@ impl ShardReader<'_> {
         for column in &self.listed.config.columns {
             total += match column.size {
                 Some(size) => u64::from(size),
-                None => u64::from(u32::from_le_bytes(self.array()?)) + WORD,
+                None => u64::from(u32::from_le_bytes(self.array()?)) + WORD_BYTES,
             };
         }
         let lengths = self.listed.config.columns.iter().filter(|column| column.size.is_none()).count() as u64;
         match total == bytes {
-            true => self.pieces(bytes - lengths * WORD, &mut |_| ()),
+            true => self.pieces(bytes - lengths * WORD_BYTES, &mut |_| ()),
             false => Err(format!("has {bytes} bytes, and its columns {total}")),
         }
     }

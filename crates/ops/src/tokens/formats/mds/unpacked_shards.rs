@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const WHAT: &str = "unpacking a shard";
+const ACTIVITY: &str = "unpacking a shard";
 /// Bytes that are unpacked at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -62,7 +62,7 @@ impl KeptShards {
         let limit = scratch.cap_bytes();
         if bytes > limit {
             let why = format!("it contains {}, and {} of scratch may be used", size(bytes), size(limit));
-            return Err(Failure::environment(WHAT, why)
+            return Err(Failure::environment(ACTIVITY, why)
                 .on(Subject::path(path))
                 .with_hint("set TMPDIR to a folder with more free space"));
         }
@@ -86,7 +86,7 @@ impl KeptShards {
 
 fn write_unpacked(path: &Path, bytes: u64, compression: Compression, target: &Path, stop: &Cancel) -> Outcome<()> {
     let failed = |why: String| {
-        let failure = Failure::data(WHAT, why).on(Subject::path(path));
+        let failure = Failure::data(ACTIVITY, why).on(Subject::path(path));
         failure.with_hint("download or pack the shard again")
     };
     let mut packed = open_read(path)?.into_reader();

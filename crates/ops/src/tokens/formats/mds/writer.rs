@@ -25,7 +25,7 @@ pub(super) const TOKENS_SPOOL: &str = "tokens";
 /// Bytes of a token.
 const TOKEN_BYTES: u64 = 4;
 /// Name of this step in errors.
-const WHAT: &str = "packing for mds";
+const ACTIVITY: &str = "packing for mds";
 
 /// The writer of an MDS set.
 pub(super) struct Writer<'a> {
@@ -156,7 +156,7 @@ impl TokenWriter for Writer<'_> {
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         spools.close(TOKENS_SPOOL)?;
-        spools.settle(TOKENS_SPOOL);
+        spools.drop_finished(TOKENS_SPOOL);
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl TokenWriter for Writer<'_> {
         let samples = tokens / sample_size;
         if samples == 0 {
             let why = format!("there is no sample: all text has {}", count(tokens, "token"));
-            return Err(Failure::data(WHAT, why)
+            return Err(Failure::data(ACTIVITY, why)
                 .on(Subject::field("--sample-size"))
                 .with_hint(format!("a sample has {}; give a smaller size or more text", count(sample_size, "token"))));
         }

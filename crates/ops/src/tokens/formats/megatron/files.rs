@@ -17,7 +17,7 @@ pub(super) struct Pairs {
     pub(super) token: TokenType,
     /// Closes a pair once it has more tokens than this.
     pub(super) max_tokens: Option<u64>,
-    /// Number of partitions that documents are dealt to by their lines; the pair has one after the other.
+    /// Number of partitions that documents are assigned to by their lines; the pair has one after the other.
     pub(super) partitions: u64,
 }
 
@@ -88,7 +88,7 @@ impl PairSpools {
 impl Pairs {
     /// Returns the pairs of a plan at a place.
     pub(super) fn of(plan: &PackPlan, target: &MegatronTarget, place: OutputTarget, token: TokenType) -> Self {
-        let of_key = |key| prefix(plan, key, &place.path, place.is_alone);
+        let of_key = |key| prefix(plan, key, &place.path, place.is_only_target);
         Self {
             prefixes: text_keys(plan, target).into_iter().map(of_key).collect(),
             token,

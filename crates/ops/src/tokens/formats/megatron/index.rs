@@ -75,7 +75,6 @@ pub(super) fn sequence_length(tokens: u64) -> Outcome<i32> {
     })
 }
 
-/// Writes an index.
 pub(super) fn write_index(
     pair_type: PairType,
     tables: &dyn IndexTables,
@@ -146,7 +145,6 @@ pub(super) mod testing {
         }
     }
 
-    /// Returns an index.
     pub(in super::super) fn index(token: TokenType, lengths: &[i32], counts: &[u32], modes: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         write_index(PairType::of(token).unwrap(), &Tables { lengths, counts, modes }, &mut |some| {

@@ -22,7 +22,7 @@ use gristmill_storage::space::free_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const WHAT: &str = "merging pairs";
+const ACTIVITY: &str = "merging pairs";
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 /// Permission bits of written files.
@@ -84,13 +84,13 @@ struct Sources<'a> {
 }
 
 fn damaged(index: &Path) -> impl Fn(String) -> Failure + '_ {
-    move |why| Failure::data(WHAT, why).on(Subject::path(index)).with_hint("gristmill lint names what is wrong")
+    move |why| Failure::data(ACTIVITY, why).on(Subject::path(index)).with_hint("gristmill lint names what is wrong")
 }
 
 impl<'a> Sources<'a> {
     /// Finds and checks the pairs of a folder.
     fn find(plan: &PairMergePlan, context: &'a TaskContext) -> Outcome<Self> {
-        files::read_dir(&plan.input).map(drop).map_err(|error| Failure::io(WHAT, &plan.input, &error))?;
+        files::read_dir(&plan.input).map(drop).map_err(|error| Failure::io(ACTIVITY, &plan.input, &error))?;
         let mut found: Vec<PathBuf> = indexes(&plan.input).filter(|path| is_index(path)).collect();
         // By the names without suffix, of which one may begin with another.
         found.sort_by_cached_key(|path| path.with_extension("").into_os_string());
@@ -107,7 +107,7 @@ impl<'a> Sources<'a> {
             if pair.pair_type != pair_type {
                 let why =
                     format!("its tokens are {}, and those of the first pair {}", pair.pair_type.name, pair_type.name);
-                return Err(Failure::data(WHAT, why)
+                return Err(Failure::data(ACTIVITY, why)
                     .on(Subject::path(&index))
                     .with_hint("merge pairs of one type; gristmill pack --dtype makes others"));
             }
@@ -124,7 +124,7 @@ impl<'a> Sources<'a> {
             context.progress.add(1, 0);
         }
         let Some((pair_type, _)) = common else {
-            let failure = Failure::usage(WHAT, "there is no pair of .bin and .idx in the folder");
+            let failure = Failure::usage(ACTIVITY, "there is no pair of .bin and .idx in the folder");
             return Err(failure.on(Subject::path(&plan.input)));
         };
         Ok(Self { pairs, pair_type, has_modes: plan.multimodal, cancel: &context.cancel })
@@ -135,7 +135,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Passes each pair with the number of its numbers to `read`, which reads some of them from a first one on.
-    fn each(
+    fn for_each_pair(
         &self,
         count: fn(&PairIndex) -> u64,
         read: &mut dyn FnMut(&PairIndex, u64, u64) -> Result<(), Failure>,
@@ -157,13 +157,13 @@ impl<'a> Sources<'a> {
 
 impl IndexTables for Sources<'_> {
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
-        self.each(|pair| pair.sequences, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.sequences, &mut |pair, first, count| {
             take(&pair.lengths(first, count).map_err(damaged(pair.path()))?)
         })
     }
 
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
-        self.each(|pair| pair.documents, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.documents, &mut |pair, first, count| {
             take(&pair.counts(first, count).map_err(damaged(pair.path()))?)
         })
     }
@@ -172,7 +172,7 @@ impl IndexTables for Sources<'_> {
         if !self.has_modes {
             return Ok(());
         }
-        self.each(|pair| pair.sequences, &mut |pair, first, count| {
+        self.for_each_pair(|pair| pair.sequences, &mut |pair, first, count| {
             take(&pair.modes(first, count).map_err(damaged(pair.path()))?)
         })
     }
@@ -190,7 +190,7 @@ fn refuse_modes(plan: &PairMergePlan, index: &Path, has_modes: bool, first_has_m
         }
         _ => return Ok(()),
     };
-    Err(Failure::usage(WHAT, why).on(Subject::path(index)).with_hint(hint))
+    Err(Failure::usage(ACTIVITY, why).on(Subject::path(index)).with_hint(hint))
 }
 
 /// Reports files of the folder that are not merged.
@@ -222,7 +222,7 @@ fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Out
 /// A pair is damaged or of another type; there is none; the output exists, or cannot be written.
 pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     context.phase_of(Phase::Open, "pair", "looking at the pairs");
-    let output = files::absolute(&plan.output).map_err(|error| Failure::io(WHAT, &plan.output, &error))?;
+    let output = files::absolute(&plan.output).map_err(|error| Failure::io(ACTIVITY, &plan.output, &error))?;
     let suffixed = |suffix: &str| {
         let mut name = output.clone().into_os_string();
         name.push(suffix);
@@ -270,7 +270,7 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
 }
 
 fn refuse_existing(path: &Path) -> Failure {
-    let failure = Failure::data(WHAT, "there is another pair of that name").on(Subject::path(path));
+    let failure = Failure::data(ACTIVITY, "there is another pair of that name").on(Subject::path(path));
     failure.with_hint("--force-overwrite replaces it; or name another output")
 }
 
@@ -279,7 +279,7 @@ fn refuse_own_input(sources: &Sources<'_>, idx: &Path) -> Outcome<()> {
     let Ok(target) = files::canonicalize(idx) else { return Ok(()) };
     match sources.pairs.iter().find(|pair| files::canonicalize(&pair.index).is_ok_and(|index| index == target)) {
         None => Ok(()),
-        Some(pair) => Err(Failure::usage(WHAT, "it is one of the pairs that are merged")
+        Some(pair) => Err(Failure::usage(ACTIVITY, "it is one of the pairs that are merged")
             .on(Subject::path(&pair.index))
             .with_hint("name another output, outside of the folder")),
     }
@@ -299,9 +299,9 @@ fn write(
     let free = free_bytes(output)?;
     if needed > free {
         let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
-        return Err(Failure::environment(WHAT, why).on(Subject::path(output)));
+        return Err(Failure::environment(ACTIVITY, why).on(Subject::path(output)));
     }
-    let place = ExclusiveOutput::take(fs, output, &context.options)?;
+    let place = ExclusiveOutput::create(fs, output, &context.options)?;
     context.phase_of(Phase::Scan, "pair", "merging");
     context.progress.expect(sources.pairs.len() as u64, size);
     let (tokens, index) = (place.draft(0), place.draft(1));
@@ -326,7 +326,7 @@ fn write(
     context.cancel.check()?;
     context.phase_of(Phase::Publish, "file", "making the result visible");
     let root = output.parent().unwrap_or(Path::new("/"));
-    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
+    let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
     publication.stage_file(bin, tokens, FILE_MODE)?;
     publication.stage_file(idx, index, FILE_MODE)?;
     if publication.changes_nothing()? {

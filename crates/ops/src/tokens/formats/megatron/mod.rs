@@ -109,7 +109,7 @@ impl TokenFormat for Megatron {
 
     /// Alone, the pairs may be next to the text.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
-        match place.is_alone && !files::is_folder(plan) {
+        match place.is_only_target && !files::is_folder(plan) {
             true => Vec::new(),
             false => vec![place.path.clone()],
         }
@@ -131,7 +131,7 @@ impl TokenFormat for Megatron {
         4 + index::DOCUMENT_BYTES + 2 * index::LENGTH_BYTES
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

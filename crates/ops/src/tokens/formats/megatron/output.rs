@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_PAIRS: usize = 500;
 
 /// Returns one output for all inputs, in their order.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
-    if place.is_alone && is_folder(plan) && files::is_file(&place.path) {
+    if place.is_only_target && is_folder(plan) && files::is_file(&place.path) {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));
     }
@@ -27,7 +27,7 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
 
 impl SpoolRules for Pairs {
     fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".bin") }
+        SpoolOptions { head_bytes: 0, is_reread: !spool.ends_with(".bin") }
     }
 
     fn is_growing(&self, _: &str, _: Option<usize>) -> bool {

@@ -23,7 +23,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const WHAT: &str = "looking at the tokens";
+const ACTIVITY: &str = "looking at the tokens";
 /// Bytes that are read at a time; a multiple of the size of every token.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -274,7 +274,7 @@ impl TokenBrowser for PairsBrowser {
         pairs.extend(alone);
         pairs.sort();
         match pairs.is_empty() {
-            true => Err(Failure::usage(WHAT, "no .idx file is in it").on(Subject::path(listing.path))),
+            true => Err(Failure::usage(ACTIVITY, "no .idx file is in it").on(Subject::path(listing.path))),
             false => Ok(pairs.iter().map(|path| file(&index_of(path))).collect()),
         }
     }
@@ -304,8 +304,8 @@ fn file(index: &Path) -> TokenFile {
         code: TokenCode { is_signed, ..TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)) },
         table,
         loss: None,
-        holds_text: false,
-        trouble,
+        has_text: false,
+        defect: trouble,
     }
 }
 
@@ -322,7 +322,7 @@ impl SpanTable for Documents {
     }
 
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
-        let damaged = |why: String| Failure::data(WHAT, why).on(Subject::path(&self.0.tokens));
+        let damaged = |why: String| Failure::data(ACTIVITY, why).on(Subject::path(&self.0.tokens));
         let count = (count as u64).min(self.0.documents.saturating_sub(first));
         if count == 0 {
             return Ok(Vec::new());

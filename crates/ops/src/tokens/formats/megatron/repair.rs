@@ -10,7 +10,7 @@ use gristmill_storage::fs::RealFs;
 use std::path::Path;
 use std::sync::Arc;
 
-const WHAT: &str = "repairing";
+const ACTIVITY: &str = "repairing";
 const REPAIRED: &str = "the index says where the tokens are now; the file as it was is kept";
 
 /// What is wrong with an index, and how it follows from the rest.
@@ -48,7 +48,7 @@ fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport
     context.phase_of(Phase::Scan, "sequence", "looking at the index");
     let repair = IndexRepair::of(path, &context.cancel).map_err(|why| match context.cancel.check() {
         Err(cancelled) => cancelled,
-        Ok(()) => Failure::data(WHAT, format!("it is not certain what is right: {why}"))
+        Ok(()) => Failure::data(ACTIVITY, format!("it is not certain what is right: {why}"))
             .on(Subject::path(path))
             .with_hint("gristmill pack makes the pair again"),
     })?;
@@ -179,18 +179,18 @@ impl<'a> IndexRepair<'a> {
 
 impl IndexTables for IndexRepair<'_> {
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
-        self.each(self.pair.sequences, &mut |first, count| {
+        self.for_each_block(self.pair.sequences, &mut |first, count| {
             let lengths = match self.defect {
                 Defect::Lengths { .. } => self.lengths_between(first, count),
                 Defect::Nothing | Defect::Offsets { .. } => self.pair.lengths(first, count),
             };
-            take(&lengths.map_err(|why| Failure::data(WHAT, why))?)
+            take(&lengths.map_err(|why| Failure::data(ACTIVITY, why))?)
         })
     }
 
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
-        self.each(self.pair.documents, &mut |first, count| {
-            let marks = self.pair.marks(first, count + 1).map_err(|why| Failure::data(WHAT, why))?;
+        self.for_each_block(self.pair.documents, &mut |first, count| {
+            let marks = self.pair.marks(first, count + 1).map_err(|why| Failure::data(ACTIVITY, why))?;
             let marks = (first..).zip(marks).map(|(document, mark)| self.mark(document, u64::try_from(mark).ok()));
             let marks: Vec<u64> = marks.map(Option::unwrap_or_default).collect();
             let counts = marks.windows(2).map(|pair| match pair {
@@ -205,14 +205,14 @@ impl IndexTables for IndexRepair<'_> {
         if !self.pair.has_modes {
             return Ok(());
         }
-        self.each(self.pair.sequences, &mut |first, count| {
-            take(&self.pair.modes(first, count).map_err(|why| Failure::data(WHAT, why))?)
+        self.for_each_block(self.pair.sequences, &mut |first, count| {
+            take(&self.pair.modes(first, count).map_err(|why| Failure::data(ACTIVITY, why))?)
         })
     }
 }
 
 impl IndexRepair<'_> {
-    fn each(&self, all: u64, read: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
+    fn for_each_block(&self, all: u64, read: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < all {
             self.cancel.check()?;

@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         for partition in 0..self.output.partitions {
             for spool in self.spools_of(key, partition).all() {
                 spools.close(&spool)?;
-                spools.settle(&spool);
+                spools.drop_finished(&spool);
             }
         }
         Ok(())

@@ -47,7 +47,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
     };
     let spec = EncodingSpec {
         truncation,
-        fill,
+        padding: fill,
         end: End::UnlessThere(end),
         needs_tokens: true,
         wants_lines: plan.compat,

@@ -126,7 +126,7 @@ impl TokenFormat for Modalities {
 
     /// A `.pbin` may be next to the text.
     fn own_places(&self, _: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
-        if place.is_alone {
+        if place.is_only_target {
             Vec::new()
         } else {
             vec![place.path.clone()]
@@ -138,7 +138,7 @@ impl TokenFormat for Modalities {
         4 + 20
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

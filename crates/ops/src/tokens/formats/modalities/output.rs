@@ -32,7 +32,7 @@ struct PackedFiles {
 }
 
 /// Returns one file for each input.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let index = target.index.map(PathBuf::from);
@@ -67,7 +67,7 @@ fn check_indexed(files: &[TextFile]) -> Outcome<()> {
 fn is_single_file(plan: &PackPlan, place: &OutputTarget, files: usize) -> Outcome<bool> {
     let is_file_name = !files::is_dir(&place.path) && !plan.output.ends_with('/');
     let is_one_file = plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if is_file_input(input));
-    if !place.is_alone {
+    if !place.is_only_target {
         return Ok(false);
     }
     if files == 1 && is_file_name && is_one_file {
@@ -98,8 +98,8 @@ fn lengths_spool(number: usize) -> String {
 impl SpoolRules for PackedFiles {
     fn spool_options(&self, spool: &str) -> SpoolOptions {
         match spool.ends_with(".pbin") {
-            true => SpoolOptions { head_bytes: HEADER_BYTES as usize, is_read_again: false },
-            false => SpoolOptions { head_bytes: 0, is_read_again: true },
+            true => SpoolOptions { head_bytes: HEADER_BYTES as usize, is_reread: false },
+            false => SpoolOptions { head_bytes: 0, is_reread: true },
         }
     }
 
@@ -178,7 +178,7 @@ impl TokenWriter for Writer<'_> {
     fn end_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         for name in [tokens_spool(slot), lengths_spool(slot)] {
             spools.close(&name)?;
-            spools.settle(&name);
+            spools.drop_finished(&name);
         }
         Ok(())
     }
@@ -259,8 +259,8 @@ impl Writer<'_> {
             if let Some((before, before_lengths)) = self.batch.before.take().filter(|_| self.batch.number == Some(lost))
             {
                 let documents = spools.bytes(&lengths);
-                spools.go_back(&tokens, before)?;
-                spools.go_back(&lengths, before_lengths)?;
+                spools.rewind_to(&tokens, before)?;
+                spools.rewind_to(&lengths, before_lengths)?;
                 dropped += (documents - spools.bytes(&lengths)) / 8;
             }
         }

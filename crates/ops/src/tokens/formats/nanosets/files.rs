@@ -1,6 +1,6 @@
 //! Names of the files of tasks, of their spools, and of the log folder.
 
-use crate::tokens::encode::RowDeal;
+use crate::tokens::encode::RowAssignment;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_data::formats::nanosets::names;
@@ -23,8 +23,8 @@ pub(super) struct TokenFolder {
     pub(super) file_names: Vec<Vec<String>>,
     pub(super) token_bytes: usize,
     pub(super) has_loss: bool,
-    /// How rows are dealt to the tasks, if files are not.
-    pub(super) deal: Option<Arc<RowDeal>>,
+    /// How rows are assigned to the tasks, if files are not.
+    pub(super) row_filter: Option<Arc<RowAssignment>>,
 }
 
 /// Returns the name of a spool of a task.

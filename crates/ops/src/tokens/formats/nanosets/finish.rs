@@ -58,7 +58,7 @@ impl Task<'_> {
             let name = names::unshuffled(target.prefix.as_deref(), self.rank);
             let metadata = self.metadata(tokens).to_text();
             let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
-            let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata)?;
+            let made = self.finished_files(&name, data, index, has_loss.then_some(loss), metadata)?;
             return Ok(FinishedFormat { files: made, items: documents, tokens, padded, ..FinishedFormat::default() });
         }
         let source = Source {
@@ -86,7 +86,7 @@ impl Task<'_> {
             let loss = file.companions.loss.then(|| loss_path(&file.path));
             let metadata = file.metadata.to_text();
             let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
-            made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
+            made.extend(self.finished_files(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
         }
         let dropped_tokens = shuffled.dropped_tokens;
         Ok(FinishedFormat {
@@ -99,7 +99,7 @@ impl Task<'_> {
         })
     }
 
-    fn trio(
+    fn finished_files(
         &self,
         name: &str,
         data: PathBuf,

@@ -131,11 +131,11 @@ impl TokenFormat for Nanosets {
         4 + 8 + u64::from(target(plan).loss_masks)
     }
 
-    fn deals_rows(&self, plan: &PackPlan) -> bool {
+    fn assigns_rows(&self, plan: &PackPlan) -> bool {
         !target(plan).deal.is_files()
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

@@ -4,7 +4,7 @@ use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;
 use super::{logs, target};
 use crate::job::task::TaskContext;
-use crate::tokens::encode::{Kind, RowDeal, RowOrder};
+use crate::tokens::encode::{Kind, RowAssignment, RowOrder};
 use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::{DocumentShuffle, TaskShare};
@@ -22,7 +22,7 @@ const MAX_SHOWN_FILES: u64 = 1_000;
 const INDEX_ITEM_BYTES: u64 = 8;
 
 /// Deals files or rows to tasks, and keeps those of the tasks that this run does.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let usual = files.len().clamp(1, MAX_TASKS);
@@ -39,9 +39,9 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         TaskShare::Rows => Some(RowOrder::InTurn),
         TaskShare::Blocks => Some(RowOrder::Blocks),
     };
-    let TaskFiles { files, slots, file_names, deal } = match order {
-        Some(order) => deal_rows(order, tasks, &ranks, files),
-        None => deal_files(tasks, &ranks, files),
+    let TaskFiles { files, slots, file_names, row_filter: deal } = match order {
+        Some(order) => assign_rows(order, tasks, &ranks, files),
+        None => assign_whole_files(tasks, &ranks, files),
     };
     let output = TokenFolder {
         plan: plan.clone(),
@@ -52,7 +52,7 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
         file_names,
         token_bytes: spec.token.bytes(),
         has_loss: spec.kind == Kind::LossMask,
-        deal,
+        row_filter: deal,
     };
     logs::check_tasks(plan, tasks)?;
     Ok(AssignedFiles { files, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
@@ -64,13 +64,13 @@ struct TaskFiles {
     slots: Vec<usize>,
     /// Names of the files of each task.
     file_names: Vec<Vec<String>>,
-    deal: Option<Arc<RowDeal>>,
+    row_filter: Option<Arc<RowAssignment>>,
 }
 
 /// Deals files in turn.
-fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
+fn assign_whole_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let mut dealt =
-        TaskFiles { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], deal: None };
+        TaskFiles { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], row_filter: None };
     for (at, file) in files.into_iter().enumerate() {
         let rank = u32::try_from(at % usize::try_from(tasks).unwrap_or(1)).unwrap_or(0);
         let Ok(slot) = ranks.binary_search(&rank) else { continue };
@@ -84,20 +84,20 @@ fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
 }
 
 /// Deals the rows of files.
-fn deal_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
-    let (deal, files) = RowDeal::new(order, tasks, ranks.to_vec(), files);
+fn assign_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
+    let (deal, files) = RowAssignment::new(order, tasks, ranks.to_vec(), files);
     let mut file_names = vec![Vec::new(); ranks.len()];
     for (number, file) in files.iter().enumerate() {
         for slot in deal.slots(number) {
             file_names.get_mut(slot).into_iter().for_each(|names| names.push(file.name.clone()));
         }
     }
-    TaskFiles { slots: vec![0; files.len()], files, file_names, deal: Some(Arc::new(deal)) }
+    TaskFiles { slots: vec![0; files.len()], files, file_names, row_filter: Some(Arc::new(deal)) }
 }
 
 impl SpoolRules for TokenFolder {
     fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".ds") || self.target.is_shuffled() }
+        SpoolOptions { head_bytes: 0, is_reread: !spool.ends_with(".ds") || self.target.is_shuffled() }
     }
 
     fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
@@ -110,8 +110,8 @@ impl TokenOutput for TokenFolder {
         self.ranks.len()
     }
 
-    fn row_deal(&self) -> Option<Arc<RowDeal>> {
-        self.deal.clone()
+    fn row_assignment(&self) -> Option<Arc<RowAssignment>> {
+        self.row_filter.clone()
     }
 
     fn path(&self) -> PathBuf {

@@ -26,7 +26,7 @@ pub(super) fn side_files(
     let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
     let mut sum = StatisticsSum::default();
-    let (took, is_dealt) = (finishing.context.elapsed(), output.deal.is_some());
+    let (took, is_dealt) = (finishing.context.elapsed(), output.row_filter.is_some());
     for rank in &output.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
         let tokens = tokens_of(finishing, *rank)?;
@@ -77,7 +77,7 @@ fn tokens_of(finishing: &FinishContext<'_>, rank: u32) -> Outcome<Spread> {
     Ok(spread)
 }
 
-/// Returns the counts of both steps. A reader of data sets, whose rows are dealt, counts no files.
+/// Returns the counts of both steps. A reader of data sets, whose rows are assigned, counts no files.
 fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64, is_dealt: bool) -> Value {
     let mut reader = Map::new();
     if is_dealt && counts.chars.count > 0 {

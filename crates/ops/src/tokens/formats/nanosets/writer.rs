@@ -87,7 +87,7 @@ impl TokenWriter for Writer<'_> {
             if !spools.contains(&name) {
                 spools.create(&name)?;
             }
-            spools.settle(&name);
+            spools.drop_finished(&name);
         }
         Ok(())
     }

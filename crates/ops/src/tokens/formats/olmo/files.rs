@@ -11,7 +11,6 @@ pub(super) const ENDS_BYTES: u64 = 16;
 pub(super) struct PartFiles {
     pub(super) plan: PackPlan,
     pub(super) place: PathBuf,
-    /// Bytes of a token.
     pub(super) token_bytes: usize,
     /// Number of tokens that a file stays below.
     pub(super) max_tokens: u64,

@@ -129,7 +129,7 @@ impl TokenFormat for Olmo {
         4 + 8
     }
 
-    fn deal(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::deal(request)
+    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        output::assign_files(request)
     }
 }

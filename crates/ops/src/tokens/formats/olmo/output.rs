@@ -17,7 +17,7 @@ const PACKED_ROW_BYTES: u64 = 16;
 const ROW_BYTES: u64 = 96;
 
 /// Returns one output for all inputs: files continue in the next input.
-pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let output = PartFiles {
         plan: plan.clone(),
@@ -32,7 +32,7 @@ pub(super) fn deal(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
 impl SpoolRules for PartFiles {
     /// Rows are compressed at the end; tokens become a file unchanged, unless documents are shuffled.
     fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: self.is_shuffled() || !spool.ends_with(".npy") }
+        SpoolOptions { head_bytes: 0, is_reread: self.is_shuffled() || !spool.ends_with(".npy") }
     }
 
     fn is_growing(&self, _: &str, _: Option<usize>) -> bool {

@@ -21,7 +21,7 @@ use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const WHAT: &str = "looking at the tokens";
+const ACTIVITY: &str = "looking at the tokens";
 /// Documents that are added at a time.
 const DOCUMENTS_PER_BATCH: usize = 4_096;
 /// Bytes that are read at a time.
@@ -231,13 +231,13 @@ impl TokenBrowser for PartsBrowser {
                 code: TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)),
                 table,
                 loss: None,
-                holds_text: false,
-                trouble: facts.err().map(Arc::from),
+                has_text: false,
+                defect: facts.err().map(Arc::from),
             });
         }
         match files.is_empty() {
             true => Err(problems.into_iter().next().map_or_else(
-                || Failure::usage(WHAT, "no file of ids with a table is in it").on(Subject::path(listing.path)),
+                || Failure::usage(ACTIVITY, "no file of ids with a table is in it").on(Subject::path(listing.path)),
                 Problem::into_failure,
             )),
             false => Ok(files),
@@ -248,7 +248,7 @@ impl TokenBrowser for PartsBrowser {
 /// Reads the rows of a table.
 fn walk(table: PathBuf, token_bytes: u64) -> DocumentWalk {
     Box::new(move |take| {
-        let damaged = |why: String| Failure::data(WHAT, why).on(Subject::path(&table));
+        let damaged = |why: String| Failure::data(ACTIVITY, why).on(Subject::path(&table));
         let mut rows = TableReader::open(&table).map_err(damaged)?;
         let mut batch: Vec<(u64, u64)> = Vec::with_capacity(DOCUMENTS_PER_BATCH);
         loop {

@@ -25,7 +25,6 @@ use std::borrow::Cow;
 struct WriterState {
     /// Number of the current file.
     file: u64,
-    /// Tokens in it.
     tokens_in_file: u64,
     documents: u64,
     tokens: u64,
@@ -90,7 +89,7 @@ impl<'a> Writer<'a> {
     fn end_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         for name in self.output.spools(self.state.file) {
             spools.close(&name)?;
-            spools.settle(&name);
+            spools.drop_finished(&name);
         }
         Ok(())
     }

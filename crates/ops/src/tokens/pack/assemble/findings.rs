@@ -3,7 +3,7 @@
 use super::Assembler;
 use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
-use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG};
 
@@ -13,7 +13,7 @@ impl Assembler<'_> {
         for finding in &packed.findings {
             self.report(problem_of(finding, pass, self.specs, input))?;
         }
-        for (is_by_design, kind, count) in &packed.more {
+        for (is_by_design, kind, count) in &packed.unlisted {
             let severity = if *is_by_design { Severity::Note } else { Severity::Problem };
             self.count_more(severity, *kind, *count);
         }
@@ -23,7 +23,7 @@ impl Assembler<'_> {
     pub(super) fn report(&mut self, problem: Problem) -> Outcome<()> {
         // A run only keeps the first thousand of each severity, so the journal need not hold more.
         let kept = self.kept.entry(problem.severity).or_default();
-        if *kept < KEPT_PROBLEMS {
+        if *kept < MAX_LISTED_PROBLEMS {
             *kept += 1;
             self.problems.push(problem.clone());
         } else {
@@ -36,9 +36,9 @@ impl Assembler<'_> {
     }
 
     fn tally(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
-        match self.more.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
+        match self.unlisted.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
             Some(known) => known.2 += count,
-            None => self.more.push((severity, kind, count)),
+            None => self.unlisted.push((severity, kind, count)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Rows that are dealt to tasks: kills, threads, blocks, and runs of single ranks do not change the output.
+//! Rows that are assigned to tasks: kills, threads, blocks, and runs of single ranks do not change the output.
 
 use super::rerun::LINE_BY_LINE;
 use super::*;

@@ -2,7 +2,7 @@
 
 use super::*;
 use gristmill_storage::publish::write_file;
-use gristmill_tokenizer::{Tokenizer, DIFFERS};
+use gristmill_tokenizer::{Tokenizer, DIFFERENCE_MARK};
 
 fn put(path: &Path, bytes: &[u8]) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -24,7 +24,7 @@ fn ids(path: &Path) -> Vec<u64> {
 /// Returns documents of which one is tokenized differently by the reference and the fast tokenizer, and the reference result for all.
 fn differing(dir: &Path, at: usize) -> (PackPlan, Vec<u64>) {
     let mut texts: Vec<String> = (0..40).map(|n| format!("document {n} of a few words")).collect();
-    texts[at].push_str(DIFFERS);
+    texts[at].push_str(DIFFERENCE_MARK);
     put(&dir.join("in/a.jsonl"), &lines(&texts));
     let mut plan = plan(&dir.join("in"), "nanosets/tokenizers/bpe1k.json", &dir.join("out"));
     // A separate file for each test: parallel runs share loaded tokenizers, and a switch to the reference affects all of them.
@@ -86,7 +86,7 @@ fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_
         // The spellings of added tokens are among those texts.
         let added = file["added_tokens"].as_array_mut().unwrap();
         let mut token = added[0].clone();
-        (token["content"], token["id"]) = (DIFFERS.into(), 60_000.into());
+        (token["content"], token["id"]) = (DIFFERENCE_MARK.into(), 60_000.into());
         added.push(token);
         plan.tokenizer = dir.path().join("added.json").to_str().unwrap().into();
         put(Path::new(&plan.tokenizer), file.to_string().as_bytes());
@@ -97,7 +97,10 @@ fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_
         let tokenizer = Tokenizer::load(&plan.tokenizer).unwrap();
         assert!(!tokenizer.is_fast() && tokenizer.facts().slow_because.unwrap().contains("by the reference"));
         let mut right = Vec::new();
-        tokenizer.encoder().encode_by_reference(&format!("document 30 of a few words{DIFFERS}"), &mut right).unwrap();
+        tokenizer
+            .encoder()
+            .encode_by_reference(&format!("document 30 of a few words{DIFFERENCE_MARK}"), &mut right)
+            .unwrap();
         let made = ids(&dir.path().join("out/00000_unshuffled.ds"));
         assert!(made.windows(right.len()).any(|part| part.iter().zip(&right).all(|(a, b)| *a == u64::from(*b))));
     }

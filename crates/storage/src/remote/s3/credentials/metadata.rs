@@ -3,7 +3,7 @@
 use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::super::http::is_loopback;
 use super::super::super::network::MAX_SMALL_ANSWER_BYTES;
-use super::{parse_keys, CredentialChain, Keys, WHAT};
+use super::{parse_keys, CredentialChain, Keys, ACTIVITY};
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::{Method, Url};
@@ -23,7 +23,7 @@ impl CredentialChain {
     /// Returns the keys of the container; `None` if the environment names no service.
     pub(super) async fn find_in_container(&self) -> Outcome<Option<Keys>> {
         let refuse =
-            |why: &str| Failure::environment(WHAT, why).on(Subject::field("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
+            |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
         let variable = |name: &str| self.environment.text(&format!("AWS_CONTAINER_{name}"));
         let relative = variable("CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
         let Some(address) = relative.or_else(|| variable("CREDENTIALS_FULL_URI")) else { return Ok(None) };
@@ -34,7 +34,7 @@ impl CredentialChain {
         let token = match variable("AUTHORIZATION_TOKEN_FILE") {
             Some(file) => {
                 let path = self.environment.path(&file);
-                let missing = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
+                let missing = || Failure::environment(ACTIVITY, "there is no such file").on(Subject::path(&path));
                 let bytes = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
                 Some(String::from_utf8_lossy(&bytes).trim().to_owned())
             }
@@ -55,18 +55,18 @@ impl CredentialChain {
         let base = self.environment.text("AWS_EC2_METADATA_SERVICE_ENDPOINT").unwrap_or_else(|| INSTANCE.to_owned());
         let base = format!("{}/latest", base.trim_end_matches('/'));
         let age = ("x-aws-ec2-metadata-token-ttl-seconds", "21600".to_owned());
-        let token = self.ask_instance(Method::PUT, format!("{base}/api/token"), age);
+        let token = self.send_request(Method::PUT, format!("{base}/api/token"), age);
         let Some(token) = timeout(MAX_INSTANCE_TIME, token).await.ok().flatten() else { return Ok(None) };
         let token = ("x-aws-ec2-metadata-token", String::from_utf8_lossy(&token).trim().to_owned());
         let roles = format!("{base}/meta-data/iam/security-credentials/");
-        let Some(role) = self.ask_instance(Method::GET, roles.clone(), token.clone()).await else { return Ok(None) };
+        let Some(role) = self.send_request(Method::GET, roles.clone(), token.clone()).await else { return Ok(None) };
         let role = String::from_utf8_lossy(&role).lines().next().unwrap_or_default().trim().to_owned();
-        let keys = self.ask_instance(Method::GET, format!("{roles}{role}"), token).await;
+        let keys = self.send_request(Method::GET, format!("{roles}{role}"), token).await;
         Ok(keys.and_then(|keys| parse_keys(&keys, "the role of the instance")))
     }
 
     /// Asks once; `None` if there is no answer with success.
-    async fn ask_instance(&self, method: Method, address: String, header: (&str, String)) -> Option<Vec<u8>> {
+    async fn send_request(&self, method: Method, address: String, header: (&str, String)) -> Option<Vec<u8>> {
         let client = self.network.client(true);
         let request = client.request(method, address).header(header.0, header.1).build().ok()?;
         let mut reply = self.network.send(client, request, "the metadata of the instance").await.ok()?.ok()?;

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Name of this step in errors.
-const WHAT: &str = "getting the credentials";
+const ACTIVITY: &str = "getting the credentials";
 /// Settings of a profile that need what is not here: a question to the user, or a browser.
 const UNSUPPORTED: [&str; 2] = ["mfa_serial", "login_session"];
 /// Maximum number of profiles that name each other by `source_profile`.
@@ -30,7 +30,7 @@ pub(super) struct CredentialChain {
     network: Arc<Network>,
     environment: Environment,
     profiles: Profiles,
-    given: GivenKeys,
+    configured: GivenKeys,
     /// Whether a flag names the profile.
     is_profile_named: bool,
     region: String,
@@ -51,11 +51,11 @@ impl CredentialChain {
         region: String,
     ) -> Self {
         let is_profile_named = settings.flags.profile.is_some();
-        Self { network, environment, profiles, given: settings.keys, is_profile_named, region }
+        Self { network, environment, profiles, configured: settings.keys, is_profile_named, region }
     }
 
     async fn find_keys(&self) -> Outcome<Option<Keys>> {
-        match &self.given {
+        match &self.configured {
             GivenKeys::None => {}
             GivenKeys::Fixed(keys) => return Ok(Some(keys.clone())),
             GivenKeys::File(path) => return read_keys(path).map(Some),
@@ -83,7 +83,7 @@ impl CredentialChain {
         let Some(id) = self.environment.text("AWS_ACCESS_KEY_ID") else { return Ok(None) };
         let Some(secret) = self.environment.text("AWS_SECRET_ACCESS_KEY") else {
             let why = "it is not set, and AWS_ACCESS_KEY_ID is";
-            return Err(Failure::environment(WHAT, why).on(Subject::field("AWS_SECRET_ACCESS_KEY")));
+            return Err(Failure::environment(ACTIVITY, why).on(Subject::field("AWS_SECRET_ACCESS_KEY")));
         };
         let token = self.environment.first(&["AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"]).map(Secret::new);
         let source = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();
@@ -143,20 +143,20 @@ impl CredentialChain {
 
     /// Returns a failure about a profile, with a way that does not depend on how its keys are found.
     fn refuse(&self, profile: &str, why: &str) -> Failure {
-        Failure::environment(WHAT, why).on(Subject::field(format!("the profile {profile}"))).with_hint(format!(
+        Failure::environment(ACTIVITY, why).on(Subject::field(format!("the profile {profile}"))).with_hint(format!(
             "run `eval \"$(aws configure export-credentials --profile {profile} --format env)\"`, then the same command without --profile"
         ))
     }
 
     /// Sends a request for keys.
     async fn fetch(&self, request: RequestBuilder, is_direct: bool, subject: &str) -> Outcome<(u16, Vec<u8>)> {
-        self.network.fetch(WHAT, request, is_direct, subject).await
+        self.network.fetch(ACTIVITY, request, is_direct, subject).await
     }
 }
 
 /// Reads keys from a file that another program renews.
 fn read_keys(path: &Path) -> Outcome<Keys> {
-    let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::path(path));
+    let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::path(path));
     let bytes = read_local(path, MAX_FILE_BYTES)?.ok_or_else(|| refuse("there is no such file"))?;
     parse_keys(&bytes, &path.display().to_string()).ok_or_else(|| refuse("it has no keys"))
 }

@@ -1,6 +1,6 @@
 //! Keys that a program prints (`credential_process`).
 
-use super::{parse_keys, Keys, WHAT};
+use super::{parse_keys, Keys, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,9 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 pub(super) async fn run(command: &str, source: &str) -> Outcome<Keys> {
     let refuse = {
         let source = source.to_owned();
-        move |why: &str| Failure::environment(WHAT, format!("its credential_process {why}")).on(Subject::field(&source))
+        move |why: &str| {
+            Failure::environment(ACTIVITY, format!("its credential_process {why}")).on(Subject::field(&source))
+        }
     };
     let words = split_words(command).ok_or_else(|| refuse("has a quote that does not end"))?;
     let Some((program, arguments)) = words.split_first() else { return Err(refuse("is empty")) };

@@ -2,7 +2,7 @@
 
 use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::signature::encode;
-use super::{CredentialChain, Keys, Secret, WHAT};
+use super::{CredentialChain, Keys, Secret, ACTIVITY};
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl CredentialChain {
         let (account, role) = (required("sso_account_id")?, required("sso_role_name")?);
         let (region, start) = (required("sso_region")?, required("sso_start_url")?);
         let expired = || {
-            Failure::environment(WHAT, "its single sign-on has ended")
+            Failure::environment(ACTIVITY, "its single sign-on has ended")
                 .on(Subject::field(&source))
                 .with_hint(format!("run `aws sso login --profile {profile}`"))
         };

@@ -5,7 +5,7 @@ use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::answers::text_of;
 use super::super::config::domain;
 use super::super::signature::{encode, Signer};
-use super::{CredentialChain, Keys, Secret, WHAT};
+use super::{CredentialChain, Keys, Secret, ACTIVITY};
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::{HeaderMap, HeaderValue, CONTENT_TYPE};
@@ -29,7 +29,7 @@ impl CredentialChain {
         ];
         let optional = [("DurationSeconds", "duration_seconds"), ("ExternalId", "external_id")];
         form.extend(optional.into_iter().filter_map(|(name, setting)| Some((name, get(setting)?))));
-        self.ask_for_role(&form, Some(base), &format!("the profile {profile}")).await
+        self.request_role(&form, Some(base), &format!("the profile {profile}")).await
     }
 
     /// Assumes a role with the token of a file.
@@ -40,7 +40,7 @@ impl CredentialChain {
         session: Option<&str>,
     ) -> Outcome<Keys> {
         let path = self.environment.path(file);
-        let refuse = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
+        let refuse = || Failure::environment(ACTIVITY, "there is no such file").on(Subject::path(&path));
         let token = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(refuse)?;
         let token = Secret::new(String::from_utf8_lossy(&token).trim());
         let form = [
@@ -50,13 +50,13 @@ impl CredentialChain {
             ("RoleSessionName", session.unwrap_or(SESSION)),
             ("WebIdentityToken", token.reveal()),
         ];
-        self.ask_for_role(&form, None, "the web identity").await
+        self.request_role(&form, None, "the web identity").await
     }
 
-    async fn ask_for_role(&self, form: &[(&str, &str)], base: Option<&Keys>, source: &str) -> Outcome<Keys> {
+    async fn request_role(&self, form: &[(&str, &str)], base: Option<&Keys>, source: &str) -> Outcome<Keys> {
         let usual = format!("https://sts.{}.{}", self.region, domain(&self.region));
         let endpoint = self.environment.text("AWS_ENDPOINT_URL_STS").unwrap_or(usual);
-        let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(source));
+        let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field(source));
         let url = Url::parse(&endpoint).map_err(|_| refuse("AWS_ENDPOINT_URL_STS is no address"))?;
         let form: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
         let body = form.join("&");

@@ -597,12 +597,12 @@ fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
     let store = store(&server);
     server.fault("/b/k", Fault::Stall(0));
     let cancel = Cancel::default();
-    let waits = cancel.enter();
+    let waits = cancel.begin_wait_scope();
     cancel.cancel();
     let error = read(&store, "k").unwrap_err();
     assert!(gristmill_core::Failure::io("reading", "k", &error).is_cancelled());
     // What is to be finished is not stopped.
-    let whole = Cancel::default().enter();
+    let whole = Cancel::default().begin_wait_scope();
     assert_eq!(read(&store, "k").unwrap(), b"abc");
     drop((whole, waits));
 }

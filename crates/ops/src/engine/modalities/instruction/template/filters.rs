@@ -4,7 +4,7 @@ use super::plain;
 use minijinja::{Error, Value};
 
 /// Maximum width that a text is zero-padded to.
-pub(super) const WIDEST: usize = 1 << 20;
+pub(super) const MAX_WIDTH: usize = 1 << 20;
 
 /// The filter `string`: a value as formatted by Python's `str`.
 pub(super) fn string(value: &Value) -> Result<Value, Error> {

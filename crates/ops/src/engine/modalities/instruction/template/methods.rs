@@ -1,6 +1,6 @@
 //! The methods of Python's strings, lists and dicts that templates use.
 
-use super::filters::WIDEST;
+use super::filters::MAX_WIDTH;
 use super::plain;
 use minijinja::value::{from_args, ValueKind};
 use minijinja::{Error, ErrorKind, State, Value};
@@ -128,7 +128,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
         }
         "zfill" => {
             let (width,): (usize,) = from_args(args)?;
-            if width > WIDEST {
+            if width > MAX_WIDTH {
                 return Err(refused("the field is too wide"));
             }
             let (sign, digits) = text.split_at(usize::from(text.starts_with(['-', '+'])));

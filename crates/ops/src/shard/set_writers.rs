@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn media_are_recognized_by_their_last_extension() {
-        let part = |name: &[u8]| Part { name: name.to_vec(), bytes: 0, origin: Origin::Made(Vec::new()) };
+        let part = |name: &[u8]| Part { name: name.to_vec(), bytes: 0, origin: Origin::Bytes(Vec::new()) };
         for (name, expected) in [
             (&b"jpg"[..], true),
             (b"left.PNG", true),

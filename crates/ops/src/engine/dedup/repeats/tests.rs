@@ -103,7 +103,7 @@ fn lines_without_text_are_troubles_and_stop_nothing() {
     let scope =
         Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(6), listed_under: &[], most_text: 1 << 20 };
     let seen = find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap();
-    assert_eq!((seen.len(), seen.troubles.len(), seen.place_of(1)), (2, 2, ("a.jsonl", 5)));
+    assert_eq!((seen.len(), seen.failures.len(), seen.place_of(1)), (2, 2, ("a.jsonl", 5)));
     cancel.cancel();
     assert!(find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap_err().is_cancelled());
 }

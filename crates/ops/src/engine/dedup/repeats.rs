@@ -103,7 +103,7 @@ pub struct Repeats {
     /// Whether records list their ranges, which are then shown.
     pub is_listed: bool,
     /// What could not be read, and why; raw.
-    pub troubles: Vec<String>,
+    pub failures: Vec<String>,
     text: Vec<u8>,
     documents: Vec<DocumentSummary>,
     ranges: Vec<RangeSummary>,
@@ -126,7 +126,7 @@ pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome
         seen.read(index, file, scope, read, cancel)?;
     }
     let found = find_with(&seen.text, &scope.rule, cancel)?;
-    seen.take(found, scope.rule.min_length);
+    seen.assign_ranges(found, scope.rule.min_length);
     Ok(seen)
 }
 
@@ -138,8 +138,8 @@ impl Repeats {
             (String::new(), FileSummary { name: file.name.clone(), ..FileSummary::default() });
         while let Some(record) = lines.next()? {
             if record.kind != Kind::Document {
-                if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < MAX_PROBLEMS) {
-                    self.troubles.push(format!("{}:{}: {}", file.name, record.line + 1, problem.message));
+                if let Some(problem) = record.problem(file).filter(|_| self.failures.len() < MAX_PROBLEMS) {
+                    self.failures.push(format!("{}:{}: {}", file.name, record.line + 1, problem.message));
                 }
                 continue;
             }
@@ -161,7 +161,7 @@ impl Repeats {
             }
             let to = self.text.len();
             let (line, start) = (record.line + 1, record.start);
-            if let Body::Held(bytes) = record.body {
+            if let Body::Buffered(bytes) = record.body {
                 self.note_listed(bytes, scope.listed_under, to - from);
             }
             self.documents.push(DocumentSummary { file: index, line, start, from, to, first_range: 0, ranges: 0 });
@@ -170,7 +170,7 @@ impl Repeats {
             read.store(to as u64, Ordering::Relaxed);
         }
         if let Some(damage) = lines.damage() {
-            self.troubles.push(format!("{}: {}", file.name, damage.why));
+            self.failures.push(format!("{}: {}", file.name, damage.why));
         }
         self.files.push(file_seen);
         Ok(())
@@ -188,7 +188,7 @@ impl Repeats {
     }
 
     /// Assigns the ranges that were found, or are listed, to the documents.
-    fn take(&mut self, found: RepeatedText, min_length: u64) {
+    fn assign_ranges(&mut self, found: RepeatedText, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
         for at in 0..self.documents.len() {
@@ -206,7 +206,7 @@ impl Repeats {
             let text = text_in(&self.text, document.from..document.to);
             let first_range = self.ranges.len();
             for range in own {
-                if let Some(whole) = whole(text, range.from, range.to) {
+                if let Some(whole) = whole_characters(text, range.from, range.to) {
                     self.ranges.push(RangeSummary { from: whole.start, to: whole.end, kept: range.kept });
                 }
             }
@@ -229,7 +229,7 @@ impl Repeats {
             let (document, from) = self.locate(passage.at)?;
             let text = self.text_of(document);
             let end = from.saturating_add(usize::try_from(passage.len).ok()?).min(text.len());
-            let range = whole(text, from, end)?;
+            let range = whole_characters(text, from, end)?;
             Some(PassageSummary { document, from: range.start, bytes: range.len(), count: passage.count })
         };
         self.passages = heaviest.iter().filter_map(passage).collect();
@@ -311,7 +311,7 @@ fn text_in(text: &[u8], range: Range<usize>) -> &str {
 }
 
 /// Returns a range without the characters that it cuts; `None` where nothing is left.
-pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
+pub(super) fn whole_characters(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
     to = to.min(text.len());
     while from < to && !text.is_char_boundary(from) {
         from += 1;

@@ -5,7 +5,7 @@ use super::write_back::{LineResult, RangesPlacement, TextPieces, WriteBack};
 use gristmill_core::Outcome;
 use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};
-use gristmill_pycompat::json_text::{push_again, unescape};
+use gristmill_pycompat::json_text::{push_reencoded, unescape};
 
 /// The position of the text in a line whose other fields are already in Python's format; or that nothing is known of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,11 +78,12 @@ impl TextPieces for NotedLine<'_> {
 impl WriteBack {
     /// Takes the note of a line whose text is `text_bytes` bytes long.
     pub fn note(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<LineNote> {
-        Ok(self.noted(record, text_bytes)?.unwrap_or_default())
+        Ok(self.note_of(record, text_bytes)?.unwrap_or_default())
     }
 
-    fn noted(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<Option<LineNote>> {
-        let (Kind::Document, Body::Held(line), Some(field)) = (record.kind, record.body, record.text_field()) else {
+    fn note_of(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<Option<LineNote>> {
+        let (Kind::Document, Body::Buffered(line), Some(field)) = (record.kind, record.body, record.text_field())
+        else {
             return Ok(None);
         };
         let number = |bytes: u64| u32::try_from(bytes).ok();
@@ -109,7 +110,7 @@ impl WriteBack {
             }
             None => before.is_empty() && buffer == after,
         };
-        self.composer.give_buffer(buffer);
+        self.composer.return_buffer(buffer);
         Ok((is_same && !is_handed).then_some(note))
     }
 
@@ -132,7 +133,7 @@ impl WriteBack {
         let Some((before, after)) = self.others(line, note) else { return Ok(None) };
         let mut out = OutputLine::new(self.composer.take_buffer(), take);
         self.text(noted, ranges, &mut out, |out| {
-            push_again(note.text(line), out.buffer());
+            push_reencoded(note.text(line), out.buffer());
             Ok(())
         })?;
         let buffer = out.buffer();

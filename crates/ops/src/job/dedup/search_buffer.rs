@@ -26,15 +26,15 @@ impl SearchBudget {
     pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         // The size of the text in compressed files is estimated, and some of the text is in memory twice while buffers are joined.
         let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
-        Self::within(text_bytes, most, rules, memory)
+        Self::with_limit(text_bytes, most, rules, memory)
     }
 
     /// Returns the budget for text that is already held.
-    pub(super) fn of_held(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
-        Self::within(held.bytes(), held.bytes(), rules, memory)
+    pub(super) fn from_buffer(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
+        Self::with_limit(held.bytes(), held.bytes(), rules, memory)
     }
 
-    fn within(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
+    fn with_limit(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         let records = memory.saturating_sub(PROGRAM.min(memory / 2)).checked_sub(most)?;
         let of_all = rules.iter().map(|rule| record_bytes(rule, most)).max().unwrap_or_default();
         let fits = text_bytes <= MAX_TEXT && of_all <= records.saturating_mul(MAX_PASSES);
@@ -107,7 +107,7 @@ impl SearchBuffer {
             let (start, place) = self.documents.get(number).copied().unwrap_or_default();
             Passage { at: place + passage.at.saturating_sub(start + 1), ..passage }
         };
-        let removable = counted.map(|interval| self.whole(interval)).sum();
+        let removable = counted.map(|interval| self.whole_character_bytes(interval)).sum();
         Ok(Estimate {
             bytes: self.text.len() as u64 - self.documents.len() as u64,
             removable,
@@ -123,7 +123,7 @@ impl SearchBuffer {
 
 impl SearchBuffer {
     /// Returns the bytes of an interval without the characters that it cuts, which are kept.
-    fn whole(&self, interval: &Interval) -> u64 {
+    fn whole_character_bytes(&self, interval: &Interval) -> u64 {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let is_inside = |at: usize| self.text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
         let (mut start, mut end) = (place(interval.start), place(interval.end));
@@ -138,7 +138,7 @@ impl SearchBuffer {
 }
 
 /// Stores the text of a document and returns its length in bytes.
-pub(super) fn hold(line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
+pub(super) fn append_text(line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
     held.documents.push((held.text.len() as u64, place));
     held.text.push(0xff);
     line.each_piece(spare, &mut |piece| {

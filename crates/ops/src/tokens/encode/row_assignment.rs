@@ -1,10 +1,10 @@
-//! How the rows of all files are dealt to the outputs of a format, and which rows of a file are packed.
+//! How the rows of all files are assigned to the outputs of a format, and which rows of a file are packed.
 
 use gristmill_data::source::documents::{FileRows, TextFile};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How rows are dealt.
+/// How rows are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
     /// Row I to task I modulo the number of tasks.
@@ -13,9 +13,9 @@ pub enum RowOrder {
     Blocks,
 }
 
-/// The rows of some files, numbered over all of these, and the tasks that they are dealt to.
+/// The rows of some files, numbered over all of these, and the tasks that they are assigned to.
 #[derive(Clone, Debug)]
-pub struct RowDeal {
+pub struct RowAssignment {
     order: RowOrder,
     tasks: u64,
     /// The tasks of this run, sorted; outputs are numbered by their position here.
@@ -26,7 +26,7 @@ pub struct RowDeal {
     files: Vec<(u64, Range<u64>)>,
 }
 
-impl RowDeal {
+impl RowAssignment {
     /// Deals the rows of files. Returns also the files that have rows of `ranks`, restricted to these if they are in blocks.
     pub fn new(order: RowOrder, tasks: u32, ranks: Vec<u32>, files: Vec<TextFile>) -> (Self, Vec<TextFile>) {
         let range = |file: &TextFile| file.rows.as_ref().map_or(0..0, |rows| rows.range.clone());
@@ -107,26 +107,26 @@ impl RowDeal {
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
     range: Option<Range<u64>>,
-    /// The index of the file, and what is dealt of it to each format; empty if a format takes all rows.
+    /// The index of the file, and what of it is assigned to each format; empty if a format takes all rows.
     file: usize,
-    deals: Vec<Arc<RowDeal>>,
+    assignments: Vec<Arc<RowAssignment>>,
 }
 
 impl RowFilter {
     /// Returns the filter of a file by its index.
-    pub fn new(file: usize, rows: Option<&FileRows>, deals: Vec<Arc<RowDeal>>) -> Self {
-        Self { range: rows.map(|rows| rows.range.clone()), file, deals }
+    pub fn new(file: usize, rows: Option<&FileRows>, deals: Vec<Arc<RowAssignment>>) -> Self {
+        Self { range: rows.map(|rows| rows.range.clone()), file, assignments: deals }
     }
 
     /// Whether all rows are packed.
     pub fn has_all(&self) -> bool {
-        self.range.is_none() && self.deals.is_empty()
+        self.range.is_none() && self.assignments.is_empty()
     }
 
     /// Whether a row is packed.
     pub fn has(&self, row: u64) -> bool {
         self.range.as_ref().is_none_or(|range| range.contains(&row))
-            && (self.deals.is_empty() || self.deals.iter().any(|deal| deal.slot(self.file, row).is_some()))
+            && (self.assignments.is_empty() || self.assignments.iter().any(|deal| deal.slot(self.file, row).is_some()))
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     /// Returns the rank of each row of all files, `-` for none.
     fn ranks(order: RowOrder, tasks: u32, ranks: &[u32], files: &[Range<u64>]) -> String {
-        let (deal, kept) = RowDeal::new(order, tasks, ranks.to_vec(), files.iter().cloned().map(file).collect());
+        let (deal, kept) = RowAssignment::new(order, tasks, ranks.to_vec(), files.iter().cloned().map(file).collect());
         let mut shown = String::new();
         for (number, file) in kept.iter().enumerate() {
             let range = file.rows.clone().unwrap().range;

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 /// Asks on the terminal: questions go to stderr, answers come from stdin.
-pub struct Ask {
+pub struct Prompter {
     term: Term,
 }
 
-impl Ask {
+impl Prompter {
     /// Refuses if there is no terminal to answer on.
     pub fn new() -> Outcome<Self> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -64,11 +64,11 @@ impl Ask {
         if let Some(default) = default {
             input = input.default(default.to_owned()).show_default(is_shown_as_it_is);
         }
-        input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(lost)
+        input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(prompt_failure)
     }
 
     /// Yes or no.
-    pub fn yes(&self, question: &str, default: bool) -> Outcome<bool> {
+    pub fn confirm(&self, question: &str, default: bool) -> Outcome<bool> {
         loop {
             let answer = self.text(&format!("{question} (y or n)"), Some(if default { "y" } else { "n" }), false)?;
             match answer.to_ascii_lowercase().as_str() {
@@ -136,7 +136,7 @@ pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String
     Ok(numbers.into_iter().collect())
 }
 
-fn lost(error: dialoguer::Error) -> Failure {
+fn prompt_failure(error: dialoguer::Error) -> Failure {
     let dialoguer::Error::IO(error) = error;
     if error.kind() == std::io::ErrorKind::Interrupted {
         return Failure::cancelled();
