@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 16_176),
     ("tokenizer", 6_674),
     ("tokens", 12_224),
-    ("tui", 32_823),
+    ("tui", 32_822),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
