@@ -145,9 +145,8 @@ impl BrowseScreen {
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
         let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
-        let encoder = LatestWorker::start("browse-pixels", env.wake.clone(), move |wanted| {
-            Pixels::encode(wanted, graphics, cell)
-        });
+        let encode = move |requests| Pixels::encode(requests, graphics, cell);
+        let encoder = LatestWorker::start("browse-pixels", env.wake.clone(), encode);
         Self {
             env,
             path,
