@@ -304,7 +304,7 @@ fn prompt_text(
 }
 
 /// Stores an answer; returns `false` if it is not valid, after printing why.
-fn set(ask: &Ask, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
+fn set(ask: &Prompter, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
     let checked = checked_answer(row, answer).map_err(|failure| failure.to_string());
     let stored = checked.and_then(|answer| plan.set(row.info.name, &answer));
     if let Err(why) = &stored {

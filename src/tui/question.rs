@@ -38,7 +38,14 @@ pub struct Question {
 impl Question {
     /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
-        Self { title: title.to_owned(), lines, answers, is_obsolete: None, selected: 0, places: MouseAreas::default() }
+        Self {
+            title: title.to_owned(),
+            lines,
+            answers,
+            is_obsolete: None,
+            selected: 0,
+            mouse_areas: MouseAreas::default(),
+        }
     }
 
     /// Closes the question as soon as `is_obsolete` returns true.

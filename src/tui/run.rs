@@ -118,7 +118,7 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
 fn above_home(path: &Path, env: &UiEnv) -> App {
     let parent = path.parent().map(Path::to_path_buf);
     let home = Home::below(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
-    super::recent::remember(&env.state_dir, path);
+    super::recent::add(&env.state_dir, path);
     App::new(env.clone(), Box::new(home), Box::new(super::form::open_prepare))
 }
 

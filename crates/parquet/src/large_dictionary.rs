@@ -100,6 +100,6 @@ pub(crate) fn read_large(
     Ok(Dictionary::new(DictionaryContent::File(content), entries))
 }
 
-fn with_way_out(failure: Failure) -> Failure {
+fn with_hint(failure: Failure) -> Failure {
     failure.with_hint("a large dictionary needs scratch space: name a folder that has it with --scratch, or by TMPDIR")
 }

@@ -205,7 +205,7 @@ impl FilesAhead {
         for _ in 0..count {
             let (shared, end) = (Arc::clone(&shared), self.end.clone());
             let work = move || {
-                let _waits = end.enter();
+                let _waits = end.begin_wait_scope();
                 while let Some((path, first)) = next(&shared.0, &shared.1, &end) {
                     fetch(path, first);
                 }
@@ -360,17 +360,17 @@ impl RangeRead for BegunObject {
         self.read(buffer, offset, |rest, buffer, offset| rest.read_exact_at(buffer, offset))
     }
 
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.read(buffer, offset, |rest, buffer, offset| rest.read_alone_at(buffer, offset))
+    fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, |rest, buffer, offset| rest.read_at_directly(buffer, offset))
     }
 
-    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+    fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         if let (false, Ok(rest)) = (self.is_whole(), self.rest()) {
-            return rest.read_alone_each(ranges);
+            return rest.read_ranges_directly(ranges);
         }
         let read = |range: &Range<u64>| {
             let mut bytes = buffer_for(range)?;
-            self.read_alone_at(&mut bytes, range.start)?;
+            self.read_at_directly(&mut bytes, range.start)?;
             Ok(bytes)
         };
         ranges.iter().map(read).collect()

@@ -26,10 +26,10 @@ use std::time::{Duration, Instant};
 const MAX_ATTEMPTS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Time until all who created a lock at once, in a store without conditions, have done so.
-const SETTLE: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
+const SETTLE_TIME: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
 /// Time from the request for a lock for which its answer counts when the lock is released: about that of one more request. A store without
 /// conditions for removals removes a lock that another process has taken by force meanwhile.
-const SEEN_KEPT: Duration = Duration::from_millis(100);
+const READ_LOCK_LIFETIME: Duration = Duration::from_millis(100);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.

@@ -43,7 +43,7 @@ fn is_shown<'a>(mut hidden: impl FnMut(&WalkEntry) + 'a) -> impl FnMut(&WalkEntr
             hidden(entry);
             return false;
         }
-        !(entry.kind().is_dir() && is_beside_output(entry.path()))
+        !(entry.kind().is_dir() && is_next_to_output(entry.path()))
     }
 }
 

@@ -13,7 +13,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct TrafficMeter {
     since: Instant,
-    seen: Traffic,
+    last_traffic: Traffic,
     /// The counters when they were last read.
     last: Traffic,
     text: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct TrafficMeter {
 
 impl TrafficMeter {
     pub(super) fn new(now: Instant, traffic: Traffic) -> Self {
-        Self { since: now, seen: traffic, last: traffic, text: None }
+        Self { since: now, last_traffic: traffic, last: traffic, text: None }
     }
 
     /// Reads the counters; `silent` is the host that has not answered for a while. Returns whether the text has changed.
@@ -31,7 +31,7 @@ impl TrafficMeter {
         self.last = traffic;
         // A rate over a time in which nothing was measured would be that of no transfer.
         if is_over || time > MAX_INTERVAL {
-            (self.since, self.seen) = (now, traffic);
+            (self.since, self.last_traffic) = (now, traffic);
             return self.text.take().is_some();
         }
         if time < INTERVAL {

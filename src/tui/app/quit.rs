@@ -22,7 +22,7 @@ impl App {
         self.exit = Some(failed.map_or(0, |failure| failure.class.code()));
     }
 
-    pub(super) fn ask_to_quit(&mut self) {
+    pub(super) fn confirm_quit(&mut self) {
         let running = self.env.jobs.running();
         // Two screens about the same thing return the same sentence.
         let mut lines: Vec<String> = Vec::new();

@@ -38,7 +38,7 @@ pub struct FormScreen {
     /// Whether a key, a click or a paste has changed the plan.
     is_edited: bool,
     /// Whether the question about a stopped run was asked for these answers.
-    asked_about_stopped: bool,
+    has_offered_resume: bool,
 }
 
 impl FormScreen {
@@ -84,12 +84,12 @@ impl FormScreen {
             form,
             paths,
             draft,
-            given,
+            initial_plan: given,
             was_run: false,
             is_edited: false,
-            asked_about_stopped: false,
+            has_offered_resume: false,
         };
-        screen.ask();
+        screen.request_data();
         screen
     }
 
@@ -233,7 +233,7 @@ impl FormScreen {
     fn is_changed(&self) -> bool {
         // On the first step, the guide itself may have made a plan of what it found.
         let is_first = self.form.step == 0 && !self.form.is_answered(0) && !self.is_edited;
-        let is_unchanged = || is_first || self.form.plan().is_same(&*self.given);
+        let is_unchanged = || is_first || self.form.plan().is_same(&*self.initial_plan);
         self.guide.is_changed().unwrap_or_else(|| !is_unchanged())
     }
 
@@ -394,7 +394,7 @@ impl Screen for FormScreen {
             Input::Mouse(mouse) => self.mouse(mouse),
         }
         self.is_edited |= before.is_some_and(|before| !self.form.plan().is_same(&*before));
-        self.ask();
+        self.request_data();
         // A connection that is cut later costs no answer.
         if self.form.step != step && !self.was_run && self.is_changed() {
             self.draft.save_later(&self.form, &*self.guide);

@@ -54,10 +54,10 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
 }
 
 /// Returns why a step cannot be completed: by its answers, then by what the guide knows.
-pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
-    form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+pub(super) fn blocking_reason(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
+    form.blocking_reason(step).or_else(|| guide.blocking_reason(form, step)).or_else(|| {
         let last = form.review().saturating_sub(1);
-        if !guide.checks_plan() || step > last || (0..last).any(|step| form.blocker(step).is_some()) {
+        if !guide.checks_plan() || step > last || (0..last).any(|step| form.blocking_reason(step).is_some()) {
             return None;
         }
         // What no single step shows is known at the end of the last one with questions.
@@ -110,7 +110,7 @@ pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize,
 
 /// Returns the first reason why the plan cannot be run, with the step where it can be changed.
 pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
-    let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
+    let by_step = (0..form.steps().len()).find_map(|step| blocking_reason(form, guide, step).map(|why| (step, why)));
     by_step.or_else(|| planning_blocker(form, guide))
 }
 

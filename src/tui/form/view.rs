@@ -4,7 +4,7 @@ use super::field::{Field, FieldKind};
 use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark, JUMPS};
 use super::guide::Guide;
 use super::state::{Form, MouseTarget};
-use super::steps::{blocker, first_blocker, planning_blocker, solution};
+use super::steps::{blocking_reason, first_blocker, planning_blocker, solution};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
@@ -67,7 +67,7 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
 fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
     let planned = planning_blocker(form, guide).map(|(step, _)| step);
     let mark_of = |step: usize| {
-        let is_wrong = || planned == Some(step) || blocker(form, guide, step).is_some();
+        let is_wrong = || planned == Some(step) || blocking_reason(form, guide, step).is_some();
         let is_broken = step != form.review() && (step < form.step || form.is_answered(step)) && is_wrong();
         match (step == form.step, is_broken) {
             (true, true) => StepMark::HereBroken,

@@ -195,7 +195,7 @@ fn has_shard(root: &Path, depth: usize) -> bool {
 
 /// Returns the names of the first files below a folder.
 fn files_below(root: &Path, depth: usize) -> impl Iterator<Item = OsString> {
-    let files = walk_first(root, depth, LOOKED_AT).take(LOOKED_AT).flatten();
+    let files = walk_first(root, depth, MAX_EXAMINED_ENTRIES).take(MAX_EXAMINED_ENTRIES).flatten();
     files.filter(|entry| entry.depth() > 0 && entry.kind().is_file()).map(|entry| entry.file_name().to_owned())
 }
 

@@ -88,7 +88,7 @@ fn refuse(facts: &MixFacts, path: &Path) -> Outcome<()> {
     };
     let class = if first.message.starts_with(NO_MEMBER) { ExitClass::Environment } else { ExitClass::Data };
     let why = format!("{why} (nothing was written)");
-    let mut failure = Failure::new(class, WHAT, why).on(Subject::path(path));
+    let mut failure = Failure::new(class, ACTIVITY, why).on(Subject::path(path));
     failure.hint = first.hint.clone();
     Err(failure)
 }

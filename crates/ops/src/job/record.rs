@@ -223,7 +223,7 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
             _ => return Ok(None),
         },
     };
-    let output = RunFolder::output_beside(own.shown()).unwrap_or_default();
+    let output = RunFolder::output_of(own.shown()).unwrap_or_default();
     let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
     Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
 }

@@ -116,7 +116,7 @@ impl<R: Send + 'static> Task<R> {
         let worker = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || {
-                let _waits = inner.cancel.enter();
+                let _waits = inner.cancel.begin_wait_scope();
                 // Its steps read the same files.
                 let _files = FilesAhead::keep();
                 let result = work(&inner).map_err(|mut failure| {

@@ -162,7 +162,7 @@ impl PartsFiles {
         let Some((file, stamp)) = self.file(group).zip(self.stamp(group)) else { return Ok(()) };
         match file.change.get_or_init(|| self.catalog.change_of(group, stamp)) {
             None => Ok(()),
-            Some(how) => Err(Failure::data(WHAT, how.as_str()).on(Subject::path(&file.file.path))),
+            Some(how) => Err(Failure::data(ACTIVITY, how.as_str()).on(Subject::path(&file.file.path))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Paths that are given for options: where they may lead, and addresses that none are. The command line, forms, prompts and plan files have
 //! them checked here.
 
-use gristmill_core::options::{Answer, OptionRow, PathReach, ValueKind};
+use gristmill_core::options::{Answer, OptionRow, PathScope, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
@@ -86,12 +86,12 @@ fn local_or_address(path: &Path) -> Outcome<String> {
 }
 
 /// Returns the function that checks a path of an option.
-fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
+fn of_reach(reach: PathScope) -> fn(&Path) -> Outcome<String> {
     match reach {
-        PathReach::Local => local,
-        PathReach::Store => local_or_writable,
-        PathReach::ReadStore => local_or_readable,
-        PathReach::StoreOrHub => local_or_address,
+        PathScope::Local => local,
+        PathScope::Store => local_or_writable,
+        PathScope::ReadStore => local_or_readable,
+        PathScope::StoreOrHub => local_or_address,
     }
 }
 
@@ -137,7 +137,7 @@ fn next_range(text: &str) -> Option<(&str, Vec<String>, &str)> {
 /// # Errors
 /// The option does not reach one of them, or it is no address.
 pub fn answer_of_paths(row: &OptionRow, given: &[PathBuf]) -> Outcome<Answer> {
-    let path_of = of_reach(row.info.reach);
+    let path_of = of_reach(row.info.path_scope);
     match (row.kind, given) {
         (ValueKind::Path, [path]) => path_of(path).map(Answer::Text),
         _ => {
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn what_is_only_read_may_be_where_nothing_can_be_written() {
         let address = Path::new("https://example.com/a.jsonl");
-        assert_eq!(of_reach(PathReach::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
-        assert!(of_reach(PathReach::Store)(address).unwrap_err().why.contains("cannot be written"));
+        assert_eq!(of_reach(PathScope::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
+        assert!(of_reach(PathScope::Store)(address).unwrap_err().why.contains("cannot be written"));
     }
 
     #[test]

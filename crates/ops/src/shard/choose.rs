@@ -207,7 +207,7 @@ impl<'a> Chooser<'a> {
                 Some(near) => format!("did you mean '{}'? The parts are {there}", display_safe(near)),
                 None => format!("the parts are {there}"),
             };
-            let failure = Failure::usage(WHAT, format!("no sample has the part '{}'", display_safe(name)));
+            let failure = Failure::usage(ACTIVITY, format!("no sample has the part '{}'", display_safe(name)));
             return Err(failure.on(Subject::field(*flag)).of_kind(ProblemKind::MatchesNothing).with_hint(hint));
         }
         [&self.keep_keys, &self.drop_keys]

@@ -125,7 +125,7 @@ fn plan_with(
     note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
-    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.own.path(), &context.cancel)?;
+    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.run_folder.path(), &context.cancel)?;
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut dividers = Vec::new();
     for (number, (kind, _)) in layout.sets.iter().enumerate() {

@@ -54,7 +54,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
         return nothing(context, &layout);
     }
     publish::note_earlier(context, &layout)?;
-    if let Some(stopped) = stopped_run(&layout.plan, &layout.own)?.filter(|_| !context.options.restart) {
+    if let Some(stopped) = stopped_run(&layout.plan, &layout.run_folder)?.filter(|_| !context.options.restart) {
         context.problems.report(stopped)?;
     }
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
@@ -355,7 +355,7 @@ fn warn_of_number(context: &TaskContext, run: &PlannedRun) -> Outcome<()> {
 
 fn check_space(layout: &OutputLayout, missing: u64, samples: u64) -> Outcome<()> {
     let Some(why) = missing_space(missing, samples, space::free_bytes(&layout.output)?) else { return Ok(()) };
-    Err(Failure::environment(WHAT, why)
+    Err(Failure::environment(ACTIVITY, why)
         .on(Subject::path(&layout.output))
         .with_hint("free some space, or name another folder"))
 }

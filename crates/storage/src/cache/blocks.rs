@@ -105,7 +105,7 @@ struct CachedObject {
     last: Mutex<Option<Block>>,
 }
 
-fn under_way() -> MutexGuard<'static, HashSet<PathBuf>> {
+fn fetching() -> MutexGuard<'static, HashSet<PathBuf>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -114,8 +114,8 @@ struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 
 impl Drop for FetchingBlocks<'_> {
     fn drop(&mut self) {
-        let mut under_way = under_way();
-        self.1.clone().for_each(|number| _ = under_way.remove(&self.0.file(number)));
+        let mut fetching = fetching();
+        self.1.clone().for_each(|number| _ = fetching.remove(&self.0.file(number)));
         FETCHED.notify_all();
     }
 }
@@ -179,19 +179,19 @@ impl CachedObject {
     /// returns `None`.
     fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
         let first = self.file(number);
-        let mut under_way = under_way();
-        if !under_way.contains(&first) {
+        let mut fetching = fetching();
+        if !fetching.contains(&first) {
             let is_missing = |number: &u64| {
                 let file = self.file(*number);
-                *number * BLOCK_BYTES < end && !under_way.contains(&file) && !file.exists()
+                *number * BLOCK_BYTES < end && !fetching.contains(&file) && !file.exists()
             };
             let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
-            under_way.extend(blocks.clone().map(|number| self.file(number)));
+            fetching.extend(blocks.clone().map(|number| self.file(number)));
             return Ok(Some(FetchingBlocks(self, blocks)));
         }
-        while under_way.contains(&first) {
-            let waited = FETCHED.wait_timeout(under_way, CANCEL_INTERVAL);
-            under_way = waited.unwrap_or_else(PoisonError::into_inner).0;
+        while fetching.contains(&first) {
+            let waited = FETCHED.wait_timeout(fetching, CANCEL_INTERVAL);
+            fetching = waited.unwrap_or_else(PoisonError::into_inner).0;
             Cancel::of_thread().check().map_err(Failure::into_io)?;
         }
         Ok(None)

@@ -295,7 +295,7 @@ fn a_lock_that_was_taken_by_force_after_it_was_looked_at_is_kept() {
     let state = tempfile::tempdir().unwrap();
     let own = RunFolder::in_state_folder(Path::new("mem://looked-at/forced"), state.path());
     let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
-    look_before_release(&own);
+    check_before_release(&own);
     write_file(&RealFs, &path, b"of another process", 0o644).unwrap();
     drop(lock);
     assert_eq!(crate::files::read(&path).unwrap(), b"of another process");

@@ -122,10 +122,10 @@ impl<'a> Renamer<'a> {
         self.sync_folders(&others)?;
         for (small, large) in &kinds {
             for_each_at_once(small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
-            large.iter().try_for_each(|(number, entry)| self.put_in(*number, entry, placed))?;
+            large.iter().try_for_each(|(number, entry)| self.install(*number, entry, placed))?;
         }
         if let Some((number, entry)) = last.last() {
-            self.put_in(*number, entry, placed)?;
+            self.install(*number, entry, placed)?;
         }
         self.sync_folders(&last)
     }

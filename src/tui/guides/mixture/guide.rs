@@ -234,7 +234,7 @@ impl MixtureGuide {
             _ if typed.is_empty() => {}
             Ok(answer) => {
                 let path = if let Answer::List(paths) = answer { paths.into_iter().next() } else { None };
-                self.adder.ask(absolute(&self.folder.join(path.unwrap_or(typed))));
+                self.adder.submit(absolute(&self.folder.join(path.unwrap_or(typed))));
             }
             Err(why) => _ = form.mistakes.insert(ADD, why),
         }

@@ -48,17 +48,17 @@ impl BrowseScreen {
     pub(super) fn reload(&mut self) {
         self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
         self.stage = OpenStage::Opening;
-        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
+        self.opener.submit(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
     }
 
     /// Shows packed tokens with another view, at the same place.
     pub(super) fn set_view(&mut self, view: TokenView) {
         let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
         self.view_of_tokens = view;
-        self.find_again = self.state.find.take().map(|find| find.text);
+        self.last_search = self.state.find.take().map(|find| find.text);
         self.start = BrowseStart::First;
         self.stage = OpenStage::Opening;
-        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
+        self.opener.submit(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
     /// Goes to the start location once a worker has found it.

@@ -80,7 +80,7 @@ pub struct BrowseScreen {
     /// The sequence length that was last chosen.
     pub(super) last_length: u64,
     /// The search to repeat after the token view has changed.
-    pub(super) find_again: Option<String>,
+    pub(super) last_search: Option<String>,
     pub(super) stage: OpenStage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,

@@ -149,7 +149,7 @@ impl BrowseScreen {
             return self.open_shards(plan);
         }
         if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten()) {
-            return inform(format!("write with w first: {unwritten}"));
+            return info_toast(format!("write with w first: {unwritten}"));
         }
         let chosen = if let Some(rows) = self.state.marked_rows() {
             let spans = match self.state.pane {

@@ -38,11 +38,11 @@ impl Info {
 
     fn read_with(root: &Path, read_text: fields::ReadText) -> Outcome<Option<Self>> {
         let json = layout::in_nv_meta(root, layout::INFO_JSON);
-        if let Some(text) = read_text(WHAT, &json, LIMIT_BYTES)? {
-            return Self::parse_json(&text).map(Some).map_err(|error| error.into_failure(WHAT, &json));
+        if let Some(text) = read_text(ACTIVITY, &json, LIMIT_BYTES)? {
+            return Self::parse_json(&text).map(Some).map_err(|error| error.into_failure(ACTIVITY, &json));
         }
         let yaml = layout::in_nv_meta(root, layout::INFO_YAML);
-        match read_text(WHAT, &yaml, LIMIT_BYTES)? {
+        match read_text(ACTIVITY, &yaml, LIMIT_BYTES)? {
             Some(text) => {
                 let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(ACTIVITY, &yaml))?;
                 // Sorted keys have lost the order in which the index counts shards: by path components.

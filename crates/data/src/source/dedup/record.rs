@@ -116,7 +116,7 @@ impl<'a> Record<'a> {
     /// Returns the problem of a document that has a key more than once: its line is written with the last value alone.
     pub fn repeated_key(&self, file: &TextFile) -> Option<Problem> {
         let keys = match (self.kind, self.body) {
-            (Kind::Document, Body::Held(line)) if self.group.is_none() => line,
+            (Kind::Document, Body::Buffered(line)) if self.group.is_none() => line,
             (Kind::Document, Body::Long(line)) => line.keys(),
             _ => return None,
         };

@@ -24,7 +24,7 @@ use gristmill_storage::listing::stamps_below;
 use gristmill_storage::location::{has_folders, is_remote};
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::read_ahead::read_heads_ahead;
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
 use split_files::{list_splits, several_splits};
 use std::collections::HashMap;
@@ -313,7 +313,7 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
         return failure;
     }
     let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte));
-    let pattern = || Failure::usage(WHAT, failure.why.clone()).on(Subject::path(path));
+    let pattern = || Failure::usage(ACTIVITY, failure.why.clone()).on(Subject::path(path));
     match is_pattern {
         true if !has_folders(path) => pattern()
             .with_hint("web servers do not list folders: name each file, or a range of numbers such as {000..099}"),
@@ -348,8 +348,9 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
     let fail = |why: String, line: usize| {
         Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
     };
-    let bytes = read_whole(paths_file, PATHS_LIMIT)?
-        .ok_or_else(|| Failure::environment("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
+    let bytes = read_whole(paths_file, PATHS_LIMIT)?.ok_or_else(|| {
+        Failure::environment("reading --paths-file", "there is no such file").on(Subject::path(paths_file))
+    })?;
     let lines = || bytes.split(|byte| *byte == b'\n').map(std::str::from_utf8);
     let names = lines().flatten().map(str::trim).filter(|name| !name.is_empty());
     let _ahead = read_named_ahead(folder, &names.map(|name| folder.join(name)).collect::<Vec<_>>());

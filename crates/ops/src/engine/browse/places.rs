@@ -56,7 +56,7 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
         return Ok(SubjectLocation::Unknown);
     };
     match (subject.byte_offset, &subject.key) {
-        (Some(offset), _) => over(catalog, group, offset, cancel),
+        (Some(offset), _) => sample_at_offset(catalog, group, offset, cancel),
         (None, Some(key)) => without_row(catalog, group, key, cancel),
         (None, None) => Ok(SubjectLocation::Group(group)),
     }

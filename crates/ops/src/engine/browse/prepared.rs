@@ -34,7 +34,7 @@ const MAX_EAGER_BYTES: u64 = 256 << 20;
 /// Opens the small files; the shards are examined in the background.
 pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let Some(info) = Info::read_cached(root)? else {
-        return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
+        return Err(Failure::data(ACTIVITY, "it is not prepared any more").on(Subject::path(root)));
     };
     let group = |(name, samples): (String, u64)| Group {
         name: Arc::from(name),
@@ -49,7 +49,7 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let stop = Cancel::default();
     let state = Arc::new(Mutex::new(Arc::new(Groups::new(0, groups, true))));
     let is_there =
-        database_stamp.map_or(TableLocation::Nowhere, |stamp| match copy_of_version(&database, stamp).is_some() {
+        database_stamp.map_or(TableLocation::NotOpen, |stamp| match copy_of_version(&database, stamp).is_some() {
             false if stamp.bytes > MAX_AWAITED_BYTES => TableLocation::Store,
             _ => TableLocation::Hand,
         });
@@ -128,7 +128,7 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
             match shard.and_then(|shard| stamps.next().unwrap_or(Ok(shard.stamp))) {
                 Ok(stamp) => {
                     group.bytes = stamp.bytes;
-                    let slow = || group.name.ends_with(".tgz").then(|| super::SLOW.to_owned());
+                    let slow = || group.name.ends_with(".tgz").then(|| super::COMPRESSED_NOTE.to_owned());
                     group.failure = indexed.describe_change(&group.name, stamp.bytes).or_else(slow).map(Arc::from);
                 }
                 Err(failure) => group.failure = Some(Arc::from(failure.why)),

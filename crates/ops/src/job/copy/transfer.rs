@@ -200,7 +200,7 @@ fn copy_item(
         Err(CopyFailure::ThisFile(failure)) => {
             let kind = failure.kind.unwrap_or(ProblemKind::Unreadable);
             let problem = Problem::of_failure(kind, failure);
-            let hint = problem.hint.as_ref().map(|hint| again(plan, hint));
+            let hint = problem.hint.as_ref().map(|hint| rerun_hint(plan, hint));
             let message = format!("{}, so it is not copied", problem.message);
             context.problems.report(Problem { message, hint, ..problem })?;
             Ok(None)

@@ -206,7 +206,7 @@ impl<'a> UnitReader<'a> {
                 Kind::Document => {
                     text_bytes = self.document(line)?;
                     facts.documents += 1;
-                    found = line.repeated_key(file).filter(|_| stretch.file >= job.inputs.earlier);
+                    found = line.repeated_key(file).filter(|_| stretch.file >= job.inputs.earlier_count);
                 }
                 Kind::Passed(_) => {
                     facts.copied += 1;

@@ -196,7 +196,7 @@ fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
 }
 
 fn changed(path: &Path) -> Failure {
-    Failure::data(WHAT, "the file changed while the folder was read")
+    Failure::data(ACTIVITY, "the file changed while the folder was read")
         .on(Subject::path(path))
         .with_hint("run it again when no program writes to the files")
 }

@@ -35,7 +35,7 @@ use address::parse_bucket;
 pub(super) use client::AzureContext;
 use client::{AzureClient, FOLDER};
 pub(super) use config::AzureProfile;
-use failures::{explain, is_missing};
+use failures::{failure_of, is_missing};
 use gristmill_core::{Failure, FileStamp, Outcome};
 use listing::{list, list_containers, parse_containers, parse_page, Page};
 use reqwest::header::HeaderMap;

@@ -178,10 +178,10 @@ impl AzureStore {
         let Some(etag) = self.etag_before(key, Condition::IfStamp(stamp))? else { return Ok(false) };
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
         let headers = etag.into_iter().map(|etag| ("if-match", etag)).collect();
-        match self.ask(Call { headers, ..call })? {
+        match self.send_and_wait(Call { headers, ..call })? {
             Ok(_) => Ok(true),
             Err(refusal) if is_missing(&refusal) || is_condition(&refusal) => Ok(false),
-            Err(refusal) => Err(self.explain(&refusal, Action::Remove, key)),
+            Err(refusal) => Err(self.failure_of(&refusal, Action::Remove, key)),
         }
     }
 

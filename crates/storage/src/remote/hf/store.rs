@@ -229,7 +229,7 @@ impl Store for HfStore {
         let web_file = Arc::new(self.hub.web_file(&entry.url, commit, file).map_err(Failure::into_io)?);
         let answer = match begin(&self.client, &web_file, 0..self.first.bytes())? {
             Err(Refusal::NoRanges) => return self.open_whole(&entry, file),
-            answer => answer.map_err(|refusal| (web_file.explain)(&refusal).into_io())?,
+            answer => answer.map_err(|refusal| (web_file.failure_of)(&refusal).into_io())?,
         };
         if answer.total != info.len() {
             return Err((web_file.failure_of)(&Refusal::OtherVersion).into_io());

@@ -98,7 +98,7 @@ impl S3Store {
     }
 
     fn sent_part(&self, key: &str, part: SentPart, answer: PendingPart) -> io::Result<SentPart> {
-        let answer = answer.finish()?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+        let answer = answer.finish()?.map_err(|refusal| self.failure_of(&refusal, Action::Write, key))?;
         Ok(part.with_answer(&answer))
     }
 

@@ -47,7 +47,7 @@ pub(super) use answers::{sum_of, text_of, walk};
 use client::S3Client;
 pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
-use failures::explain;
+use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
 pub(super) use object::{finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};

@@ -131,7 +131,7 @@ impl S3Store {
         let put =
             |condition| Call { condition, etag: etag.clone(), ..write(Method::PUT, key, Vec::new(), body.clone()) };
         let answer = match is_locked {
-            true => self.ask(put(condition)),
+            true => self.send_and_wait(put(condition)),
             false => self.begin_part(put(condition)).finish(),
         };
         match answer? {
@@ -450,7 +450,7 @@ impl S3Store {
         let Some(etag) = etag.filter(|etag| !etag.is_empty()) else { return Ok(false) };
         self.known.forget(key);
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
-        match self.ask(Call { condition, etag: Some(etag), ..call })? {
+        match self.send_and_wait(Call { condition, etag: Some(etag), ..call })? {
             Ok(_) => Ok(true),
             Err(refusal) if refusal.is_missing_object() => Ok(false),
             // Some stores refuse the condition in any case; if that was not why, the request without it is refused, too.

@@ -25,7 +25,7 @@ impl HubSnapshot {
         let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
         let choice = |name: &str| match chooser.wants(name) {
             _ if self.is_file => FileChoice::Yes,
-            _ if !chooser.sees_hidden() && is_hidden(name) => FileChoice::No,
+            _ if !chooser.includes_hidden() && is_hidden(name) => FileChoice::No,
             // A repository also has descriptions, scripts and media, whatever a program reads of a folder.
             FileChoice::Yes if glob.is_none() && !is_text(name) && !is_table_name(name) => FileChoice::No,
             choice => choice,

@@ -672,7 +672,7 @@ fn a_part_that_is_on_its_way_is_given_up_when_its_work_is_cancelled() {
     let state = server.state.lock().unwrap();
     let part = store.begin_part(super::write::part_call("k", 1, "u", bytes::Bytes::from_static(b"abc")));
     let cancel = Cancel::default();
-    let waits = cancel.enter();
+    let waits = cancel.begin_wait_scope();
     cancel.cancel();
     let error = part.finish().err().unwrap();
     assert!(gristmill_core::Failure::io("writing", "k", &error).is_cancelled(), "{error}");
