@@ -377,9 +377,9 @@ fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<L
     }
 }
 
-/// Returns how many samples are written, if that is not all of the inputs.
+/// Returns how many samples are written, if that is not all of those whose parts are counted.
 fn chosen_line(report: &ShardReport, ui: &Ui) -> Vec<Line<'static>> {
-    let all: u64 = report.examples.inputs.iter().map(|input| input.samples).sum();
+    let all = report.examples.parts.samples();
     if report.samples >= all {
         return Vec::new();
     }

@@ -19,7 +19,7 @@ pub(super) fn part_lines(tally: &PartTally, columns: usize, ui: &Ui) -> Vec<Line
     if shares.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![heading(&format!("Parts of all {}", count(tally.samples(), "sample")), ui)];
+    let mut lines = vec![heading(&format!("Parts of {}", count(tally.samples(), "sample")), ui)];
     let shown = shares.iter().take(SHOWN_PARTS);
     let widest = shown.clone().map(|share| text::width(&display_safe(&share.name))).max().unwrap_or_default();
     let room = columns.saturating_sub(FIGURE_COLUMNS + BAR_COLUMNS + 2).min(widest.max(4));

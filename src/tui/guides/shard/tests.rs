@@ -223,13 +223,14 @@ fn what_the_preview_fails_for_is_in_the_step_of_the_option_that_it_names() {
 #[test]
 fn the_samples_that_are_chosen_are_counted_apart_from_those_of_the_inputs() {
     let mut found = report(1);
-    let input = |samples| InputExample { kind: InputKind::Files, samples };
-    found.examples.inputs = vec![input(19_000), input(1_000)];
+    for _ in 0..1_500 {
+        found.examples.parts.add([(b"jpg".as_slice(), 3)]);
+    }
     let mut test = form(Some(Ok(found)));
     for step in ["source", "choose"] {
         test.go_to(step);
         let shown = test.shown((100, 28, false));
-        assert!(shown.contains("1,000 of 20,000 samples are written"), "{shown}");
+        assert!(shown.contains("1,000 of 1,500 samples are written"), "{shown}");
     }
 }
 

@@ -122,7 +122,7 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
 }
 
 #[test]
-fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
+fn what_fits_nothing_is_a_usage_error_and_what_is_not_there_one_of_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let list = |path: &Path, glob: Option<&str>| {
         list(
@@ -134,13 +134,15 @@ fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
     };
     put(folder.path(), "a.txt");
     for failure in [
-        list(&folder.path().join("no"), None).unwrap_err(),
+        list(&folder.path().join("no*"), None).unwrap_err(),
         list(folder.path(), None).unwrap_err(),
         list(folder.path(), Some("*.x")).unwrap_err(),
         list(folder.path(), Some("a**")).unwrap_err(),
     ] {
         assert_eq!(failure.class, ExitClass::Usage, "{failure}");
     }
+    let missing = list(&folder.path().join("no"), None).unwrap_err();
+    assert_eq!(missing.class, ExitClass::Environment, "{missing}");
 }
 
 #[test]
