@@ -442,8 +442,11 @@ fn an_update_shows_where_new_shards_went_and_which_are_gone() {
         std::fs::remove_file(sandbox.path(gone)).unwrap();
     }
     for line in ["--dry-run --new-to val", "--new-to val"] {
-        let ran = sandbox.say(&format!("prepare data --yes --update {line}")).ends(0);
-        let ran = ran.says("Against the earlier preparation:").says("into val: s_10.tar");
+        let ran = sandbox.say(&format!("prepare data --yes --update {line}")).ends(1);
+        let ran = ran
+            .complains("2 shards in split.yaml do not exist any more")
+            .says("Against the earlier preparation:")
+            .says("into val: s_10.tar");
         ran.says("taken out, as they are gone: s_02.tar, s_03.tar");
     }
 }

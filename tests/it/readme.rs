@@ -135,6 +135,7 @@ fn data_of_the_recipes() -> Sandbox {
     }
     for size in 1..4 {
         sandbox.write(&format!("photos/{size}.jpg"), Sandbox::jpeg(size, 7));
+        sandbox.write(&format!("photos/{size}.txt"), "a mill");
     }
     sandbox.write("more-photos/4.jpg", Sandbox::jpeg(4, 7));
     sandbox.write("rows.jsonl", "{\"image\": \"photos/1.jpg\", \"caption\": \"a mill\"}\n");

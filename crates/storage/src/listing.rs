@@ -132,7 +132,7 @@ pub struct ChangedFile<'a> {
     /// Its path.
     pub path: &'a Path,
     /// Whether there is nothing any more.
-    pub is_gone: bool,
+    pub is_missing: bool,
 }
 
 /// Returns the first of some files, given with the states in which they were found, that has changed since. Those of a store are looked up folder
@@ -155,14 +155,14 @@ pub fn find_changed<'a>(
         fetch_listing(folder);
         let paths: Vec<PathBuf> = files.iter().map(|(_, path, _)| path.to_path_buf()).collect();
         for ((number, path, stamp), now) in files.into_iter().zip(stamps_below(folder, &paths)) {
-            let is_gone = match now {
+            let is_missing = match now {
                 Ok(now) if now == stamp => continue,
                 Ok(_) => false,
                 Err(failure) if failure.is_missing() => true,
                 Err(failure) => return Err(failure),
             };
             if first.is_none_or(|(before, _)| number < before) {
-                first = Some((number, ChangedFile { path, is_gone }));
+                first = Some((number, ChangedFile { path, is_missing }));
             }
         }
     }
@@ -248,11 +248,11 @@ mod tests {
         let changed = || find_changed(found, &Cancel::default()).unwrap();
         assert_eq!(changed(), None);
         put(&paths[2], b"123");
-        assert_eq!(changed(), Some(ChangedFile { path: &paths[2], is_gone: false }));
+        assert_eq!(changed(), Some(ChangedFile { path: &paths[2], is_missing: false }));
         put(&paths[1], b"4567");
         assert_eq!(changed().unwrap().path, paths[1]);
         std::fs::remove_file(&paths[0]).unwrap();
-        assert_eq!(changed(), Some(ChangedFile { path: &paths[0], is_gone: true }));
+        assert_eq!(changed(), Some(ChangedFile { path: &paths[0], is_missing: true }));
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn an_empty_result_has_its_reasons() {
     for (line, reason, hint) in [
         ("shard empty --output out", "no sample was found", "gristmill info"),
         ("shard in --output out --require png", "2 samples without a part that --require names", "change --require"),
-        ("shard in --output out --keep-parts png", "2 samples without a part that is kept", "--keep-parts"),
+        ("shard in --output out --drop-parts json,txt", "2 samples without a part that is kept", "--drop-parts"),
         ("shard in --output out --keep-keys keys --drop-keys keys", "2 samples by a list of keys", "--drop-keys"),
     ] {
         sandbox.say(line).ends(1).complains(reason).complains(hint);
@@ -218,7 +218,7 @@ fn what_is_left_out_is_in_the_table_of_findings() {
     sandbox.write("in/a.txt", "1");
     sandbox.write("in/noname", "1");
     sandbox.write("rows.jsonl", "{\"img\": \"a.png\"}\n{\"t\": 1}\n");
-    for dry in ["", " --dry-run"] {
+    for dry in [" --dry-run", ""] {
         sandbox.say(&format!("shard in --output out{dry}")).ends(0).says("Found on the way:");
     }
     sandbox.say("shard rows.jsonl --media img --output rows").ends(1).says("Found on the way:");

@@ -353,7 +353,8 @@ impl Inputs {
     /// Fails if a file has changed since it was found.
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
         let Some(changed) = find_changed(self.stamps(), cancel)? else { return Ok(()) };
-        let why = if changed.is_gone { "it vanished while it was read" } else { "it was written to while it was read" };
+        let why =
+            if changed.is_missing { "it vanished while it was read" } else { "it was written to while it was read" };
         Err(Failure::data("deduplicating", why)
             .on(Subject::path(changed.path))
             .with_hint("wait until no program writes to it, then run the same command again"))

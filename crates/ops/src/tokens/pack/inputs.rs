@@ -299,7 +299,7 @@ pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
 fn fail_if_changed<'a>(files: impl IntoIterator<Item = &'a TextFile>, cancel: &Cancel) -> Outcome<()> {
     let found = files.into_iter().map(|file| (&*file.path, file.stamp));
     let Some(changed) = find_changed(found, cancel)? else { return Ok(()) };
-    let why = if changed.is_gone { "it vanished while it was read" } else { "it was written to while it was read" };
+    let why = if changed.is_missing { "it vanished while it was read" } else { "it was written to while it was read" };
     Err(Failure::data("packing", why)
         .on(Subject::path(changed.path))
         .with_hint("wait until no program writes to it, then run the same command again"))

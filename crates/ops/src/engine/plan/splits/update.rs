@@ -3,7 +3,7 @@
 use super::listed::list_names;
 use super::patterns::CompiledSplitPattern;
 use super::{ratio, Candidates, ResolvedSplits};
-use gristmill_core::text::count;
+use gristmill_core::text::{agree, count};
 use gristmill_core::{PreparePlan, PreparedFacts, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan, Subject};
 use gristmill_data::formats::energon::ratio::PARTS;
 use gristmill_pycompat::braces;
@@ -32,35 +32,37 @@ pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &Prep
 /// Returns the splits on disk, without missing shards.
 fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mut Vec<Problem>) -> Splits {
     let by_name = candidates.by_name();
-    let mut gone = Vec::new();
+    let there: HashSet<&str> = candidates.shards.iter().map(|shard| shard.name.as_str()).collect();
+    let (mut missing, mut unusable) = (Vec::new(), Vec::new());
     let mut splits = Vec::new();
     for (name, items) in &prepared.splits {
         let mut shards = Vec::with_capacity(items.len());
         for shard in items {
             match by_name.get(shard.as_str()) {
                 Some(&id) => shards.push(id),
-                None => gone.push(shard.clone()),
+                None if there.contains(shard.as_str()) => unusable.push(shard.clone()),
+                None => missing.push(shard.clone()),
             }
         }
         if shards.is_empty() && !items.is_empty() {
-            let message = format!("{name} has no shard any more");
-            let problem = Problem::note(ProblemKind::EmptySplit, Subject::field(name), message);
-            problems.push(
-                problem.with_hint("a trainer that asks for it fails: put its shards back, or divide the set again"),
-            );
+            let message = "it has no shard any more; a trainer that asks for it fails";
+            problems.push(Problem::note(ProblemKind::EmptySplit, Subject::field(name), message));
         }
         splits.push((name.clone(), shards));
     }
-    if !gone.is_empty() {
-        let message = format!(
-            "{} in split.yaml can no longer be used and will be taken out: {}",
-            count(gone.len() as u64, "shard"),
-            list_names(&gone)
-        );
+    let message = |names: &[String], state: &str| {
+        let number = count(names.len() as u64, "shard");
+        format!("{number} in split.yaml {state} and will be taken out: {}", list_names(names))
+    };
+    if !unusable.is_empty() {
+        let message = message(&unusable, "can no longer be used");
+        problems.push(Problem::note(ProblemKind::MissingFile, Subject::default(), message));
+    }
+    if !missing.is_empty() {
+        let verb = agree(missing.len() as u64, "does", "do");
+        let message = message(&missing, &format!("{verb} not exist any more"));
         let problem = Problem::problem(ProblemKind::MissingFile, Subject::default(), message);
-        problems.push(
-            problem.with_hint("put them back and run it again; nothing is to do if they were removed on purpose"),
-        );
+        problems.push(problem.with_hint("put them back and run it again, if they were not removed on purpose"));
     }
     splits
 }
