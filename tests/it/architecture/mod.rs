@@ -37,7 +37,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("core", 3_644),
     ("datasets", 852),
     ("dedup", 2_776),
-    ("engine", 27_841),
+    ("engine", 27_843),
     ("formats", 7_093),
     ("fuse", 1_195),
     ("job", 13_938),
@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 16_858),
     ("tokenizer", 6_674),
     ("tokens", 12_247),
-    ("tui", 33_038),
+    ("tui", 33_043),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Parts of a sample that are shown.
 const SHOWN_PARTS: usize = 4;
+/// Least columns for names of parts; longer ones get up to a third of the line.
+const NAME_COLUMNS: usize = 9;
 /// Rows of a picture or text.
 const MIN_PREVIEW_ROWS: usize = 2;
 const MAX_PREVIEW_ROWS: usize = 8;
@@ -180,14 +182,18 @@ impl SampleTexts<'_> {
         let mut lines = vec![heading(&title, ui)];
         let key = text::fit_middle(&display_safe(&sample.key), columns, ui.glyphs);
         lines.extend(wrapped(&key, columns, ui.theme.accent));
-        for part in sample.parts.iter().take(SHOWN_PARTS) {
-            let name = text::pad_end(&text::fit_end(&display_safe(&part.name), 9, ui.glyphs), 9);
+        let shown = || sample.parts.iter().take(SHOWN_PARTS);
+        let longest = shown().map(|part| text::width(&display_safe(&part.name))).max().unwrap_or_default();
+        let name_columns = longest.clamp(NAME_COLUMNS, NAME_COLUMNS.max(columns / 3));
+        for part in shown() {
+            let name = text::fit_end(&display_safe(&part.name), name_columns, ui.glyphs);
+            let name = text::pad_end(&name, name_columns);
             let size = text::pad_start(&bytes(part.bytes), 9);
             let from = match part.from.as_str() {
                 "" => "from the row".to_owned(),
                 path => {
                     let path = display_safe(below_input(&self.plan, path));
-                    text::fit_middle(&path, columns.saturating_sub(21), ui.glyphs)
+                    text::fit_middle(&path, columns.saturating_sub(name_columns + 12), ui.glyphs)
                 }
             };
             lines.push(Line::from(vec![Span::raw(format!(" {name}{size} ")), Span::styled(from, ui.theme.muted)]));

@@ -53,7 +53,7 @@ impl UnindexedPieces {
     pub(super) fn finish(self, shard: &str, prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
         let Some((key, kept)) = self.first else { return Ok(()) };
         let one = prepared.entry(kept).map_or("", |(name, _)| name);
-        problems.report(scattered_problem(self.samples, &key, one, shard))
+        problems.report(scattered_problem(&prepared.root, self.samples, &key, (one, shard)))
     }
 }
 
@@ -96,6 +96,6 @@ impl KeySpools {
             prepared.entry(ShardId(number)).map_or("", |(name, _)| name)
         };
         let samples = groups.iter().map(|group| group.keys).sum();
-        handles.problems.report(scattered_problem(samples, key, name(0), name(1)))
+        handles.problems.report(scattered_problem(&prepared.root, samples, key, (name(0), name(1))))
     }
 }

@@ -32,7 +32,7 @@ pub fn prefix_hint(root: &Path) -> String {
 pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
-        Some(scattered_problem(keys, key, one, other))
+        Some(scattered_problem(&facts.root, keys, key, (one, other)))
     })
 }
 
@@ -55,15 +55,17 @@ fn apple_double(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
 }
 
 /// Returns the problem of samples whose parts are in several places; `one` and `other` are the shards of the first two places.
-pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Problem {
+pub fn scattered_problem(root: &Path, samples: u64, key: &str, (one, other): (&str, &str)) -> Problem {
     let places = match one == other {
         true => format!("'{key}' is in {one} in more than one piece"),
         false => format!("'{key}' is partly in {one} and partly in {other}"),
     };
     let message = format!("the parts of {} are not next to each other: {places}", text::count(samples, "sample"));
-    let hint =
-        "gristmill shard FOLDER --output NEW --duplicates merge brings the parts of each sample together in new shards; \
-                or pack the shards again, sorted by name: tar --sort=name -cf SHARD.tar -C FOLDER .";
+    let root = text::shell_quote(&root.to_string_lossy());
+    let hint = format!(
+        "gristmill shard {root} --output NEW --duplicates merge brings the parts of each sample together in new shards; or \
+         pack the shards again, sorted by name: tar --sort=name -cf SHARD.tar -C FOLDER ."
+    );
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 
