@@ -45,7 +45,7 @@ def write_shards(folder, shards, samples, parts, content=None):
 
 
 def write_text(file, size):
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     words = random.Random(3)
     vocabulary = ["".join(words.choices("etaoinshrdlu", k=words.randrange(2, 9))) for _ in range(20_000)]
     with file.open("w") as text:
