@@ -4,11 +4,11 @@
 //! of the files returns what was fetched, or waits for it. Must not know how objects are fetched and opened.
 
 use super::file_info::FileInfo;
-use super::kept::{OpenObject, OpenedObject};
+use super::kept::{open_once, OpenObject, OpenedObject};
 use super::memory::run_memory;
-use super::range_read::{buffer_for, RangeRead};
+use super::range_read::{read_each, RangeRead};
 use super::waiting::WAITING_THREADS;
-use gristmill_core::{Cancel, Failure, FileStamp, Subject};
+use gristmill_core::{Cancel, Failure, FileStamp};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -324,17 +324,7 @@ impl BegunObject {
     }
 
     fn rest(&self) -> io::Result<&dyn RangeRead> {
-        if let Some(rest) = self.rest.get() {
-            return Ok(&**rest);
-        }
-        let (info, rest) = (self.open)()?;
-        if info.stamp != self.info.stamp {
-            return Err(Failure::data("reading", "it changed while it was read")
-                .on(Subject::path(&self.path))
-                .with_hint("wait until no program writes to it, then run the same command again")
-                .into_io());
-        }
-        Ok(&**self.rest.get_or_init(|| rest))
+        open_once(&self.rest, &self.open, &self.path, Some(self.info.stamp))
     }
 
     /// Reads a range, of which `fetch` reads what is not in memory.
@@ -368,12 +358,7 @@ impl RangeRead for BegunObject {
         if let (false, Ok(rest)) = (self.is_whole(), self.rest()) {
             return rest.read_ranges_directly(ranges);
         }
-        let read = |range: &Range<u64>| {
-            let mut bytes = buffer_for(range)?;
-            self.read_at_directly(&mut bytes, range.start)?;
-            Ok(bytes)
-        };
-        ranges.iter().map(read).collect()
+        read_each(ranges, |buffer, offset| self.read_at_directly(buffer, offset))
     }
 
     fn bytes_worth_a_jump(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::file_info::FileInfo;
 use super::range_read::{buffer_for, RangeRead};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, FileStamp, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -178,6 +178,29 @@ impl CachedObjectFile {
     }
 }
 
+/// Opens an object, unless that was done before.
+///
+/// # Errors
+/// It cannot be opened, or has another version than this one.
+pub(super) fn open_once<'a>(
+    opened: &'a OnceLock<Box<dyn RangeRead>>,
+    open: &OpenObject,
+    path: &Path,
+    stamp: Option<FileStamp>,
+) -> io::Result<&'a dyn RangeRead> {
+    if let Some(object) = opened.get() {
+        return Ok(&**object);
+    }
+    let (info, object) = open()?;
+    if stamp != Some(info.stamp) {
+        return Err(Failure::data("reading", "it changed while it was read")
+            .on(Subject::path(path))
+            .with_hint("wait until no program writes to it, then run the same command again")
+            .into_io());
+    }
+    Ok(&**opened.get_or_init(|| object))
+}
+
 /// Reads an object by what is kept of it, and else from its store.
 struct KeptRead {
     object: Arc<CachedObjectFile>,
@@ -200,17 +223,8 @@ impl KeptRead {
 
     /// Returns the object in its store, which is opened when the first byte is not kept.
     fn remote(&self) -> io::Result<&dyn RangeRead> {
-        if let Some(remote) = self.remote.get() {
-            return Ok(&**remote);
-        }
-        let (info, remote) = (self.open)()?;
-        if self.object.info.get() != Some(&info) {
-            return Err(Failure::data("reading", "it changed while it was read")
-                .on(Subject::path(&self.path))
-                .with_hint("wait until no program writes to it, then run the same command again")
-                .into_io());
-        }
-        Ok(&**self.remote.get_or_init(|| remote))
+        let stamp = self.object.info.get().map(|info| info.stamp);
+        open_once(&self.remote, &self.open, &self.path, stamp)
     }
 
     fn read(

@@ -21,18 +21,26 @@ pub trait RangeRead: Send + Sync {
 
     /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), with one wait if possible.
     fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
-        let read = |range: &Range<u64>| {
-            let mut bytes = buffer_for(range)?;
-            self.read_at_directly(&mut bytes, range.start)?;
-            Ok(bytes)
-        };
-        ranges.iter().map(read).collect()
+        read_each(ranges, |buffer, offset| self.read_at_directly(buffer, offset))
     }
 
     /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read.
     fn bytes_worth_a_jump(&self) -> u64 {
         0
     }
+}
+
+/// Reads one range after another.
+pub(super) fn read_each(
+    ranges: &[Range<u64>],
+    read: impl Fn(&mut [u8], u64) -> io::Result<()>,
+) -> Vec<io::Result<Vec<u8>>> {
+    let read = |range: &Range<u64>| {
+        let mut bytes = buffer_for(range)?;
+        read(&mut bytes, range.start)?;
+        Ok(bytes)
+    };
+    ranges.iter().map(read).collect()
 }
 
 /// Returns space for a range.
