@@ -49,7 +49,7 @@ impl LeftOut {
 /// Applies the choice of a plan.
 pub(super) struct Chooser<'a> {
     plan: &'a ShardPlan,
-    /// Whether samples are numbered anew.
+    /// Whether keys are replaced by numbers.
     is_numbered: bool,
     problems: &'a dyn ProblemSink,
     keep_keys: Option<KeyList>,

@@ -1,4 +1,4 @@
-//! Some samples of what is written, for people: the first, the largest, and some by chance; and names of files whose keys the rules divide.
+//! Some of the samples that are written, for previews: the first, the largest, and random ones; and names of files as the rules for keys divide them.
 
 use super::list::InputFile;
 use super::record::ListedSample;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The most samples by chance, parts of a sample, and names of files that are kept.
+/// The most random samples, parts of a sample, and names of files that are kept.
 const MAX_RANDOM: usize = 16;
 const MAX_PARTS: usize = 64;
 const MAX_NAMES: usize = 6;
@@ -176,7 +176,7 @@ impl PartTally {
 pub struct Examples {
     /// The first sample.
     pub first: Option<FutureSample>,
-    /// Samples by chance.
+    /// Random samples.
     pub random: Vec<FutureSample>,
     /// The sample with the most bytes.
     pub largest: Option<FutureSample>,

@@ -26,7 +26,7 @@ pub(super) fn settle_keys<'a>(
     let keys = std::mem::replace(&mut listing.keys, RecordSorter::new(context, "none"));
     let rule = plan.choice.repeated_keys;
     let mut samples = Samples { reader: listing.records.open()?, next: 0 };
-    // Samples that are numbered anew need no other keys, except to bring parts together.
+    // Samples whose keys are replaced by numbers need no other keys, except to bring parts together.
     if is_numbered && rule != RepeatedKeys::Merge {
         return samples.pass_rest(take);
     }

@@ -134,7 +134,7 @@ fn fetch_listing(plan: &ShardPlan) {
         Ok(())
     };
     if places.iter().any(|place| is_remote(place)) {
-        // What could not be found out is asked for later.
+        // What could not be listed is requested later.
         let _ = for_each_at_once(&places, look, || ());
     }
 }
