@@ -35,20 +35,10 @@ fn target(plan: &PackPlan) -> ForagerTarget {
 }
 
 impl TokenFormat for Forager {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(forager, usual_forager);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::SamplesReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.forager.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.forager = is_chosen.then(|| plan.forager.take().unwrap_or_else(usual_forager));
     }
 
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
@@ -141,9 +131,5 @@ impl TokenFormat for Forager {
             SampleSize::Fixed(_) => token + u64::from(target.masks.is_some()),
             SampleSize::Variable => token + 32,
         }
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

@@ -34,20 +34,10 @@ fn target(plan: &PackPlan) -> MdsTarget {
 }
 
 impl TokenFormat for Mds {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(mds, MdsTarget::default);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::ShardsReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.mds.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.mds = is_chosen.then(|| plan.mds.take().unwrap_or_default());
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
@@ -110,9 +100,5 @@ impl TokenFormat for Mds {
     /// A token, and the offset and header of a sample of one token.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 10
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

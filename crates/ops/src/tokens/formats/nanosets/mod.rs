@@ -32,9 +32,7 @@ fn target(plan: &PackPlan) -> NanosetsTarget {
 }
 
 impl TokenFormat for Nanosets {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(nanosets, NanosetsTarget::default);
 
     fn unit(&self) -> &'static str {
         "chunk"
@@ -42,14 +40,6 @@ impl TokenFormat for Nanosets {
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::FolderReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.nanosets.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.nanosets = is_chosen.then(|| plan.nanosets.take().unwrap_or_default());
     }
 
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
@@ -133,9 +123,5 @@ impl TokenFormat for Nanosets {
 
     fn assigns_rows(&self, plan: &PackPlan) -> bool {
         !target(plan).deal.is_files()
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

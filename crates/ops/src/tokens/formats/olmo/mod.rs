@@ -37,20 +37,10 @@ fn target(plan: &PackPlan) -> OlmoTarget {
 }
 
 impl TokenFormat for Olmo {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(olmo, OlmoTarget::default);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::PartsReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.olmo.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.olmo = is_chosen.then(|| plan.olmo.take().unwrap_or_default());
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
@@ -127,9 +117,5 @@ impl TokenFormat for Olmo {
     /// A token, and the numbers and the id of a row.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 8
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }
