@@ -1,7 +1,6 @@
 //! Blobs that are sent in blocks while they are made, and completed by their list later.
 
 use super::super::s3::{part_bytes, walk, Action, Call, PartQueue, PartTarget, PendingPart, MAX_PUT_BYTES};
-use super::failures::is_missing;
 use super::write::{block_id, block_list, put};
 use super::AzureStore;
 use crate::store::{Condition, ObjectUpload, StagedObject};
@@ -42,11 +41,8 @@ impl AzureStore {
 
     /// Whether the store has all blocks of a blob that is not completed.
     pub(super) fn has_all_blocks(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
-        let answer = match self.send_and_wait(block_list(key, "uncommitted"))? {
-            Ok(answer) => answer,
-            Err(refusal) if is_missing(&refusal) => return Ok(false),
-            Err(refusal) => return Err(self.failure_of(&refusal, Action::ListUploads, key)),
-        };
+        let answer = self.send_and_wait(block_list(key, "uncommitted"))?;
+        let Some(answer) = self.found(answer, Action::ListUploads, key)? else { return Ok(false) };
         let sent: HashSet<&str> = object.parts.iter().map(String::as_str).collect();
         let (mut names, mut bytes, mut name) = (HashSet::new(), 0_u64, String::new());
         let is_read = walk(&answer.body, &mut |path, text| match path.last().map(String::as_str) {
@@ -62,10 +58,7 @@ impl AzureStore {
 
     /// Makes a blob of its blocks; returns whether it is visible.
     pub(super) fn complete_blocks(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
-        self.known.forget(key);
-        let done = self.commit(key, &object.parts, Condition::Always, None);
-        self.known.forget(key);
-        match done? {
+        match self.change(key, || self.commit(key, &object.parts, Condition::Always, None))? {
             Some(done) => Ok(done),
             None => self.is_made_of(key, &object.parts),
         }

@@ -129,14 +129,8 @@ impl S3Store {
     fn buckets(&self) -> io::Result<Vec<String>> {
         let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
         let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
-        let refusal = match self.send_and_wait(call)? {
-            Ok(answer) => match answers::parse_buckets(&answer.body) {
-                Some(buckets) => return Ok(buckets),
-                None => Refusal::of_success(200, "with a list that cannot be read"),
-            },
-            Err(refusal) => refusal,
-        };
-        Err(self.failure_of(&refusal, Action::ListBuckets, ""))
+        let parse = |answer: &Answer| answers::parse_buckets(&answer.body);
+        self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
     /// Remembers the first page of a listing.
@@ -149,14 +143,8 @@ impl S3Store {
 
     /// Returns the page of a listing that a request asked for.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
-        let refusal = match finish_read(answer)? {
-            Ok(answer) => match parse_page(&answer.body, self.client.context.maker) {
-                Some(page) => return Ok(page),
-                None => Refusal::of_success(200, "with a listing that cannot be read"),
-            },
-            Err(refusal) => refusal,
-        };
-        Err(self.failure_of(&refusal, Action::List, ""))
+        let parse = |answer: &Answer| parse_page(&answer.body, self.client.context.maker);
+        self.parsed(finish_read(answer)?, parse, "with a listing that cannot be read", (Action::List, ""))
     }
 }
 
@@ -295,9 +283,7 @@ impl Store for S3Store {
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        let removed = self.remove_object(url.key);
-        self.known.forget(url.key);
-        removed
+        self.remove_object(url.key)
     }
 
     fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {

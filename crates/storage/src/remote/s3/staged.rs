@@ -68,10 +68,7 @@ impl S3Store {
 
     /// Completes an upload; returns whether its object is visible.
     pub(super) fn complete_parts(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
-        self.known.forget(key);
-        let done = self.complete(key, object, Condition::Always);
-        self.known.forget(key);
-        Ok(done?.is_some())
+        Ok(self.change(key, || self.complete(key, object, Condition::Always))?.is_some())
     }
 }
 
@@ -104,13 +101,9 @@ impl PartUpload {
     fn take_before(&mut self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
         let NewObject { store, key, upload, .. } = &self.target;
-        let version = match finish_read(version)? {
-            Ok(answer) => Some(store.version_in(&answer).etag),
-            Err(refusal) if refusal.is_missing_object() => None,
-            Err(refusal) => return Err(store.failure_of(&refusal, Action::Read, key)),
-        };
+        let version = store.found(finish_read(version)?, Action::Read, key)?;
         store.end_others(key, upload, uploads);
-        Ok(version)
+        Ok(version.map(|answer| store.version_in(&answer).etag))
     }
 }
 

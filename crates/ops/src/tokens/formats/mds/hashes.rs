@@ -1,5 +1,6 @@
 //! Hashes of shard files, by the names of Python's `hashlib` and `xxhash` (docs/formats/mds.md §3).
 
+use gristmill_core::text::hex;
 use sha2::digest::Digest;
 use xxhash_rust::xxh3::Xxh3;
 use xxhash_rust::xxh32::Xxh32;
@@ -58,7 +59,7 @@ impl<D: Digest> Hasher for DigestHasher<D> {
         self.0.update(bytes);
     }
     fn hex(self: Box<Self>) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0.finalize())
     }
 }
 
