@@ -43,7 +43,7 @@ impl AzureStore {
         let mut headers = vec![("x-ms-source-if-match", format!("\"{}\"", plain_etag(&version.etag)))];
         match keys {
             Some(keys) if !keys.id.is_empty() => {
-                let query = sign_address(&keys, &self.client.container, key, self.client.context.now());
+                let query = sign_address(&keys, &self.client.container, key, self.client.context.clock.now());
                 url.set_query(Some(&query));
             }
             Some(keys) if keys.token.is_none() => {

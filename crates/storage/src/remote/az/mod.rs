@@ -27,7 +27,7 @@ use super::super::store::{
 };
 use super::environment::Environment;
 use super::network::{Answer, Network};
-use super::s3::{finish_read, Action, Call, Keys, ObjectClient, Objects, PendingAnswer, Refusal};
+use super::s3::{finish_read, has_parts, Action, Call, Keys, ObjectClient, Objects, PendingAnswer, Refusal};
 use super::store_settings::remote_settings;
 use super::version::etag_of;
 use super::version::known::{take_all, KnownObjects, ListedFolder};
@@ -93,6 +93,10 @@ impl ObjectClient for AzureClient {
         self.call(call).await
     }
 
+    fn address(&self, key: &str) -> String {
+        self.address(key)
+    }
+
     fn version_of(&self) -> fn(&HeaderMap) -> String {
         etag_of
     }
@@ -117,7 +121,7 @@ impl AzureStore {
     /// Returns the credentials of requests.
     fn keys(&self) -> io::Result<Option<Arc<Keys>>> {
         let client = Arc::clone(&self.client);
-        let keys = self.client.context.network.begin(async move { client.keys().await });
+        let keys = self.client.context.network.begin(async move { client.context.credentials.get().await });
         keys.finish().and_then(|keys| keys).map_err(Failure::into_io)
     }
 
@@ -242,7 +246,7 @@ impl Store for AzureStore {
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        Self::has_blocks(bytes, memory)
+        has_parts(bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {

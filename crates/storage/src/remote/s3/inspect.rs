@@ -33,7 +33,7 @@ impl S3Store {
     /// Returns where the credentials are from, the region, and the address of the bucket.
     pub(super) fn read_settings(&self) -> io::Result<StoreSettings> {
         let client = Arc::clone(&self.client);
-        let keys = self.client.context.network.begin(async move { client.keys().await });
+        let keys = self.client.context.network.begin(async move { client.context.credentials.get().await });
         let keys = keys.finish().and_then(|keys| keys).map_err(Failure::into_io)?;
         let credentials = match keys {
             Some(keys) if keys.id.is_empty() => keys.source.clone(),

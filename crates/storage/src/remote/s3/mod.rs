@@ -45,13 +45,13 @@ use super::version::ObjectVersion;
 use answers::{parse_page, Page};
 pub(super) use answers::{sum_of, text_of, walk};
 use client::S3Client;
-pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
+pub(super) use client::{attempt, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
 pub(super) use object::{finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
-pub(super) use queue::{PartQueue, PartTarget};
+pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
 use reqwest::header::HeaderMap;
 pub(super) use s3_settings::S3Settings;
@@ -102,6 +102,10 @@ impl ObjectClient for S3Client {
 
     async fn send(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
         self.call(call).await
+    }
+
+    fn address(&self, key: &str) -> String {
+        self.address(key)
     }
 
     fn version_of(&self) -> fn(&HeaderMap) -> String {
@@ -267,7 +271,7 @@ impl Store for S3Store {
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        Self::has_parts(bytes, memory)
+        has_parts(bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {

@@ -31,6 +31,9 @@ pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
     /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
     fn send(&self, call: &Call) -> impl Future<Output = Outcome<Result<Answer, Refusal>>> + Send;
 
+    /// Returns the address of a key as it is typed.
+    fn address(&self, key: &str) -> String;
+
     /// Returns the function for the version that the headers of an answer have.
     fn version_of(&self) -> fn(&HeaderMap) -> String;
 
