@@ -289,9 +289,7 @@ pub(super) fn next_special(text: &[u8], at: usize) -> usize {
         at,
         |byte| (byte == b'"') | (byte == b'\\') | (byte < b' '),
         |word| {
-            zero_bytes(word ^ eight(b'"'))
-                | zero_bytes(word ^ eight(b'\\'))
-                | (word.wrapping_sub(eight(b' ')) & !word)
+            zero_bytes(word ^ eight(b'"')) | zero_bytes(word ^ eight(b'\\')) | (word.wrapping_sub(eight(b' ')) & !word)
         },
     )
 }

@@ -134,13 +134,17 @@ pub trait Store: Send + Sync {
     /// Uploads some parts of the first bytes of a file that is going to be put here, without making anything visible: whole ones while the file still
     /// grows, and the last one if it is complete. What of them is the same when the file is put is not sent again. Returns up to which size there is
     /// nothing more to upload.
-    fn upload_ahead(&self, _url: &RemoteUrl<'_>, _file: &ReadFile, (bytes, _is_complete): (u64, bool)) -> io::Result<u64> {
+    fn upload_ahead(
+        &self,
+        _url: &RemoteUrl<'_>,
+        _file: &ReadFile,
+        (bytes, _is_complete): (u64, bool),
+    ) -> io::Result<u64> {
         Ok(bytes)
     }
 
     /// Removes what was uploaded ahead of an object that is not put.
-    fn discard_ahead(&self, _url: &RemoteUrl<'_>) {
-    }
+    fn discard_ahead(&self, _url: &RemoteUrl<'_>) {}
 
     /// Whether an object of this size can be sent while it is made, and completed later, with this much memory.
     fn can_stage(&self, _url: &RemoteUrl<'_>, _bytes: u64, _memory: u64) -> bool {

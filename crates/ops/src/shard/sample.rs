@@ -112,8 +112,7 @@ pub trait SampleSink {
         self.add_file(path, stamp)
     }
     /// Names the row that the next sample is from.
-    fn set_row(&mut self, _row: SourceRow) {
-    }
+    fn set_row(&mut self, _row: SourceRow) {}
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
     /// Counts samples that the input excludes.

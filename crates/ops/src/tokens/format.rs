@@ -55,8 +55,7 @@ pub(crate) trait TokenFormat: Sync {
         None
     }
     /// Sets whether loss masks are written.
-    fn set_loss_masks(&self, _plan: &mut PackPlan, _is_on: bool) {
-    }
+    fn set_loss_masks(&self, _plan: &mut PackPlan, _is_on: bool) {}
     /// Returns whether `--eos-token` is needed.
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed;
     /// Returns one refusal for each question that the plan leaves open; its hint names the flag.
@@ -76,8 +75,7 @@ pub(crate) trait TokenFormat: Sync {
         None
     }
     /// Sets the tokens of a sample.
-    fn set_sample_size(&self, _plan: &mut PackPlan, _tokens: u64) {
-    }
+    fn set_sample_size(&self, _plan: &mut PackPlan, _tokens: u64) {}
     /// Whether its files name the inputs.
     fn names_inputs(&self) -> bool {
         false
@@ -310,8 +308,7 @@ pub(crate) trait TokenOutput: SpoolRules {
         Ok(())
     }
     /// Records that a run failed.
-    fn record_failure(&self, _context: &TaskContext, _failure: &Failure) {
-    }
+    fn record_failure(&self, _context: &TaskContext, _failure: &Failure) {}
 }
 
 /// What a preview says about the files of a format.

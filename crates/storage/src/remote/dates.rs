@@ -30,7 +30,11 @@ impl StoreClock {
         let offset = self.offset.load(Ordering::Relaxed);
         let distance = Duration::from_secs(offset.unsigned_abs());
         let now = SystemTime::now();
-        if offset < 0 { now - distance } else { now + distance }
+        if offset < 0 {
+            now - distance
+        } else {
+            now + distance
+        }
     }
 }
 

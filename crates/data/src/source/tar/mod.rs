@@ -32,8 +32,7 @@ pub trait ScanSink {
     /// Receives one part of the sample that follows.
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()>;
     /// Receives the offset of the first header of the entry whose part comes next, if it is stored with a map of its holes.
-    fn sparse_entry(&mut self, _offset: u64) {
-    }
+    fn sparse_entry(&mut self, _offset: u64) {}
     /// Receives one sample, after its parts.
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
     /// Receives a sample whose key is not UTF-8: it belongs in `.tar.idx`, not in the tables. No part precedes it.

@@ -5,9 +5,7 @@ use super::super::dates::{format_http_date, StoreClock};
 use super::super::environment::Environment;
 use super::super::network::{body, Answer, Network};
 use super::super::retry::RetryReason;
-use super::super::s3::{
-    attempt, insert, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS,
-};
+use super::super::s3::{attempt, insert, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS};
 use super::config::{AzureConfig, AzureProfile};
 use super::signature::{sign, VERSION};
 use super::tokens::AzureTokens;
