@@ -335,13 +335,7 @@ pub(crate) trait TokenWriter: Send {
     ///
     /// # Errors
     /// A spool cannot be written, or the format refuses the whole run.
-    fn append(
-        &mut self,
-        slot: usize,
-        block: &EncodedBlock,
-        input: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts>;
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts>;
     /// Ends an input file.
     ///
     /// # Errors
@@ -369,6 +363,16 @@ pub(crate) trait TokenWriter: Send {
     /// # Errors
     /// A spool cannot be read, or a file cannot be written.
     fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat>;
+}
+
+/// A block that is added to an output.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotBlock<'a> {
+    /// The output of its file, or of its rows.
+    pub(crate) slot: usize,
+    pub(crate) block: &'a EncodedBlock,
+    /// The file that it is of.
+    pub(crate) input: &'a TextFile,
 }
 
 /// What became of the documents of a block.
