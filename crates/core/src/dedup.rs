@@ -52,7 +52,7 @@ pub enum Variant {
 }
 
 /// What is deduplicated, how, and where the result is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DedupPlan {
     /// [`PLAN_VERSION`].
@@ -132,21 +132,11 @@ impl DedupPlan {
             version: PLAN_VERSION,
             input: input.into(),
             output: output.into(),
-            min_length: None,
-            mode: Mode::default(),
-            variant: Variant::default(),
             annotate_key: default_annotate_key(),
             text_key: default_text_key(),
-            keep: Keep::default(),
             min_count: LEAST_COUNT,
-            against: None,
-            export_index: None,
-            export_ranges: None,
             shards: default_shards(),
-            table: false,
-            from_index: None,
-            overwrite: false,
-            compat: false,
+            ..Self::default()
         }
     }
 

@@ -70,7 +70,7 @@ pub struct MixSubflavor {
 }
 
 /// One member of a mixture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixMember {
     /// A prepared WebDataset, a `.jsonl` file or another metadataset; relative to the working directory.
@@ -113,17 +113,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl MixMember {
     /// Creates a member with only a path and a weight or number of repetitions.
     pub fn new(path: impl Into<String>, amount: f64) -> Self {
-        Self {
-            path: path.into(),
-            is_relative: false,
-            amount,
-            name: None,
-            nonmatch: Nonmatch::default(),
-            split_part: None,
-            subflavors: Vec::new(),
-            subset: None,
-            aux: Vec::new(),
-        }
+        Self { path: path.into(), amount, ..Self::default() }
     }
 }
 

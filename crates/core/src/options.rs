@@ -338,139 +338,6 @@ impl<P> OptionSpec<P> {
         Self { info, access, applies: None }
     }
 
-    /// Sets the label in forms and prompts.
-    #[must_use]
-    pub const fn label(mut self, label: &'static str) -> Self {
-        self.info.label = label;
-        self
-    }
-
-    /// Sets the value used if none is given.
-    #[must_use]
-    pub const fn default(mut self, default: &'static str) -> Self {
-        self.info.default = default;
-        self
-    }
-
-    /// Sets the meaning of no answer, where it is not a value.
-    #[must_use]
-    pub const fn unset(mut self, meaning: &'static str) -> Self {
-        self.info.unset = meaning;
-        self
-    }
-
-    /// Sets a valid value, where not every text is one.
-    #[must_use]
-    pub const fn example(mut self, value: &'static str) -> Self {
-        self.info.example = value;
-        self
-    }
-
-    /// Sets the one-letter flag.
-    #[must_use]
-    pub const fn short(mut self, short: char) -> Self {
-        self.info.short = Some(short);
-        self
-    }
-
-    /// Sets earlier spellings of the flag.
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.info.aliases = aliases;
-        self
-    }
-
-    /// Sets the options that can answer the same question for some plans. Prompts name them with it.
-    #[must_use]
-    pub const fn alternatives(mut self, others: &'static [&'static str]) -> Self {
-        self.info.alternatives = others;
-        self
-    }
-
-    /// Sets the options that cannot be given with it.
-    #[must_use]
-    pub const fn conflicts(mut self, others: &'static [&'static str]) -> Self {
-        self.info.conflicts = others;
-        self
-    }
-
-    /// Sets the option that has to be given with it.
-    #[must_use]
-    pub const fn needs(mut self, other: &'static str) -> Self {
-        self.info.needs = other;
-        self
-    }
-
-    /// Sets the answer with which an existing output is replaced: a value, or an empty text for the bare flag.
-    #[must_use]
-    pub const fn replaces(mut self, answer: &'static str) -> Self {
-        self.info.replaces = Some(answer);
-        self
-    }
-
-    /// Sets the value of the flag without a value.
-    #[must_use]
-    pub const fn bare(mut self, value: &'static str) -> Self {
-        self.info.bare = Some(value);
-        self
-    }
-
-    /// Accepts addresses of stores in place of paths.
-    #[must_use]
-    pub const fn or_store(mut self) -> Self {
-        self.info.path_scope = PathScope::Store;
-        self
-    }
-
-    /// Accepts addresses of stores in place of paths, also of those that cannot be written.
-    #[must_use]
-    pub const fn or_read_store(mut self) -> Self {
-        self.info.path_scope = PathScope::ReadStore;
-        self
-    }
-
-    /// Accepts addresses of stores, and of data sets of the hub, in place of paths.
-    #[must_use]
-    pub const fn or_address(mut self) -> Self {
-        self.info.path_scope = PathScope::StoreOrHub;
-        self
-    }
-
-    /// Makes the option positional.
-    #[must_use]
-    pub const fn positional(mut self) -> Self {
-        self.info.is_positional = true;
-        self
-    }
-
-    /// Makes an answer mandatory.
-    #[must_use]
-    pub const fn required(mut self) -> Self {
-        self.info.is_required = true;
-        self
-    }
-
-    /// Makes forms show it only among all settings.
-    #[must_use]
-    pub const fn advanced(mut self) -> Self {
-        self.info.is_advanced = true;
-        self
-    }
-
-    /// Makes it a flag of all commands.
-    #[must_use]
-    pub const fn global(mut self) -> Self {
-        self.info.is_global = true;
-        self
-    }
-
-    /// Makes forms complete a text as a path.
-    #[must_use]
-    pub const fn completes_paths(mut self) -> Self {
-        self.info.completes_paths = true;
-        self
-    }
-
     /// Sets the answer without which it has no meaning, and how a plan is checked for it.
     #[must_use]
     pub const fn applies(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
@@ -574,6 +441,61 @@ impl<P> OptionSpec<P> {
             _ => None,
         }
     }
+}
+
+/// Defines methods that set one field of the part of an option that is shown.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty)?) => $field:ident = $to:expr;)*) => {
+        impl<P> OptionSpec<P> {$(
+            $(#[$doc])*
+            #[must_use]
+            pub const fn $name(mut self $(, $value: $kind)?) -> Self {
+                self.info.$field = $to;
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Sets the label in forms and prompts.
+    label(label: &'static str) => label = label;
+    /// Sets the value used if none is given.
+    default(default: &'static str) => default = default;
+    /// Sets the meaning of no answer, where it is not a value.
+    unset(meaning: &'static str) => unset = meaning;
+    /// Sets a valid value, where not every text is one.
+    example(value: &'static str) => example = value;
+    /// Sets the one-letter flag.
+    short(short: char) => short = Some(short);
+    /// Sets earlier spellings of the flag.
+    aliases(aliases: &'static [&'static str]) => aliases = aliases;
+    /// Sets the options that can answer the same question for some plans. Prompts name them with it.
+    alternatives(others: &'static [&'static str]) => alternatives = others;
+    /// Sets the options that cannot be given with it.
+    conflicts(others: &'static [&'static str]) => conflicts = others;
+    /// Sets the option that has to be given with it.
+    needs(other: &'static str) => needs = other;
+    /// Sets the answer with which an existing output is replaced: a value, or an empty text for the bare flag.
+    replaces(answer: &'static str) => replaces = Some(answer);
+    /// Sets the value of the flag without a value.
+    bare(value: &'static str) => bare = Some(value);
+    /// Accepts addresses of stores in place of paths.
+    or_store() => path_scope = PathScope::Store;
+    /// Accepts addresses of stores in place of paths, also of those that cannot be written.
+    or_read_store() => path_scope = PathScope::ReadStore;
+    /// Accepts addresses of stores, and of data sets of the hub, in place of paths.
+    or_address() => path_scope = PathScope::StoreOrHub;
+    /// Makes the option positional.
+    positional() => is_positional = true;
+    /// Makes an answer mandatory.
+    required() => is_required = true;
+    /// Makes forms show it only among all settings.
+    advanced() => is_advanced = true;
+    /// Makes it a flag of all commands.
+    global() => is_global = true;
+    /// Makes forms complete a text as a path.
+    completes_paths() => completes_paths = true;
 }
 
 impl OptionInfo {

@@ -41,7 +41,7 @@ pub enum SpecialToken {
 }
 
 /// Which lines of which files are read, and what is made of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PackPlan {
     /// [`PLAN_VERSION`].
@@ -125,33 +125,8 @@ fn default_seed() -> u64 {
 impl PackPlan {
     /// Creates a plan in which only the inputs, the tokenizer and the output are answered; no format is chosen.
     pub fn new(inputs: Vec<String>, tokenizer: impl Into<String>, output: impl Into<String>) -> Self {
-        Self {
-            version: PLAN_VERSION,
-            inputs,
-            input_names: Vec::new(),
-            glob: None,
-            paths_file: None,
-            split: None,
-            subset: None,
-            text: TextField::default(),
-            strip: false,
-            tokenizer: tokenizer.into(),
-            tokenizer_name: None,
-            special_tokens: Vec::new(),
-            begin: None,
-            end: None,
-            limit_tokens: None,
-            output: output.into(),
-            seed: DEFAULT_SEED,
-            modalities: None,
-            nanosets: None,
-            forager: None,
-            mds: None,
-            megatron: None,
-            olmo: None,
-            overwrite: false,
-            compat: false,
-        }
+        let (tokenizer, output) = (tokenizer.into(), output.into());
+        Self { version: PLAN_VERSION, inputs, tokenizer, output, seed: DEFAULT_SEED, ..Self::default() }
     }
 
     /// Whether files are selected and bad ones skipped as the reference program does: with `--compat`, and as nanotron's own tool does.

@@ -129,7 +129,7 @@ pub enum SampleMapping {
 }
 
 /// Everything that decides what `prepare` makes of a WebDataset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PreparePlan {
     /// [`PLAN_VERSION`].
@@ -204,27 +204,8 @@ fn default_dataset_yaml_name() -> String {
 impl PreparePlan {
     /// Creates a plan in which only the path is answered.
     pub fn new(path: impl Into<String>) -> Self {
-        Self {
-            version: PLAN_VERSION,
-            path: path.into(),
-            rerun: Rerun::default(),
-            reset_excludes: false,
-            new_to: None,
-            scope: Scope::default(),
-            exclude_shards: Vec::new(),
-            splits: SplitPlan::default(),
-            shuffle_tars: false,
-            allow_empty_splits: false,
-            excludes: Vec::new(),
-            loading: SampleMapping::default(),
-            dataset_yaml_name: default_dataset_yaml_name(),
-            media: None,
-            duplicates: Duplicates::default(),
-            tgz: Tgz::default(),
-            skip_bad_lines: false,
-            compat: false,
-            findings: Vec::new(),
-        }
+        let dataset_yaml_name = default_dataset_yaml_name();
+        Self { version: PLAN_VERSION, path: path.into(), dataset_yaml_name, ..Self::default() }
     }
 }
 

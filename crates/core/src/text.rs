@@ -4,6 +4,7 @@ pub use super::safe::{display_safe, display_safe_bytes, display_safe_lines, is_p
 pub use super::shell::{hint_for, shell_quote};
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Formats a number with group separators: `1234567` → `1,234,567`.
@@ -17,6 +18,14 @@ pub fn grouped(number: u64) -> String {
         out.push(c);
     }
     out
+}
+
+/// Formats bytes as hexadecimal digits in lower case.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Formats a size with a binary unit and at most one decimal: `512 B`, `48.1 KiB`, `4.3 GiB`.

@@ -3,7 +3,7 @@
 //! The functions whose names end in `part` process strings that arrive in pieces: they stop before anything that the next piece has to
 //! complete.
 
-use super::json_walk::{hex4, low_half};
+use super::json_walk::{eight, hex4, low_half, next_match, zero_bytes};
 use memchr::memchr;
 
 /// Length of the longest escape, a surrogate pair, in bytes.
@@ -202,51 +202,22 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     found.map_or((raw.len(), false), |(at, is_left, _)| (at, !is_left))
 }
 
-/// Returns eight copies of a byte.
-const fn eight(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-/// Number of bytes examined at once in long strings.
-const STRIDE: usize = 64;
-
 /// Returns the offset, from `at` onwards, of the next byte that `json.dumps` does not write unchanged in a string; the end if there is
 /// none.
 #[inline]
-fn next_escaped(text: &[u8], mut at: usize) -> usize {
-    let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
-    let mut words = 0;
-    loop {
-        // Short strings are processed word by word.
-        if words >= 2 {
-            while let Some(stride) = text.get(at..at + STRIDE) {
-                // A fold over all bytes, instead of a search that stops early, lets the compiler process many bytes at once.
-                if stride.iter().fold(false, |found, byte| found | is_odd(*byte)) {
-                    break;
-                }
-                at += STRIDE;
-            }
-            // The byte is in the next words, or they are the last.
-            words = 0;
-        }
-        let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
-        let word = u64::from_le_bytes(word);
-        let zero = |word: u64| word.wrapping_sub(eight(1)) & !word;
-        // The lowest bit that is set belongs to a matching byte; higher bits may be false positives.
-        let found = zero(word ^ eight(b'"'))
-            | zero(word ^ eight(b'\\'))
-            | zero(word ^ eight(0x7f))
-            | (word.wrapping_sub(eight(b' ')) & !word)
-            | word;
-        let found = found & eight(0x80);
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-        words += 1;
-    }
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| is_odd(*byte)).unwrap_or(rest.len())
+fn next_escaped(text: &[u8], at: usize) -> usize {
+    next_match(
+        text,
+        at,
+        |byte| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' '),
+        |word| {
+            zero_bytes(word ^ eight(b'"'))
+                | zero_bytes(word ^ eight(b'\\'))
+                | zero_bytes(word ^ eight(0x7f))
+                | (word.wrapping_sub(eight(b' ')) & !word)
+                | word
+        },
+    )
 }
 
 /// Whether Python writes this escape unchanged, given its four digits.

@@ -268,8 +268,14 @@ fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<
 }
 
 /// Returns eight copies of a byte.
-const fn eight(byte: u8) -> u64 {
+pub(super) const fn eight(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the highest bit of the zero bytes of a word. Of the bits above the lowest one that is set, some may be false positives.
+#[inline(always)]
+pub(super) fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(eight(1)) & !word
 }
 
 /// Number of bytes examined at once in long strings.
@@ -277,17 +283,33 @@ const STRIDE: usize = 64;
 
 /// Returns the offset of the next quote, backslash or control character from `at` onwards; the end of the text if there is none.
 #[inline(always)]
-pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
+pub(super) fn next_special(text: &[u8], at: usize) -> usize {
+    next_match(
+        text,
+        at,
+        |byte| (byte == b'"') | (byte == b'\\') | (byte < b' '),
+        |word| {
+            zero_bytes(word ^ eight(b'"')) | zero_bytes(word ^ eight(b'\\')) | (word.wrapping_sub(eight(b' ')) & !word)
+        },
+    )
+}
+
+/// Returns the offset of the next matching byte from `at` onwards; the end of the text if there is none. `matches` sets the highest bits of the
+/// matching bytes in a word; higher bits than the lowest one may be false positives.
+#[inline(always)]
+pub(super) fn next_match(
+    text: &[u8],
+    mut at: usize,
+    is_match: impl Fn(u8) -> bool,
+    matches: impl Fn(u64) -> u64,
+) -> usize {
     let mut words = 0;
     loop {
         // Short strings are processed word by word.
         if words >= 2 {
             while let Some(stride) = text.get(at..at + STRIDE) {
                 // A fold over all bytes, instead of a search that stops early, lets the compiler process many bytes at once.
-                let found = stride
-                    .iter()
-                    .fold(false, |found, byte| found | (*byte == b'"') | (*byte == b'\\') | (*byte < b' '));
-                if found {
+                if stride.iter().fold(false, |found, byte| found | is_match(*byte)) {
                     break;
                 }
                 at += STRIDE;
@@ -296,13 +318,7 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
             words = 0;
         }
         let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
-        let word = u64::from_le_bytes(word);
-        let (quote, backslash) = (word ^ eight(b'"'), word ^ eight(b'\\'));
-        // The lowest bit that is set belongs to a matching byte; higher bits may be false positives.
-        let found = (quote.wrapping_sub(eight(1)) & !quote)
-            | (backslash.wrapping_sub(eight(1)) & !backslash)
-            | (word.wrapping_sub(eight(b' ')) & !word);
-        let found = found & eight(0x80);
+        let found = matches(u64::from_le_bytes(word)) & eight(0x80);
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
@@ -310,7 +326,7 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
         words += 1;
     }
     let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
+    at + rest.iter().position(|byte| is_match(*byte)).unwrap_or(rest.len())
 }
 
 /// Reads the string whose opening quote is at `opened`.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// Returns a quoted JSON string in ASCII; characters beyond the basic plane become surrogate pairs.
 pub fn string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    push_string(&mut out, text);
+    push_string(&mut out, text, true);
     out
 }
 
@@ -16,13 +16,6 @@ pub fn string(text: &str) -> String {
 pub fn indent2(value: &Node) -> String {
     let mut out = String::new();
     push_indented(&mut out, value, 0);
-    out
-}
-
-/// Writes a value like `json.dumps(value, separators=(",", ":"))`.
-pub fn compact(value: &Node) -> String {
-    let mut out = String::new();
-    push_compact(&mut out, value);
     out
 }
 
@@ -47,39 +40,19 @@ fn push_spaced(out: &mut String, value: &Node) {
             out.push('{');
             for (i, (key, item)) in entries.iter().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
-                push_unescaped(out, key);
+                push_string(out, key, false);
                 out.push_str(": ");
                 push_spaced(out, item);
             }
             out.push('}');
         }
-        Node::Str(text) => push_unescaped(out, text),
+        Node::Str(text) => push_string(out, text, false),
         scalar => push_scalar(out, scalar),
     }
 }
 
-/// Appends a string without escaping characters beyond ASCII.
-fn push_unescaped(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\0'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-fn push_string(out: &mut String, text: &str) {
+/// Appends a quoted string, with characters beyond ASCII escaped or as they are.
+fn push_string(out: &mut String, text: &str, is_ascii: bool) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -91,6 +64,7 @@ fn push_string(out: &mut String, text: &str) {
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             ' '..='~' => out.push(c),
+            '\u{7f}'.. if !is_ascii => out.push(c),
             _ => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}");
@@ -111,7 +85,7 @@ fn push_scalar(out: &mut String, value: &Node) {
         Node::Float(value) if value.is_nan() => out.push_str("NaN"),
         Node::Float(value) if value.is_infinite() => out.push_str(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
         Node::Float(value) => out.push_str(&float_repr(*value)),
-        Node::Str(text) => push_string(out, text),
+        Node::Str(text) => push_string(out, text, true),
         Node::List(_) | Node::Map(_) => {}
     }
 }
@@ -138,39 +112,11 @@ fn push_indented(out: &mut String, value: &Node, depth: usize) {
             for (i, (key, item)) in entries.iter().enumerate() {
                 out.push(if i == 0 { '{' } else { ',' });
                 line(out, depth + 1);
-                push_string(out, key);
+                push_string(out, key, true);
                 out.push_str(": ");
                 push_indented(out, item, depth + 1);
             }
             line(out, depth);
-            out.push('}');
-        }
-        scalar => push_scalar(out, scalar),
-    }
-}
-
-fn push_compact(out: &mut String, value: &Node) {
-    match value {
-        Node::List(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                push_compact(out, item);
-            }
-            out.push(']');
-        }
-        Node::Map(entries) => {
-            out.push('{');
-            for (i, (key, item)) in entries.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                push_string(out, key);
-                out.push(':');
-                push_compact(out, item);
-            }
             out.push('}');
         }
         scalar => push_scalar(out, scalar),
@@ -197,6 +143,5 @@ mod tests {
             indent2(&value),
             "{\n  \"v\": \"7\",\n  \"e\": {},\n  \"l\": [\n    1,\n    null,\n    1e+16,\n    []\n  ]\n}"
         );
-        assert_eq!(compact(&value), r#"{"v":"7","e":{},"l":[1,null,1e+16,[]]}"#);
     }
 }

@@ -1,4 +1,4 @@
-//! `.npy` files of one dimension, byte for byte as numpy saves them (format version 1.0).
+//! `.npy` files: those of one dimension, byte for byte as numpy saves them (format version 1.0), and the headers of any.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs};
@@ -47,6 +47,68 @@ pub fn header_of(word: &str, count: u64) -> Vec<u8> {
     bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());
     bytes
+}
+
+/// What the header of a file says.
+#[derive(Clone, Debug)]
+pub struct NpyHeader {
+    /// Type of the items in numpy notation: `<f4`.
+    pub dtype: String,
+    /// Length of each axis; `None` if it cannot be read.
+    shape: Option<Vec<u64>>,
+    /// Whether the first axis varies fastest.
+    pub is_fortran: bool,
+    /// Offset of the values, in bytes.
+    pub data: usize,
+}
+
+/// Returns the reason for a header whose content is not valid.
+fn broken() -> String {
+    "its numpy header cannot be read".to_owned()
+}
+
+impl NpyHeader {
+    /// Reads the header of a file of at most `max_bytes` of header, given its first bytes. The error is for the user.
+    pub fn read(bytes: &[u8], max_bytes: usize) -> Result<Self, String> {
+        if !bytes.starts_with(b"\x93NUMPY") {
+            return Err("it is not a numpy array file".into());
+        }
+        let (length, start) = match bytes.get(6) {
+            Some(1) => (bytes.get(8..10).map(|b| usize::from(u16::from_le_bytes([b[0], b[1]]))), 10),
+            Some(2 | 3) => (bytes.get(8..12).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize), 12),
+            _ => return Err("its numpy version is not known".into()),
+        };
+        let data = length.filter(|l| *l <= max_bytes).and_then(|l| l.checked_add(start)).ok_or_else(broken)?;
+        let text = bytes.get(start..data).and_then(|b| std::str::from_utf8(b).ok()).ok_or_else(broken)?;
+        let dtype = dtype(text).ok_or_else(broken)?;
+        let is_fortran = text_after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
+        Ok(Self { dtype, shape: shape(text), is_fortran, data })
+    }
+
+    /// Returns the length of each axis. The error is for the user.
+    pub fn shape(&self) -> Result<Vec<u64>, String> {
+        self.shape.clone().ok_or_else(broken)
+    }
+}
+
+fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let at = text.find(key)?;
+    text.get(at + key.len()..).map(str::trim_start)
+}
+
+/// Returns the quoted type, or the text in its place for structured types.
+fn dtype(text: &str) -> Option<String> {
+    let rest = text_after(text, "'descr':")?;
+    match rest.strip_prefix('\'') {
+        Some(inner) => Some(inner.get(..inner.find('\'')?)?.to_owned()),
+        None => Some(rest.get(..rest.find(']')? + 1)?.to_owned()),
+    }
+}
+
+fn shape(text: &str) -> Option<Vec<u64>> {
+    let rest = text_after(text, "'shape':")?.strip_prefix('(')?;
+    let inner = rest.get(..rest.find(')')?)?;
+    inner.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect()
 }
 
 /// Writes an array of one dimension whose length is known in advance.

@@ -104,8 +104,7 @@ pub trait Store: Send + Sync {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
     /// Finds out what there is whose address begins with this one, so that the next questions about that need no requests each.
-    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        let _ = url;
+    fn fetch_listing(&self, _url: &RemoteUrl<'_>) -> io::Result<()> {
         Ok(())
     }
 
@@ -118,8 +117,7 @@ pub trait Store: Send + Sync {
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
 
     /// Opens an object of which a part is read in order. The part may end after the object.
-    fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let _ = part;
+    fn open_part(&self, url: &RemoteUrl<'_>, _part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         self.open(url)
     }
 
@@ -129,47 +127,44 @@ pub trait Store: Send + Sync {
 
     /// Whether the store refuses to put an object under a condition of this kind that does not hold. `content` is that of the object at the address,
     /// which may be put again.
-    fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
-        let _ = (url, content, condition);
+    fn supports_condition(&self, _url: &RemoteUrl<'_>, _content: &[u8], _condition: Condition) -> io::Result<bool> {
         Ok(true)
     }
 
     /// Uploads some parts of the first bytes of a file that is going to be put here, without making anything visible: whole ones while the file still
     /// grows, and the last one if it is complete. What of them is the same when the file is put is not sent again. Returns up to which size there is
     /// nothing more to upload.
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, (bytes, is_complete): (u64, bool)) -> io::Result<u64> {
-        let _ = (url, file, is_complete);
+    fn upload_ahead(
+        &self,
+        _url: &RemoteUrl<'_>,
+        _file: &ReadFile,
+        (bytes, _is_complete): (u64, bool),
+    ) -> io::Result<u64> {
         Ok(bytes)
     }
 
     /// Removes what was uploaded ahead of an object that is not put.
-    fn discard_ahead(&self, url: &RemoteUrl<'_>) {
-        let _ = url;
-    }
+    fn discard_ahead(&self, _url: &RemoteUrl<'_>) {}
 
     /// Whether an object of this size can be sent while it is made, and completed later, with this much memory.
-    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        let _ = (url, bytes, memory);
+    fn can_stage(&self, _url: &RemoteUrl<'_>, _bytes: u64, _memory: u64) -> bool {
         false
     }
 
     /// Begins an object of a size for which [`can_stage`](Self::can_stage) holds, and ends other unfinished uploads of it. `memory` is how many
     /// bytes of it are in memory at once; two parts are in any case.
-    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
-        let _ = (bytes, memory);
+    fn begin_staged(&self, url: &RemoteUrl<'_>, _bytes: u64, _memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
         Err(Failure::internal("writing", "the store has no uploads").on(Subject::path(url.to_path())).into_io())
     }
 
     /// Whether all of an object that was sent is still there, and not completed.
-    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        let _ = (url, object);
+    fn has_staged(&self, _url: &RemoteUrl<'_>, _object: &StagedObject) -> io::Result<bool> {
         Ok(false)
     }
 
     /// Makes an object visible that was sent, and replaces one that is there. Returns whether it is visible now, also if it was before; if not, the
     /// store does not have it any more.
-    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        let _ = (url, object);
+    fn complete_staged(&self, _url: &RemoteUrl<'_>, _object: &StagedObject) -> io::Result<bool> {
         Ok(false)
     }
 
@@ -188,15 +183,13 @@ pub trait Store: Send + Sync {
 
     /// Copies an object of this kind of store, from any bucket, and replaces one that is there. Returns whether the store can do that; if not,
     /// nothing has changed, and the object has to be read and put. `watch` is called with each number of copied bytes, and may end the copy.
-    fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
-        let _ = (from, to, watch);
+    fn copy(&self, _from: &RemoteUrl<'_>, _to: &RemoteUrl<'_>, _watch: &WatchBytes) -> io::Result<bool> {
         Ok(false)
     }
 
     /// Returns the address of the service that has the objects, if the same address of an object leads to others on another service; `None`
     /// for the usual service of the scheme. Nothing is asked.
-    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
-        let _ = url;
+    fn service(&self, _url: &RemoteUrl<'_>) -> Option<String> {
         None
     }
 
@@ -206,26 +199,22 @@ pub trait Store: Send + Sync {
     }
 
     /// Returns the settings of the requests.
-    fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
-        let _ = url;
+    fn settings(&self, _url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         Ok(StoreSettings::default())
     }
 
     /// Finds out which wrong requests are refused, by requests that put this content at an address that has it; `None` if that is not known.
-    fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {
-        let _ = (url, content);
+    fn guards(&self, _url: &RemoteUrl<'_>, _content: &[u8]) -> io::Result<Option<StoreGuards>> {
         Ok(None)
     }
 
     /// Lists unfinished uploads of an object and below it, of very many only some; `None` if the store has no such thing.
-    fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
-        let _ = folder;
+    fn uploads(&self, _folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
         Ok(None)
     }
 
     /// Ends an unfinished upload. A missing one is not an error.
-    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
-        let _ = (url, id);
+    fn end_upload(&self, _url: &RemoteUrl<'_>, _id: &str) -> io::Result<()> {
         Ok(())
     }
 
@@ -240,20 +229,17 @@ pub trait Store: Send + Sync {
     }
 
     /// Returns the problems of reading what is at an address: that the store does not have, or may not list, all of it.
-    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
-        let _ = url;
+    fn losses(&self, _url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
         Ok(Vec::new())
     }
 
     /// Returns the time since an object was written, by the clock of the store; `None` if that is not known, or there is no such object.
-    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
-        let _ = url;
+    fn age(&self, _url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
         Ok(None)
     }
 
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.
-    fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
-        let _ = url;
+    fn md5(&self, _url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
         Ok(None)
     }
 }

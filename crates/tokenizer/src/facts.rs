@@ -53,6 +53,26 @@ pub struct TokenizerFacts {
 pub(super) const NO_END: &str = "no token looks like an end of text";
 
 impl TokenizerFacts {
+    /// Returns the facts of a model of `size` tokens, to which nothing is added.
+    pub(super) fn of_model(kind: TokenizerKind, model: &'static str, size: u64, hash: String) -> Self {
+        Self {
+            kind,
+            model,
+            base_size: size,
+            full_size: size,
+            greatest_id: u32::try_from(size).map_or(u32::MAX, |size| size.saturating_sub(1)),
+            added: Vec::new(),
+            has_normalizer: false,
+            has_template: false,
+            has_truncation: false,
+            has_padding: false,
+            is_fast: false,
+            slow_because: None,
+            hash,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Returns the warnings that apply, without that of a missing EOS token if the plan names one.
     pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
         self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()

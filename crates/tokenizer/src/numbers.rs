@@ -33,22 +33,7 @@ impl Numbers {
     }
 
     pub(super) fn facts(self, hash: String) -> TokenizerFacts {
-        TokenizerFacts {
-            kind: TokenizerKind::Numbers,
-            model: "Numbers",
-            base_size: self.size.into(),
-            full_size: self.size.into(),
-            greatest_id: self.size - 1,
-            added: Vec::new(),
-            has_normalizer: false,
-            has_template: false,
-            has_truncation: false,
-            has_padding: false,
-            is_fast: false,
-            slow_because: None,
-            hash,
-            warnings: Vec::new(),
-        }
+        TokenizerFacts::of_model(TokenizerKind::Numbers, "Numbers", self.size.into(), hash)
     }
 
     /// Returns the id that a word spells: decimal digits, with ASCII white space around them.

@@ -377,22 +377,8 @@ fn facts_of(reference: &Reference, greatest_id: u32, hash: String) -> TokenizerF
 }
 
 fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
-    TokenizerFacts {
-        kind: TokenizerKind::SentencePiece,
-        model: model.word(),
-        base_size: model.size() as u64,
-        full_size: model.size() as u64,
-        greatest_id: u32::try_from(model.size()).map_or(u32::MAX, |size| size.saturating_sub(1)),
-        added: model.added(),
-        has_normalizer: model.has_rules(),
-        has_template: false,
-        has_truncation: false,
-        has_padding: false,
-        is_fast: false,
-        slow_because: None,
-        hash,
-        warnings: Vec::new(),
-    }
+    let facts = TokenizerFacts::of_model(TokenizerKind::SentencePiece, model.word(), model.size() as u64, hash);
+    TokenizerFacts { added: model.added(), has_normalizer: model.has_rules(), ..facts }
 }
 
 #[cfg(test)]

@@ -109,9 +109,16 @@ fn lines_of(span: Span) -> (usize, usize) {
     (span.start().line, span.end().line)
 }
 
+/// Whether an item is compiled for the tests of its crate, or of others, only.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        let of_cfg = || attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"));
+        let of_cfg = || match attribute.parse_args::<syn::Meta>() {
+            Ok(syn::Meta::Path(path)) => path.is_ident("test"),
+            Ok(syn::Meta::List(list)) => {
+                list.path.is_ident("any") && list.tokens.to_string().replace(' ', "") == "test,feature=\"testing\""
+            }
+            _ => false,
+        };
         attribute.path().is_ident("test") || (attribute.path().is_ident("cfg") && of_cfg())
     })
 }

@@ -108,14 +108,11 @@ pub trait SampleSink {
     /// Registers a file that parts are in. Its number is valid for this sink.
     fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile>;
     /// Registers a copy that was unpacked of a file; the run depends on that file.
-    fn add_unpacked(&mut self, path: &Path, stamp: FileStamp, original: (&Path, FileStamp)) -> Outcome<SourceFile> {
-        let _ = original;
+    fn add_unpacked(&mut self, path: &Path, stamp: FileStamp, _original: (&Path, FileStamp)) -> Outcome<SourceFile> {
         self.add_file(path, stamp)
     }
     /// Names the row that the next sample is from.
-    fn set_row(&mut self, row: SourceRow) {
-        let _ = row;
-    }
+    fn set_row(&mut self, _row: SourceRow) {}
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
     /// Counts samples that the input excludes.

@@ -51,19 +51,15 @@ pub(crate) trait TokenFormat: Sync {
     /// Chooses the format, or not; answers to its options are kept as long as it is chosen.
     fn choose(&self, plan: &mut PackPlan, is_chosen: bool);
     /// Returns whether loss masks are written; `None` if the format has none.
-    fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
-        let _ = plan;
+    fn loss_masks(&self, _plan: &PackPlan) -> Option<bool> {
         None
     }
     /// Sets whether loss masks are written.
-    fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
-        let _ = (plan, is_on);
-    }
+    fn set_loss_masks(&self, _plan: &mut PackPlan, _is_on: bool) {}
     /// Returns whether `--eos-token` is needed.
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed;
     /// Returns one refusal for each question that the plan leaves open; its hint names the flag.
-    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
-        let _ = plan;
+    fn open_questions(&self, _plan: &PackPlan) -> Vec<Problem> {
         Vec::new()
     }
     /// Returns one refusal for each wrong answer to the options of the format.
@@ -75,14 +71,11 @@ pub(crate) trait TokenFormat: Sync {
         false
     }
     /// Returns the tokens of a sample, 0 while the question is open; `None` if samples have no fixed size.
-    fn sample_size(&self, plan: &PackPlan) -> Option<u64> {
-        let _ = plan;
+    fn sample_size(&self, _plan: &PackPlan) -> Option<u64> {
         None
     }
     /// Sets the tokens of a sample.
-    fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
-        let _ = (plan, tokens);
-    }
+    fn set_sample_size(&self, _plan: &mut PackPlan, _tokens: u64) {}
     /// Whether its files name the inputs.
     fn names_inputs(&self) -> bool {
         false
@@ -108,31 +101,26 @@ pub(crate) trait TokenFormat: Sync {
         None
     }
     /// Returns the output of a plan for this format alone that names none.
-    fn default_output(&self, plan: &PackPlan) -> Option<String> {
-        let _ = plan;
+    fn default_output(&self, _plan: &PackPlan) -> Option<String> {
         None
     }
     /// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
-    fn output_name(&self, stem: &str, is_one_file: bool) -> String {
-        let _ = is_one_file;
+    fn output_name(&self, stem: &str, _is_one_file: bool) -> String {
         folder_name(stem)
     }
     /// Returns the paths among the answers to its options.
-    fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
-        let _ = plan;
+    fn paths<'p>(&self, _plan: &'p mut PackPlan) -> Vec<&'p mut String> {
         Vec::new()
     }
     /// Returns the files that a run reads or writes in addition to its inputs and its output.
-    fn other_files(&self, plan: &PackPlan) -> Vec<OtherFile> {
-        let _ = plan;
+    fn other_files(&self, _plan: &PackPlan) -> Vec<OtherFile> {
         Vec::new()
     }
     /// Prepares the input before a run.
     ///
     /// # Errors
     /// The input cannot be read, or a file cannot be written.
-    fn before_run(&self, plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
-        let _ = (plan, context);
+    fn before_run(&self, _plan: &PackPlan, _context: &TaskContext) -> Outcome<()> {
         Ok(())
     }
     /// Returns what identifies the encoding.
@@ -149,42 +137,35 @@ pub(crate) trait TokenFormat: Sync {
     /// An end token is missing from the plan or the vocabulary, or does not fit into a token.
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec>;
     /// Returns the vocabulary size that the training configuration needs.
-    fn vocab_size(&self, tokenizer: &Tokenizer) -> Option<u64> {
-        let _ = tokenizer;
+    fn vocab_size(&self, _tokenizer: &Tokenizer) -> Option<u64> {
         None
     }
     /// Returns the folders that only this program writes to, which are never input.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf>;
     /// Returns the path of its files that readers open.
-    fn opened(&self, plan: &PackPlan, place: OutputTarget) -> PathBuf {
-        let _ = plan;
+    fn opened(&self, _plan: &PackPlan, place: OutputTarget) -> PathBuf {
         place.path
     }
     /// Returns a suffix for the run folder, so that runs that write different files of one output can run at the same time.
-    fn run_suffix(&self, plan: &PackPlan) -> Option<String> {
-        let _ = plan;
+    fn run_suffix(&self, _plan: &PackPlan) -> Option<String> {
         None
     }
     /// Whether a result without documents is accepted.
-    fn may_be_empty(&self, plan: &PackPlan) -> bool {
-        let _ = plan;
+    fn may_be_empty(&self, _plan: &PackPlan) -> bool {
         false
     }
     /// Whether the plan packs only some documents.
-    fn takes_some(&self, plan: &PackPlan) -> bool {
-        let _ = plan;
+    fn takes_some(&self, _plan: &PackPlan) -> bool {
         false
     }
     /// Whether the output itself records which inputs are done, so that a run only adds what is missing.
-    fn records_progress(&self, plan: &PackPlan) -> bool {
-        let _ = plan;
+    fn records_progress(&self, _plan: &PackPlan) -> bool {
         false
     }
     /// Returns the most bytes that a byte of text can become.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
     /// Whether the rows of files are assigned to outputs, not the files; the rows of each input file are then counted before.
-    fn assigns_rows(&self, plan: &PackPlan) -> bool {
-        let _ = plan;
+    fn assigns_rows(&self, _plan: &PackPlan) -> bool {
         false
     }
     /// Deals the input files to outputs.
@@ -300,13 +281,11 @@ pub(crate) trait TokenOutput: SpoolRules {
     /// Returns a file that would be overwritten although no earlier run wrote it.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf>;
     /// Whether a run with this output may write a file at this path, which is not below the output.
-    fn may_write_next_to(&self, path: &Path) -> bool {
-        let _ = path;
+    fn may_write_next_to(&self, _path: &Path) -> bool {
         false
     }
     /// Returns existing files that describe other files than those `written`.
-    fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
-        let _ = written;
+    fn stale_files(&self, _written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         Vec::new()
     }
     /// Returns how many of the documents of the inputs are packed.
@@ -316,8 +295,7 @@ pub(crate) trait TokenOutput: SpoolRules {
     /// Estimates the files for this many documents and tokens.
     fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate;
     /// Returns the bytes that finishing needs next to `bytes` of output.
-    fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
-        let _ = bytes;
+    fn scratch_bytes(&self, _bytes: u64, items: u64) -> u64 {
         items * 8
     }
     /// Returns a writer that begins with the first file.
@@ -326,14 +304,11 @@ pub(crate) trait TokenOutput: SpoolRules {
     ///
     /// # Errors
     /// A file cannot be written.
-    fn begin_run(&self, context: &TaskContext) -> Outcome<()> {
-        let _ = context;
+    fn begin_run(&self, _context: &TaskContext) -> Outcome<()> {
         Ok(())
     }
     /// Records that a run failed.
-    fn record_failure(&self, context: &TaskContext, failure: &Failure) {
-        let _ = (context, failure);
-    }
+    fn record_failure(&self, _context: &TaskContext, _failure: &Failure) {}
 }
 
 /// What a preview says about the files of a format.
@@ -360,27 +335,19 @@ pub(crate) trait TokenWriter: Send {
     ///
     /// # Errors
     /// A spool cannot be written, or the format refuses the whole run.
-    fn append(
-        &mut self,
-        slot: usize,
-        block: &EncodedBlock,
-        input: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts>;
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts>;
     /// Ends an input file.
     ///
     /// # Errors
     /// A spool cannot be written.
-    fn end_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        let _ = (slot, spools);
+    fn end_file(&mut self, _slot: usize, _spools: &mut SpoolSet<'_>) -> Outcome<()> {
         Ok(())
     }
     /// Ends the last file.
     ///
     /// # Errors
     /// A spool cannot be written.
-    fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        let _ = spools;
+    fn end(&mut self, _spools: &mut SpoolSet<'_>) -> Outcome<()> {
         Ok(())
     }
     /// Returns what a resumed run needs in addition to the spools.
@@ -396,6 +363,16 @@ pub(crate) trait TokenWriter: Send {
     /// # Errors
     /// A spool cannot be read, or a file cannot be written.
     fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat>;
+}
+
+/// A block that is added to an output.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotBlock<'a> {
+    /// The output of its file, or of its rows.
+    pub(crate) slot: usize,
+    pub(crate) block: &'a EncodedBlock,
+    /// The file that it is of.
+    pub(crate) input: &'a TextFile,
 }
 
 /// What became of the documents of a block.

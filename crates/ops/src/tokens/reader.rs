@@ -32,8 +32,7 @@ pub trait TokenReader: Sync {
     /// The files cannot be read.
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts>;
     /// Repairs what a program is known to have written wrongly; `None` if nothing is known.
-    fn repair(&self, path: &Path, is_dry: bool, options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
-        let _ = (path, is_dry, options);
+    fn repair(&self, _path: &Path, _is_dry: bool, _options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
         None
     }
     /// Returns why [`repair`](Self::repair) is not possible, and a command that helps; `quoted` is the path for a shell.

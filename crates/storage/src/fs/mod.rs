@@ -1,12 +1,14 @@
 //! Changing a file system: every create, write, sync, rename and removal of the program.
 //!
-//! Two layers. [`Disk`] has the bare operations with the system's own errors; [`RealFs`] executes them, [`fault::FaultFs`] makes them fail.
+//! Two layers. [`Disk`] has the bare operations with the system's own errors; [`RealFs`] executes them, `FaultFs` makes them fail in tests.
 //! [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a [`Failure`] that
 //! names the path. Every [`Disk`] is an [`Fs`].
 
 mod buffered;
+#[cfg(any(test, feature = "testing"))]
 pub mod fault;
 mod real;
+#[cfg(any(test, feature = "testing"))]
 mod volatile;
 
 pub use buffered::BufferedFile;

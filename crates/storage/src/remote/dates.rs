@@ -2,6 +2,7 @@
 
 use gristmill_core::utc;
 use std::ops::Range;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -11,6 +12,31 @@ const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const DAY: i64 = 86_400;
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
+
+/// The clock of a store, as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct StoreClock {
+    /// Seconds by which it is ahead of that of this machine.
+    offset: AtomicI64,
+}
+
+impl StoreClock {
+    /// Sets the seconds by which it is ahead of that of this machine.
+    pub(super) fn set(&self, offset: i64) {
+        self.offset.store(offset, Ordering::Relaxed);
+    }
+
+    pub(super) fn now(&self) -> SystemTime {
+        let offset = self.offset.load(Ordering::Relaxed);
+        let distance = Duration::from_secs(offset.unsigned_abs());
+        let now = SystemTime::now();
+        if offset < 0 {
+            now - distance
+        } else {
+            now + distance
+        }
+    }
+}
 
 /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` as nanoseconds since 1970.
 pub(super) fn parse_http_date(text: &str) -> Option<i64> {

@@ -128,46 +128,34 @@ impl Reading {
     fn take(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
+    /// Notes what is wrong with a field that has no value.
+    fn checked<T>(&mut self, name: &str, value: Option<T>, what: &str) -> Option<T> {
+        if value.is_none() {
+            self.set_reason(name, what);
+        }
+        value
+    }
     fn number(&mut self, name: &str) -> Option<u64> {
         let value = self.take(name)?;
-        let number = value.as_u64();
-        if number.is_none() {
-            self.set_reason(name, "is no count");
-        }
-        number
+        self.checked(name, value.as_u64(), "is no count")
     }
     fn small(&mut self, name: &str) -> Option<u32> {
         let number = self.number(name)?;
-        let small = u32::try_from(number).ok();
-        if small.is_none() {
-            self.set_reason(name, "is too large");
-        }
-        small
+        self.checked(name, u32::try_from(number).ok(), "is too large")
     }
     fn needed(&mut self, name: &str) -> u32 {
         let value = self.small(name);
-        if value.is_none() {
-            self.set_reason(name, "is missing");
-        }
-        value.unwrap_or_default()
+        self.checked(name, value, "is missing").unwrap_or_default()
     }
     fn float(&mut self, name: &str) -> Option<f64> {
         let value = self.take(name)?;
-        let number = value.as_f64();
-        if number.is_none() {
-            self.set_reason(name, "is no number");
-        }
-        number
+        self.checked(name, value.as_f64(), "is no number")
     }
     fn word(&mut self, name: &str) -> &'static str {
         match self.take(name) {
             Some(Value::String(text)) => NAMES.iter().find(|known| **known == text).copied().unwrap_or(UNKNOWN),
-            Some(_) => {
-                self.set_reason(name, "is no text");
-                UNKNOWN
-            }
-            None => {
-                self.set_reason(name, "is missing");
+            other => {
+                self.set_reason(name, if other.is_some() { "is no text" } else { "is missing" });
                 UNKNOWN
             }
         }

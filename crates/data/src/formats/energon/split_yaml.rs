@@ -4,7 +4,7 @@ use super::fields::{self, ContentError};
 use super::layout;
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::braces::{self, BraceError};
-use gristmill_pycompat::{json_write, yaml_read, yaml_write, Node};
+use gristmill_pycompat::{yaml_read, yaml_write, Node};
 use gristmill_storage::files;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -117,11 +117,6 @@ impl SplitFile {
     /// Returns the content of `split.yaml`, lists unchanged.
     pub fn render(&self) -> String {
         yaml_write::dump_for_loader(&self.to_node())
-    }
-
-    /// Returns the content of `split.json`.
-    pub fn render_json(&self) -> String {
-        json_write::indent2(&self.to_node())
     }
 
     /// Returns the splits with their shard names, braces expanded. Items that cannot be expanded are returned separately.

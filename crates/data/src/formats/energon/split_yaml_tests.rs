@@ -7,13 +7,18 @@ fn golden(case: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/energon").join(case).join("expected")
 }
 
+/// Returns the content of `split.json`.
+fn json_of(splits: &SplitFile) -> String {
+    gristmill_pycompat::json_write::indent2(&splits.to_node())
+}
+
 #[test]
 fn golden_splits_are_read_and_written_byte_for_byte() {
     for case in ["captioning_fieldmap", "presplit_folders", "odd_names"] {
         let splits = SplitFile::read(&golden(case)).unwrap().unwrap();
         let bytes = std::fs::read_to_string(golden(case).join(".nv-meta/split.yaml")).unwrap();
         assert_eq!(splits.render(), bytes, "{case}");
-        assert_eq!(SplitFile::parse_json(&splits.render_json()).unwrap(), splits);
+        assert_eq!(SplitFile::parse_json(&json_of(&splits)).unwrap(), splits);
         // Every name is a shard, and folding the names again reproduces the file.
         let info = Info::read(&golden(case)).unwrap().unwrap();
         let (expanded, bad) = splits.expanded();
@@ -112,7 +117,7 @@ proptest! {
     ) {
         let splits = SplitFile { split_parts: parts.into_iter().collect(), exclude, ..SplitFile::default() };
         prop_assert_eq!(&SplitFile::parse(&splits.render()).unwrap(), &splits);
-        prop_assert_eq!(&SplitFile::parse_json(&splits.render_json()).unwrap(), &splits);
+        prop_assert_eq!(&SplitFile::parse_json(&json_of(&splits)).unwrap(), &splits);
     }
 
     #[test]

@@ -14,16 +14,6 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "reading the index";
 
-/// Removes sample tables of an earlier run, including the extra index of older writers.
-pub const DROP_SAMPLE_TABLES: &str = "
-DROP INDEX IF EXISTS idx_samples_sample_key;
-DROP INDEX IF EXISTS idx_samples_by_tar_and_idx;
-DROP INDEX IF EXISTS idx_sample_parts_seq;
-DROP INDEX IF EXISTS idx_sample_parts_full;
-DROP TABLE IF EXISTS samples;
-DROP TABLE IF EXISTS sample_parts;
-";
-
 /// Creates the sample tables.
 pub const CREATE_SAMPLE_TABLES: &str = "
 CREATE TABLE samples (
@@ -63,12 +53,6 @@ CREATE TABLE IF NOT EXISTS media_filters (
   created_at_utc TEXT DEFAULT CURRENT_TIMESTAMP,
   UNIQUE(strategy, patterns)
 );
-";
-
-/// Removes the media tables.
-pub const DROP_MEDIA_TABLES: &str = "
-DROP TABLE IF EXISTS media_metadata;
-DROP TABLE IF EXISTS media_filters;
 ";
 
 /// Adds a sample: tar_file_id, sample_key, sample_index, byte_offset, byte_size.
@@ -301,13 +285,6 @@ impl Tables {
         Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
-    /// Returns the number of rows of `samples` and of `sample_parts`.
-    pub fn row_counts(&self) -> Outcome<(u64, u64)> {
-        let count = |table: &str| self.rows(&format!("SELECT count(*) FROM {table}"), &[], |row| unsigned(row, 0));
-        let first = |rows: Vec<u64>| rows.first().copied().unwrap_or(0);
-        Ok((first(count("samples")?), first(count("sample_parts")?)))
-    }
-
     /// Returns the number of rows of `samples` per shard, in index order; shards without rows are absent.
     pub fn samples_per_shard(&self) -> Outcome<Vec<(u32, u64)>> {
         let sql = "SELECT tar_file_id, count(*) FROM samples GROUP BY tar_file_id ORDER BY tar_file_id";
@@ -332,21 +309,6 @@ impl Tables {
     pub fn sample_by_key(&self, key: &str) -> Outcome<Option<SampleRecord>> {
         let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples WHERE sample_key = ?1");
         Ok(self.rows(&sql, &[&key], sample_record)?.into_iter().next())
-    }
-
-    /// Returns samples in the order of their keys, beginning after `after` (from the first when `None`), at most `limit`.
-    pub fn samples_after_key(&self, after: Option<&str>, limit: u64) -> Outcome<Vec<SampleRecord>> {
-        let order = "ORDER BY sample_key LIMIT";
-        match after {
-            None => {
-                let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples {order} ?1");
-                self.rows(&sql, &[&signed(limit)], sample_record)
-            }
-            Some(after) => {
-                let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples WHERE sample_key > ?1 {order} ?2");
-                self.rows(&sql, &[&after, &signed(limit)], sample_record)
-            }
-        }
     }
 
     /// Returns the parts of the samples `first..first + count` of one shard, in archive order.

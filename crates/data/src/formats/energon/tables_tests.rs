@@ -13,7 +13,6 @@ fn open_golden(case: &str) -> Tables {
 fn write_database(dir: &Path, media: bool) -> PathBuf {
     let path = dir.join("a?b#c%20 é.sqlite");
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(DROP_SAMPLE_TABLES).unwrap();
     connection.execute_batch(CREATE_SAMPLE_TABLES).unwrap();
     for (index, key) in ["b", "a", "é"].iter().enumerate() {
         let offset = index as i64 * 1024;
@@ -110,33 +109,27 @@ fn golden_tables_are_read_row_for_row() {
         assert!(tables.quick_check().unwrap().is_empty());
         let mut samples = String::from("tar_file_id,sample_key,sample_index,byte_offset,byte_size\n");
         let mut parts = String::from("tar_file_id,sample_index,part_name,content_byte_offset,content_byte_size\n");
-        let (mut sample_rows, mut part_rows) = (0, 0);
         for (shard, count) in tables.samples_per_shard().unwrap() {
             for s in tables.samples(shard, 0, count).unwrap() {
                 let _ = writeln!(samples, "{shard},{},{},{},{}", s.key, s.sample_index, s.byte_offset, s.byte_size);
                 assert_eq!(tables.sample_by_key(&s.key).unwrap().as_ref(), Some(&s));
                 assert_eq!(tables.sample(shard, s.sample_index).unwrap(), Some(s));
-                sample_rows += 1;
             }
             for p in tables.parts(shard, 0, count).unwrap() {
                 let row = (p.sample_index, p.part_name, p.content_byte_offset, p.content_byte_size);
                 let _ = writeln!(parts, "{shard},{},{},{},{}", row.0, row.1, row.2, row.3);
-                part_rows += 1;
             }
         }
         assert_eq!(samples, std::fs::read_to_string(golden(case).join("dump/samples.csv")).unwrap(), "{case}");
         assert_eq!(parts, std::fs::read_to_string(golden(case).join("dump/sample_parts.csv")).unwrap(), "{case}");
-        assert_eq!(tables.row_counts().unwrap(), (sample_rows, part_rows));
     }
 }
 
 #[test]
-fn keys_are_paged_in_order_and_ranges_are_cut_out() {
+fn ranges_are_cut_out() {
     let dir = tempfile::tempdir().unwrap();
     let tables = Tables::open(&write_database(dir.path(), false)).unwrap();
     let keys = |rows: Vec<SampleRecord>| rows.into_iter().map(|s| s.key).collect::<Vec<_>>();
-    assert_eq!(keys(tables.samples_after_key(None, 2).unwrap()), ["a", "b"]);
-    assert_eq!(keys(tables.samples_after_key(Some("b"), 2).unwrap()), ["é"]);
     assert_eq!(keys(tables.samples(0, 1, u64::MAX).unwrap()), ["a", "é"]);
     assert_eq!(tables.parts(0, 1, u64::MAX).unwrap().len(), 2);
     assert_eq!(tables.parts(0, 1, 1).unwrap().len(), 1);
@@ -178,12 +171,7 @@ fn damaged_and_foreign_databases_are_refused_not_fatal() {
         bytes[at] ^= 0x5a;
         put(&bytes);
         if let Ok(tables) = Tables::open(&path) {
-            let _ = (
-                tables.quick_check(),
-                tables.samples(0, 0, 10),
-                tables.parts(0, 0, 10),
-                tables.samples_after_key(None, 10),
-            );
+            let _ = (tables.quick_check(), tables.samples(0, 0, 10), tables.parts(0, 0, 10));
         }
     }
     put(&whole);

@@ -12,7 +12,5 @@ pub const INDEX_FOLDER: &str = "index";
 pub const FILE_LOCATION: &str = "file_location.txt";
 /// Location of each sample.
 pub const SAMPLE_LOCATIONS: &str = "sample_locations.bin";
-/// Arrays of a sample with auxiliary arrays.
-pub const SAMPLE_SCHEMA: &str = "sample_schema.json";
 /// Folder of tokenized samples, below the base folder.
 pub const SAMPLES_FOLDER: &str = "tokenized-samples";

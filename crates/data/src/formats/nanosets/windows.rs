@@ -92,18 +92,6 @@ pub fn positions(index: &Index, first: u64, window: u64) -> Outcome<Vec<i64>> {
         .collect())
 }
 
-/// Returns positions by the end token: counting restarts after each.
-pub fn positions_after(ids: &[i64], end: i64) -> Vec<i64> {
-    let mut position = 0;
-    ids.iter()
-        .map(|&id| {
-            let here = position;
-            position = if id == end { 0 } else { position + 1 };
-            here
-        })
-        .collect()
-}
-
 #[cfg(test)]
 #[path = "windows_tests.rs"]
 mod tests;

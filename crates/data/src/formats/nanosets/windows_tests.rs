@@ -69,11 +69,6 @@ fn the_tail_of_a_file_is_in_no_window() {
     assert_eq!((count(u64::MAX, 0), count(7, u64::MAX)), (u64::MAX, 0));
 }
 
-#[test]
-fn positions_by_the_end_token_begin_anew_after_it() {
-    assert_eq!(positions_after(&[5, 0, 7, 7, 0, 0, 1], 0), [0, 1, 0, 1, 2, 0, 0]);
-}
-
 proptest! {
     #[test]
     fn hostile_indexes_give_positions_of_the_right_number(

@@ -2,8 +2,8 @@
 
 use super::{short, TensorView, ValueStatistics, MAX_EXAMINED_BYTES, MAX_SHOWN_VALUES};
 use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes};
+use gristmill_pycompat::npy::NpyHeader;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
 /// Maximum bytes of a header; numpy itself stops at 10,000 characters.
 const MAX_HEADER: usize = 64 << 10;
 /// Maximum number of axes; numpy supports 64.
@@ -14,11 +14,15 @@ pub const NEEDED: usize = MAX_EXAMINED_BYTES + MAX_HEADER;
 
 /// Returns an array from the first bytes of its file of `length` bytes. The error is for the user, safe to show.
 pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String> {
-    let header = Header::read(first)?;
+    let header = NpyHeader::read(first, MAX_HEADER)?;
+    let shape = header.shape()?;
+    if shape.len() > MAX_AXES {
+        return Err("its numpy header cannot be read".into());
+    }
     let mut view = TensorView {
         name: display_safe(name).into_owned(),
         dtype: display_safe(&header.dtype).into_owned(),
-        shape: header.shape,
+        shape,
         is_fortran: header.is_fortran,
         values: Vec::new(),
         spread: None,
@@ -53,56 +57,6 @@ pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String>
         }
     }
     Ok(view)
-}
-
-struct Header {
-    dtype: String,
-    shape: Vec<u64>,
-    is_fortran: bool,
-    /// Offset of the values, in bytes.
-    data: usize,
-}
-
-impl Header {
-    fn read(bytes: &[u8]) -> Result<Self, String> {
-        let broken = || "its numpy header cannot be read".to_owned();
-        if !bytes.starts_with(MAGIC) {
-            return Err("it is not a numpy array file".into());
-        }
-        let (length, start) = match bytes.get(6) {
-            Some(1) => (bytes.get(8..10).map(|b| usize::from(u16::from_le_bytes([b[0], b[1]]))), 10),
-            Some(2 | 3) => (bytes.get(8..12).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize), 12),
-            _ => return Err("its numpy version is not known".into()),
-        };
-        let data = length.filter(|l| *l <= MAX_HEADER).and_then(|l| l.checked_add(start)).ok_or_else(broken)?;
-        let text = bytes.get(start..data).and_then(|b| std::str::from_utf8(b).ok()).ok_or_else(broken)?;
-        let dtype = dtype(text).ok_or_else(broken)?;
-        let shape = shape(text).ok_or_else(broken)?;
-        let is_fortran = text_after(text, "'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
-        Ok(Self { dtype, shape, is_fortran, data })
-    }
-}
-
-fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let at = text.find(key)?;
-    text.get(at + key.len()..).map(str::trim_start)
-}
-
-/// Returns the quoted type, or the text in its place for structured types.
-fn dtype(text: &str) -> Option<String> {
-    let rest = text_after(text, "'descr':")?;
-    match rest.strip_prefix('\'') {
-        Some(inner) => Some(inner.get(..inner.find('\'')?)?.to_owned()),
-        None => Some(rest.get(..rest.find(']')? + 1)?.to_owned()),
-    }
-}
-
-fn shape(text: &str) -> Option<Vec<u64>> {
-    let rest = text_after(text, "'shape':")?.strip_prefix('(')?;
-    let inner = rest.get(..rest.find(')')?)?;
-    let axes: Option<Vec<u64>> =
-        inner.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect();
-    axes.filter(|a| a.len() <= MAX_AXES)
 }
 
 /// Encoding of one value in the file.

@@ -32,16 +32,13 @@ pub trait ScanSink {
     /// Receives one part of the sample that follows.
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()>;
     /// Receives the offset of the first header of the entry whose part comes next, if it is stored with a map of its holes.
-    fn sparse_entry(&mut self, offset: u64) {
-        let _ = offset;
-    }
+    fn sparse_entry(&mut self, _offset: u64) {}
     /// Receives one sample, after its parts.
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
     /// Receives a sample whose key is not UTF-8: it belongs in `.tar.idx`, not in the tables. No part precedes it.
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()>;
     /// Receives a part that is no row because its key or its name is not UTF-8; see [`HiddenPart`].
-    fn hidden_part(&mut self, part: HiddenPart<'_>) -> Outcome<()> {
-        let _ = part;
+    fn hidden_part(&mut self, _part: HiddenPart<'_>) -> Outcome<()> {
         Ok(())
     }
     /// Receives a sample that has only AppleDouble entries, which also belongs only in `.tar.idx`. No part precedes it.

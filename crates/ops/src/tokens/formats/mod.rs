@@ -1,5 +1,27 @@
 //! The formats of token files. A format is a folder, and a row of the table below.
 
+/// Defines the methods of [`TokenFormat`] that all formats have alike, by the field of the plan with the answers to their options, and the answers of a
+/// format that was just chosen.
+macro_rules! common_methods {
+    ($field:ident, $usual:expr) => {
+        fn name(&self) -> &'static str {
+            CHOICE.name
+        }
+
+        fn is_chosen(&self, plan: &PackPlan) -> bool {
+            plan.$field.is_some()
+        }
+
+        fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+            plan.$field = is_chosen.then(|| plan.$field.take().unwrap_or_else($usual));
+        }
+
+        fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+            output::assign_files(request)
+        }
+    };
+}
+
 mod forager;
 mod mds;
 mod megatron;

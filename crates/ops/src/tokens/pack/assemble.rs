@@ -3,7 +3,7 @@
 mod findings;
 mod limit;
 
-use super::super::format::{FinishContext, FinishedFormat, TokenWriter};
+use super::super::format::{FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use super::super::spools::SpoolSet;
 use super::feed::BlockAndPosition;
 use super::inputs::{Inputs, Pass};
@@ -250,7 +250,8 @@ impl<'a> Assembler<'a> {
         let mut lost = 0;
         for (slot, part) in parts {
             let (Some(input), Some(format)) = (pass.files.get(file), self.formats.get_mut(number)) else { continue };
-            let appended = format.writer.append(slot, &part, input, &mut format.spools)?;
+            let added = SlotBlock { slot, block: &part, input };
+            let appended = format.writer.append(added, &mut format.spools)?;
             lost += appended.lost;
             if let Some(totals) = self.totals.targets.get_mut(number) {
                 totals.truncated.add(part.lost.get(appended.kept.clone()).unwrap_or_default());

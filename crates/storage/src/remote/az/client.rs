@@ -1,22 +1,17 @@
 //! Requests to a container: signed, repeated where that may help, and corrected once by what the store answers about credentials and clock.
 
 use super::super::super::store::Condition;
-use super::super::dates::format_http_date;
+use super::super::dates::{format_http_date, StoreClock};
 use super::super::environment::Environment;
 use super::super::network::{body, Answer, Network};
 use super::super::retry::RetryReason;
-use super::super::s3::{
-    insert, read_answer, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS,
-};
-use super::super::version::etag_of;
+use super::super::s3::{attempt, insert, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS};
 use super::config::{AzureConfig, AzureProfile};
 use super::signature::{sign, VERSION};
 use super::tokens::AzureTokens;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::{Method, Request};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 /// Code of the refusal to read a folder as a blob.
 pub(super) const FOLDER: &str = "Folder";
@@ -27,9 +22,8 @@ pub(in crate::remote) struct AzureContext {
     pub(super) config: AzureConfig,
     /// The host of the account, if addresses name it.
     host: Option<String>,
-    credentials: CurrentKeys,
-    /// Seconds by which the clock of the store is ahead of this one.
-    clock: AtomicI64,
+    pub(super) credentials: CurrentKeys,
+    pub(super) clock: StoreClock,
 }
 
 impl AzureContext {
@@ -42,19 +36,9 @@ impl AzureContext {
     ) -> Outcome<Self> {
         let config = AzureConfig::new(&profile, &environment, host)?;
         let tokens = AzureTokens::new(Arc::clone(&network), environment, config.keys.clone());
-        let (host, credentials) = (host.map(str::to_owned), CurrentKeys::new(Box::new(tokens)));
-        Ok(Self { network, config, host, credentials, clock: AtomicI64::new(0) })
-    }
-
-    /// Returns the time by the clock of the store, as far as it is known.
-    pub(super) fn now(&self) -> SystemTime {
-        let offset = self.clock.load(Ordering::Relaxed);
-        let distance = Duration::from_secs(offset.unsigned_abs());
-        if offset < 0 {
-            SystemTime::now() - distance
-        } else {
-            SystemTime::now() + distance
-        }
+        let credentials = CurrentKeys::new(Box::new(tokens), config.is_anonymous);
+        let host = host.map(str::to_owned);
+        Ok(Self { network, config, host, credentials, clock: StoreClock::default() })
     }
 }
 
@@ -84,11 +68,11 @@ impl AzureClient {
         let mut corrections = Corrections::default();
         let mut patience = None;
         loop {
-            let keys = self.keys().await?;
+            let keys = self.context.credentials.get().await?;
             let request = self.request(call, keys.as_deref(), &answer)?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
-            let reason = match self.attempt(call, request, &mut answer).await? {
+            let reason = match attempt(self, call, request, &mut answer).await? {
                 Attempt::Complete if is_folder(call, &answer) => return Ok(Err(Refusal::of_success(404, FOLDER))),
                 Attempt::Complete => return Ok(Ok(answer)),
                 Attempt::Retry(reason) => reason,
@@ -110,32 +94,12 @@ impl AzureClient {
         }
     }
 
-    /// Sends a request once and reads the answer, after what earlier answers brought of it.
-    async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
-        let network = &self.context.network;
-        Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(reason) => Attempt::Retry(reason),
-            Ok(mut reply) if (200..300).contains(&reply.status()) => {
-                read_answer(call, etag_of, &mut reply, answer).await
-            }
-            Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
-        })
-    }
-
     /// Returns the address of a key as it is typed.
     pub(super) fn address(&self, key: &str) -> String {
         let slash = if key.is_empty() { "" } else { "/" };
         match &self.context.host {
             Some(host) => format!("abfss://{}@{host}{slash}{key}", self.container),
             None => format!("az://{}{slash}{key}", self.container),
-        }
-    }
-
-    /// Returns the credentials of requests.
-    pub(super) async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
-        match self.context.config.is_anonymous {
-            true => Ok(None),
-            false => self.context.credentials.get().await,
         }
     }
 
@@ -178,7 +142,7 @@ impl AzureClient {
         call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
         match keys {
             Some(keys) if !keys.id.is_empty() => {
-                insert(headers, "x-ms-date", &format_http_date(self.context.now()));
+                insert(headers, "x-ms-date", &format_http_date(self.context.clock.now()));
                 sign(keys, call.method.as_str(), &url, &call.query, headers, call.body.len());
             }
             Some(keys) if keys.token.is_none() => {
@@ -200,7 +164,7 @@ impl AzureClient {
         let Some(keys) = &refusal.keys else { return false };
         if is_clock(refusal) && !keys.id.is_empty() && !corrections.clock {
             corrections.clock = true;
-            self.context.clock.store(refusal.clock_offset, Ordering::Relaxed);
+            self.context.clock.set(refusal.clock_offset);
             return true;
         }
         if refusal.status == 401 && !corrections.keys {

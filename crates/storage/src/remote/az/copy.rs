@@ -2,16 +2,16 @@
 
 use super::super::s3::{head, write, Action, Call};
 use super::super::version::{plain_etag, ObjectVersion};
-use super::failures::{is_condition, is_missing};
+use super::failures::is_condition;
 use super::signature::sign_address;
 use super::write::Blocks;
 use super::AzureStore;
 use crate::store::{Condition, WatchBytes};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
 use bytes::Bytes;
+use gristmill_core::text::hex;
 use gristmill_core::{Failure, ProblemKind};
 use reqwest::Method;
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl AzureStore {
         let mut headers = vec![("x-ms-source-if-match", format!("\"{}\"", plain_etag(&version.etag)))];
         match keys {
             Some(keys) if !keys.id.is_empty() => {
-                let query = sign_address(&keys, &self.client.container, key, self.client.context.now());
+                let query = sign_address(&keys, &self.client.container, key, self.client.context.clock.now());
                 url.set_query(Some(&query));
             }
             Some(keys) if keys.token.is_none() => {
@@ -98,17 +98,8 @@ impl AzureStore {
 
     /// Returns the MD5 of a blob, which it has if it was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
-        let answer = match self.send_and_wait(head(key))? {
-            Ok(answer) => answer,
-            Err(refusal) if is_missing(&refusal) => return Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
-        };
+        let answer = self.found(self.send_and_wait(head(key))?, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?;
         let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());
-        Ok(sum.filter(|sum| sum.len() == 16).map(|sum| {
-            sum.iter().fold(String::new(), |mut text, byte| {
-                _ = write!(text, "{byte:02x}");
-                text
-            })
-        }))
+        Ok(sum.filter(|sum| sum.len() == 16).map(|sum| hex(&sum)))
     }
 }

@@ -91,7 +91,7 @@ impl AzureStore {
             _ => return Ok(None),
         }
         let blocks = self.send_and_wait(block_list(&blob.key, "uncommitted"))?.ok();
-        let now = self.client.context.now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        let now = self.client.context.clock.now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         // The store does not report when blocks were put; without a time of its creation, the upload counts as new.
         let begun = blob.created_ns.and_then(|time| u128::try_from(time).ok()).unwrap_or(now);
         let age = Duration::from_nanos(u64::try_from(now.saturating_sub(begun)).unwrap_or_default());

@@ -27,7 +27,7 @@ use super::super::store::{
 };
 use super::environment::Environment;
 use super::network::{Answer, Network};
-use super::s3::{finish_read, Action, Call, Keys, ObjectClient, Objects, PendingAnswer, Refusal};
+use super::s3::{finish_read, has_parts, Action, Call, Keys, ObjectClient, Objects, PendingAnswer, Refusal};
 use super::store_settings::remote_settings;
 use super::version::etag_of;
 use super::version::known::{take_all, KnownObjects, ListedFolder};
@@ -93,6 +93,10 @@ impl ObjectClient for AzureClient {
         self.call(call).await
     }
 
+    fn address(&self, key: &str) -> String {
+        self.address(key)
+    }
+
     fn version_of(&self) -> fn(&HeaderMap) -> String {
         etag_of
     }
@@ -117,40 +121,32 @@ impl AzureStore {
     /// Returns the credentials of requests.
     fn keys(&self) -> io::Result<Option<Arc<Keys>>> {
         let client = Arc::clone(&self.client);
-        let keys = self.client.context.network.begin(async move { client.keys().await });
+        let keys = self.client.context.network.begin(async move { client.context.credentials.get().await });
         keys.finish().and_then(|keys| keys).map_err(Failure::into_io)
     }
 
     /// Returns the page of a listing that a request asked for. `marker`: where it begins, for all but the first.
     fn page(&self, answer: PendingAnswer, marker: Option<&str>) -> io::Result<Page> {
-        let refusal = match finish_read(answer)? {
-            Ok(answer) => match parse_page(&answer.body) {
-                Some(page) if marker.is_some() && page.next.as_deref() == marker => endless(),
-                Some(page) => return Ok(page),
-                None => Refusal::of_success(200, "with a listing that cannot be read"),
-            },
-            Err(refusal) => refusal,
-        };
-        Err(self.failure_of(&refusal, Action::List, ""))
+        let (what, of) = ("with a listing that cannot be read", (Action::List, ""));
+        let page = self.parsed(finish_read(answer)?, |answer| parse_page(&answer.body), what, of)?;
+        match marker.is_some() && page.next.as_deref() == marker {
+            true => Err(self.failure_of(&endless(), Action::List, "")),
+            false => Ok(page),
+        }
     }
 
     /// Lists the containers of the account.
     fn containers(&self) -> io::Result<Vec<String>> {
         let (mut containers, mut next) = (Vec::new(), Some(None));
         while let Some(marker) = next.take() {
-            let refusal = match self.send_and_wait(list_containers(marker.clone()))? {
-                Ok(answer) => match parse_containers(&answer.body) {
-                    Some((_, again)) if again.is_some() && again == marker => endless(),
-                    Some((page, marker)) => {
-                        containers.extend(page);
-                        next = marker.map(Some);
-                        continue;
-                    }
-                    None => Refusal::of_success(200, "with a list that cannot be read"),
-                },
-                Err(refusal) => refusal,
-            };
-            return Err(self.failure_of(&refusal, Action::ListBuckets, ""));
+            let answer = self.send_and_wait(list_containers(marker.clone()))?;
+            let (what, of) = ("with a list that cannot be read", (Action::ListBuckets, ""));
+            let (page, following) = self.parsed(answer, |answer| parse_containers(&answer.body), what, of)?;
+            if following.is_some() && following == marker {
+                return Err(self.failure_of(&endless(), Action::ListBuckets, ""));
+            }
+            containers.extend(page);
+            next = following.map(Some);
         }
         Ok(containers)
     }
@@ -246,14 +242,11 @@ impl Store for AzureStore {
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        self.known.forget(url.key);
-        let put = self.put_blob(url.key, content, condition);
-        self.known.forget(url.key);
-        put
+        self.change(url.key, || self.put_blob(url.key, content, condition))
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        Self::has_blocks(bytes, memory)
+        has_parts(bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
@@ -269,17 +262,11 @@ impl Store for AzureStore {
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        self.known.forget(url.key);
-        let removed = self.remove_blob(url.key);
-        self.known.forget(url.key);
-        removed
+        self.remove_object(url.key)
     }
 
     fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
-        self.known.forget(url.key);
-        let removed = self.remove_blob_version(url.key, stamp);
-        self.known.forget(url.key);
-        removed
+        self.change(url.key, || self.remove_blob_version(url.key, stamp))
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
@@ -288,11 +275,8 @@ impl Store for AzureStore {
         if host != parse_bucket(to).map_err(Failure::into_io)?.1 {
             return Ok(false);
         }
-        self.known.forget(to.key);
         let source = Self::new(Arc::clone(&self.client.context), source);
-        let copied = self.copy_blob((&source, from.key), to.key, watch);
-        self.known.forget(to.key);
-        copied
+        self.change(to.key, || self.copy_blob((&source, from.key), to.key, watch))
     }
 
     fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {

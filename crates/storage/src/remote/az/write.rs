@@ -100,11 +100,8 @@ impl AzureStore {
     /// Returns the tag that the blob has to have when it is replaced, if the condition is about one; `None` if it has another stamp.
     fn etag_before(&self, key: &str, condition: Condition) -> io::Result<Option<Option<String>>> {
         let Condition::IfStamp(stamp) = condition else { return Ok(Some(None)) };
-        match self.head(key)? {
-            Ok(version) => Ok((version.info().stamp == stamp).then_some(Some(version.etag))),
-            Err(refusal) if is_missing(&refusal) => Ok(None),
-            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
-        }
+        let version = self.found(self.head(key)?, Action::Read, key)?;
+        Ok(version.filter(|version| version.info().stamp == stamp).map(|version| Some(version.etag)))
     }
 
     /// Makes a blob of blocks; returns whether the condition held.
@@ -157,20 +154,8 @@ impl AzureStore {
 
     /// Whether a blob is made of these blocks.
     pub(super) fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
-        match self.send_and_wait(block_list(key, "committed"))? {
-            Ok(answer) => Ok(text_of(&answer.body, "Name").as_ref() == ids.first()),
-            Err(refusal) if is_missing(&refusal) => Ok(false),
-            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
-        }
-    }
-
-    /// Removes a blob.
-    pub(super) fn remove_blob(&self, key: &str) -> io::Result<()> {
-        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
-        match self.send_and_wait(call)? {
-            Err(refusal) if !is_missing(&refusal) => Err(self.failure_of(&refusal, Action::Remove, key)),
-            _ => Ok(()),
-        }
+        let answer = self.found(self.send_and_wait(block_list(key, "committed"))?, Action::Read, key)?;
+        Ok(answer.is_some_and(|answer| text_of(&answer.body, "Name").as_ref() == ids.first()))
     }
 
     /// Removes a blob if it has a version; returns whether it had.

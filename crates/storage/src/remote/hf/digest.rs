@@ -1,5 +1,6 @@
 //! Checksums by which the hub names the content of files.
 
+use gristmill_core::text::hex;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
@@ -69,7 +70,7 @@ impl Hasher {
             Self::Sha256(hasher) => hasher.finalize().to_vec(),
             Self::GitBlob(hasher) => hasher.finalize().to_vec(),
         };
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() == digest.hex()
+        hex(&bytes) == digest.hex()
     }
 }
 

@@ -221,15 +221,41 @@ impl MscStore {
     }
 }
 
-impl Store for MscStore {
-    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        let inner = self.inner(url);
-        inner.store.info(&inner.url())
-    }
+/// Defines methods of [`Store`] that ask the store of the profile about the address there.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {$(
+        fn $name(&self, url: &RemoteUrl<'_> $(, $argument: $kind)*) $(-> $result)? {
+            let inner = self.inner(url);
+            inner.store.$name(&inner.url() $(, $argument)*)
+        }
+    )*};
+}
 
-    fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        let inner = self.inner(url);
-        inner.store.fetch_listing(&inner.url())
+impl Store for MscStore {
+    forward! {
+        info() -> io::Result<Option<FileInfo>>;
+        fetch_listing() -> io::Result<()>;
+        open() -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
+        open_part(part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
+        put(content: Content<'_>, condition: Condition) -> io::Result<bool>;
+        upload_ahead(file: &ReadFile, bytes: (u64, bool)) -> io::Result<u64>;
+        discard_ahead();
+        can_stage(bytes: u64, memory: u64) -> bool;
+        begin_staged(bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>>;
+        has_staged(object: &StagedObject) -> io::Result<bool>;
+        complete_staged(object: &StagedObject) -> io::Result<bool>;
+        remove() -> io::Result<()>;
+        remove_version(stamp: FileStamp) -> io::Result<bool>;
+        age() -> io::Result<Option<Duration>>;
+        md5() -> io::Result<Option<String>>;
+        service() -> Option<String>;
+        usual_address() -> String;
+        settings() -> io::Result<StoreSettings>;
+        guards(content: &[u8]) -> io::Result<Option<StoreGuards>>;
+        end_upload(id: &str) -> io::Result<()>;
+        discard_staged(id: &str) -> io::Result<()>;
+        supports_condition(content: &[u8], condition: Condition) -> io::Result<bool>;
+        losses() -> io::Result<Vec<Problem>>;
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
@@ -238,61 +264,6 @@ impl Store for MscStore {
             let below = entry.key.get(inner.cut..).unwrap_or_default();
             take(StoreEntry { key: format!("{}{below}", inner.added), info: entry.info })
         })
-    }
-
-    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let inner = self.inner(url);
-        inner.store.open(&inner.url())
-    }
-
-    fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let inner = self.inner(url);
-        inner.store.open_part(&inner.url(), part)
-    }
-
-    fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        let inner = self.inner(url);
-        inner.store.put(&inner.url(), content, condition)
-    }
-
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: (u64, bool)) -> io::Result<u64> {
-        let inner = self.inner(url);
-        inner.store.upload_ahead(&inner.url(), file, bytes)
-    }
-
-    fn discard_ahead(&self, url: &RemoteUrl<'_>) {
-        let inner = self.inner(url);
-        inner.store.discard_ahead(&inner.url());
-    }
-
-    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        let inner = self.inner(url);
-        inner.store.can_stage(&inner.url(), bytes, memory)
-    }
-
-    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
-        let inner = self.inner(url);
-        inner.store.begin_staged(&inner.url(), bytes, memory)
-    }
-
-    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        let inner = self.inner(url);
-        inner.store.has_staged(&inner.url(), object)
-    }
-
-    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        let inner = self.inner(url);
-        inner.store.complete_staged(&inner.url(), object)
-    }
-
-    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        let inner = self.inner(url);
-        inner.store.remove(&inner.url())
-    }
-
-    fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
-        let inner = self.inner(url);
-        inner.store.remove_version(&inner.url(), stamp)
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
@@ -304,36 +275,6 @@ impl Store for MscStore {
         to.store.copy(&from.url(), &to.url(), watch)
     }
 
-    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
-        let inner = self.inner(url);
-        inner.store.age(&inner.url())
-    }
-
-    fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
-        let inner = self.inner(url);
-        inner.store.md5(&inner.url())
-    }
-
-    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
-        let inner = self.inner(url);
-        inner.store.service(&inner.url())
-    }
-
-    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
-        let inner = self.inner(url);
-        inner.store.usual_address(&inner.url())
-    }
-
-    fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
-        let inner = self.inner(url);
-        inner.store.settings(&inner.url())
-    }
-
-    fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {
-        let inner = self.inner(url);
-        inner.store.guards(&inner.url(), content)
-    }
-
     fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
         let inner = self.inner(folder);
         let mut uploads = inner.store.uploads(&inner.url())?;
@@ -342,25 +283,5 @@ impl Store for MscStore {
             upload.key = format!("{}{below}", inner.added);
         }
         Ok(uploads)
-    }
-
-    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
-        let inner = self.inner(url);
-        inner.store.end_upload(&inner.url(), id)
-    }
-
-    fn discard_staged(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
-        let inner = self.inner(url);
-        inner.store.discard_staged(&inner.url(), id)
-    }
-
-    fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {
-        let inner = self.inner(url);
-        inner.store.supports_condition(&inner.url(), content, condition)
-    }
-
-    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
-        let inner = self.inner(url);
-        inner.store.losses(&inner.url())
     }
 }

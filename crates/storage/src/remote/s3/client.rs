@@ -1,6 +1,7 @@
 //! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
 
 use super::super::super::store::Condition;
+use super::super::dates::StoreClock;
 use super::super::environment::Environment;
 use super::super::network::{body, Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::RetryReason;
@@ -10,6 +11,7 @@ use super::crc64nvme::{checksum_of, CHECKSUM};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
 use super::maker::Vendor;
+use super::object::ObjectClient;
 use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
 use super::s3_settings::S3Settings;
@@ -21,9 +23,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
 
 /// Difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
@@ -36,7 +37,7 @@ pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
     pub(super) maker: Vendor,
-    credentials: CurrentKeys,
+    pub(super) credentials: CurrentKeys,
 }
 
 impl S3Context {
@@ -50,7 +51,7 @@ impl S3Context {
         let config = S3Config::new(&settings, &environment, &profiles)?;
         let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
         let chain = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
-        let credentials = CurrentKeys::new(Box::new(chain));
+        let credentials = CurrentKeys::new(Box::new(chain), config.is_anonymous);
         Ok(Self { network, config, maker: Vendor::Amazon, credentials })
     }
 
@@ -63,7 +64,7 @@ impl S3Context {
         tokens: Box<dyn FindKeys>,
     ) -> Outcome<Self> {
         let config = S3Config::of_google(usual, endpoint, is_anonymous, &remote_settings().new_objects)?;
-        Ok(Self { network, config, maker: Vendor::Google, credentials: CurrentKeys::new(tokens) })
+        Ok(Self { network, config, maker: Vendor::Google, credentials: CurrentKeys::new(tokens, is_anonymous) })
     }
 }
 
@@ -132,8 +133,7 @@ pub(super) struct S3Client {
     pub(super) bucket: String,
     /// The region that the store named, if it is not the one that is set.
     region: Mutex<Option<String>>,
-    /// Seconds by which the clock of the store is ahead of this one.
-    clock: AtomicI64,
+    clock: StoreClock,
     /// Whether the store has refused checksums, and whether its answers have named them.
     has_no_checksums: AtomicBool,
     names_checksums: AtomicBool,
@@ -151,7 +151,7 @@ impl S3Client {
             context,
             bucket: bucket.to_owned(),
             region: Mutex::default(),
-            clock: AtomicI64::new(0),
+            clock: StoreClock::default(),
             has_no_checksums: AtomicBool::new(false),
             names_checksums: AtomicBool::new(false),
             must_sign: AtomicBool::new(false),
@@ -171,13 +171,13 @@ impl S3Client {
         // A refusal of HEAD has no code. The same object is then asked for by GET, to learn it.
         let mut inquiry: Option<Call> = None;
         loop {
-            let keys = self.keys().await?;
+            let keys = self.context.credentials.get().await?;
             let current = inquiry.as_ref().unwrap_or(call);
             let region = self.region();
             let request = self.request(current, keys.as_deref(), &region, &answer, checksum.as_ref())?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
-            let reason = match self.attempt(current, request, &mut answer).await? {
+            let reason = match attempt(self, current, request, &mut answer).await? {
                 Attempt::Retry(reason) => {
                     answer.lost_answers += 1;
                     reason
@@ -220,18 +220,6 @@ impl S3Client {
         }
     }
 
-    /// Sends a request once and reads the answer, after what earlier answers brought of it.
-    async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
-        let network = &self.context.network;
-        Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
-            Err(reason) => Attempt::Retry(reason),
-            Ok(mut reply) if (200..300).contains(&reply.status()) => {
-                read_answer(call, self.context.maker.version_of(), &mut reply, answer).await
-            }
-            Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
-        })
-    }
-
     /// Returns the address of a key as it is typed.
     pub(super) fn address(&self, key: &str) -> String {
         match key {
@@ -249,14 +237,6 @@ impl S3Client {
     pub(super) fn region(&self) -> String {
         let named = self.region.lock().unwrap_or_else(PoisonError::into_inner).clone();
         named.or_else(|| self.context.config.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned())
-    }
-
-    /// Returns the keys that requests are signed with.
-    pub(super) async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
-        match self.context.config.is_anonymous {
-            true => Ok(None),
-            false => self.context.credentials.get().await,
-        }
     }
 
     /// Adds what can be done if a request does not succeed.
@@ -332,11 +312,7 @@ impl S3Client {
         }
         checksum.into_iter().for_each(|(name, value)| insert(headers, name, value));
         if let Some(keys) = keys.filter(|_| self.context.maker == Vendor::Amazon) {
-            let offset = self.clock.load(Ordering::Relaxed);
-            let distance = Duration::from_secs(offset.unsigned_abs());
-            let now = SystemTime::now();
-            let time = if offset < 0 { now - distance } else { now + distance };
-            let signer = Signer { keys, region, service: "s3", time };
+            let signer = Signer { keys, region, service: "s3", time: self.clock.now() };
             // What the store compares with a checksum need not be signed where it cannot be changed on its way.
             let is_checked = url.scheme() == "https"
                 && self.names_checksums.load(Ordering::Relaxed)
@@ -378,7 +354,7 @@ impl S3Client {
         let is_clock = refusal.code == "RequestTimeTooSkewed" && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS;
         if is_clock && !corrections.clock {
             corrections.clock = true;
-            self.clock.store(refusal.clock_offset, Ordering::Relaxed);
+            self.clock.set(refusal.clock_offset);
             return true;
         }
         false
@@ -392,8 +368,25 @@ pub(in crate::remote) enum Attempt {
     Refused(Refusal),
 }
 
+/// Sends a request once and reads the answer, after what earlier answers brought of it.
+pub(in crate::remote) async fn attempt(
+    client: &impl ObjectClient,
+    call: &Call,
+    request: Request,
+    answer: &mut Answer,
+) -> Outcome<Attempt> {
+    let network = client.network();
+    Ok(match network.send(network.client(false), request, &client.address(&call.key)).await? {
+        Err(reason) => Attempt::Retry(reason),
+        Ok(mut reply) if (200..300).contains(&reply.status()) => {
+            read_answer(call, client.version_of(), &mut reply, answer).await
+        }
+        Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
+    })
+}
+
 /// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
-pub(in crate::remote) async fn read_answer(
+async fn read_answer(
     call: &Call,
     version_of: fn(&HeaderMap) -> String,
     reply: &mut Reply,

@@ -95,11 +95,7 @@ impl S3Store {
         }
         let etag = match self.known.version(key) {
             Some(version) => version.etag,
-            None => match self.head(key)? {
-                Ok(version) => version.etag,
-                Err(refusal) if refusal.is_missing_object() => return Err(io::ErrorKind::NotFound.into()),
-                Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
-            },
+            None => self.found(self.head(key)?, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?.etag,
         };
         let etag = plain_etag(&etag);
         let is_md5 = etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,11 +1,11 @@
 //! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::dates::{now, parse_http_date, parse_iso_date};
+use super::super::network::Answer;
 use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage};
 use super::client::{Action, Call};
 use super::maker::Vendor;
 use super::object::{finish_read, get_range, PendingAnswer};
-use super::refusal::Refusal;
 use super::resume::BegunUpload;
 use super::write::{write, MAX_PARTS};
 use super::S3Store;
@@ -33,7 +33,7 @@ impl S3Store {
     /// Returns where the credentials are from, the region, and the address of the bucket.
     pub(super) fn read_settings(&self) -> io::Result<StoreSettings> {
         let client = Arc::clone(&self.client);
-        let keys = self.client.context.network.begin(async move { client.keys().await });
+        let keys = self.client.context.network.begin(async move { client.context.credentials.get().await });
         let keys = keys.finish().and_then(|keys| keys).map_err(Failure::into_io)?;
         let credentials = match keys {
             Some(keys) if keys.id.is_empty() => keys.source.clone(),
@@ -142,17 +142,11 @@ impl S3Store {
 
     /// Waits for a page of unfinished uploads.
     pub(super) fn take_upload_page(&self, key: &str, answer: PendingAnswer) -> io::Result<(UploadPage, i64)> {
-        let refusal = match finish_read(answer)? {
-            Ok(answer) => match parse_uploads(&answer.body) {
-                Some(page) => {
-                    let store = answer.header("date").and_then(parse_http_date);
-                    return Ok((page, store.unwrap_or_else(now)));
-                }
-                None => Refusal::of_success(200, "with a list that cannot be read"),
-            },
-            Err(refusal) => refusal,
+        let parse = |answer: &Answer| {
+            let time = answer.header("date").and_then(parse_http_date);
+            Some((parse_uploads(&answer.body)?, time.unwrap_or_else(now)))
         };
-        Err(self.failure_of(&refusal, Action::ListUploads, key))
+        self.parsed(finish_read(answer)?, parse, "with a list that cannot be read", (Action::ListUploads, key))
     }
 
     /// Lists the parts of an upload, in order; `None` if they cannot be listed.

@@ -48,17 +48,22 @@ pub(in crate::remote) trait FindKeys: Send + Sync {
 /// The keys in use.
 pub(in crate::remote) struct CurrentKeys {
     finder: Box<dyn FindKeys>,
+    /// Whether requests have none.
+    is_anonymous: bool,
     /// `None`: not looked for yet; `Some(None)`: there are none.
     current: Mutex<Option<Option<Arc<Keys>>>>,
 }
 
 impl CurrentKeys {
-    pub(in crate::remote) fn new(finder: Box<dyn FindKeys>) -> Self {
-        Self { finder, current: Mutex::new(None) }
+    pub(in crate::remote) fn new(finder: Box<dyn FindKeys>, is_anonymous: bool) -> Self {
+        Self { finder, is_anonymous, current: Mutex::new(None) }
     }
 
     /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
     pub(in crate::remote) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
+        if self.is_anonymous {
+            return Ok(None);
+        }
         let mut current = self.current.lock().await;
         if let Some(keys) = current.as_ref() {
             if !keys.as_ref().is_some_and(|keys| keys.ends_within(RENEWED_BEFORE)) {

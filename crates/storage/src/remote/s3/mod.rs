@@ -45,13 +45,13 @@ use super::version::ObjectVersion;
 use answers::{parse_page, Page};
 pub(super) use answers::{sum_of, text_of, walk};
 use client::S3Client;
-pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
+pub(super) use client::{attempt, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
 pub(super) use object::{finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
-pub(super) use queue::{PartQueue, PartTarget};
+pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
 use reqwest::header::HeaderMap;
 pub(super) use s3_settings::S3Settings;
@@ -104,6 +104,10 @@ impl ObjectClient for S3Client {
         self.call(call).await
     }
 
+    fn address(&self, key: &str) -> String {
+        self.address(key)
+    }
+
     fn version_of(&self) -> fn(&HeaderMap) -> String {
         self.context.maker.version_of()
     }
@@ -129,14 +133,8 @@ impl S3Store {
     fn buckets(&self) -> io::Result<Vec<String>> {
         let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
         let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
-        let refusal = match self.send_and_wait(call)? {
-            Ok(answer) => match answers::parse_buckets(&answer.body) {
-                Some(buckets) => return Ok(buckets),
-                None => Refusal::of_success(200, "with a list that cannot be read"),
-            },
-            Err(refusal) => refusal,
-        };
-        Err(self.failure_of(&refusal, Action::ListBuckets, ""))
+        let parse = |answer: &Answer| answers::parse_buckets(&answer.body);
+        self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
     /// Remembers the first page of a listing.
@@ -149,14 +147,8 @@ impl S3Store {
 
     /// Returns the page of a listing that a request asked for.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
-        let refusal = match finish_read(answer)? {
-            Ok(answer) => match parse_page(&answer.body, self.client.context.maker) {
-                Some(page) => return Ok(page),
-                None => Refusal::of_success(200, "with a listing that cannot be read"),
-            },
-            Err(refusal) => refusal,
-        };
-        Err(self.failure_of(&refusal, Action::List, ""))
+        let parse = |answer: &Answer| parse_page(&answer.body, self.client.context.maker);
+        self.parsed(finish_read(answer)?, parse, "with a listing that cannot be read", (Action::List, ""))
     }
 }
 
@@ -279,7 +271,7 @@ impl Store for S3Store {
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
-        Self::has_parts(bytes, memory)
+        has_parts(bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
@@ -295,9 +287,7 @@ impl Store for S3Store {
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        let removed = self.remove_object(url.key);
-        self.known.forget(url.key);
-        removed
+        self.remove_object(url.key)
     }
 
     fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {

@@ -13,6 +13,7 @@ use super::super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::refusal::Refusal;
+use super::write::write;
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome};
 use reqwest::header::HeaderMap;
@@ -29,6 +30,9 @@ pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
 
     /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
     fn send(&self, call: &Call) -> impl Future<Output = Outcome<Result<Answer, Refusal>>> + Send;
+
+    /// Returns the address of a key as it is typed.
+    fn address(&self, key: &str) -> String;
 
     /// Returns the function for the version that the headers of an answer have.
     fn version_of(&self) -> fn(&HeaderMap) -> String;
@@ -146,6 +150,46 @@ impl<C: ObjectClient> Objects<C> {
         self.client.failure_of(refusal, action, key).into_io()
     }
 
+    /// Returns the answer to a request for an object; `None` if there is no such object. Other refusals are failures of the action.
+    pub(in crate::remote) fn found<T>(
+        &self,
+        answer: Result<T, Refusal>,
+        action: Action,
+        key: &str,
+    ) -> io::Result<Option<T>> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(refusal) if self.client.is_missing(&refusal) => Ok(None),
+            Err(refusal) => Err(self.failure_of(&refusal, action, key)),
+        }
+    }
+
+    /// Returns what an answer lists. `what` says of an answer that cannot be parsed what it has.
+    pub(in crate::remote) fn parsed<T>(
+        &self,
+        answer: Result<Answer, Refusal>,
+        parse: impl FnOnce(&Answer) -> Option<T>,
+        what: &str,
+        (action, key): (Action, &str),
+    ) -> io::Result<T> {
+        let parsed = answer.and_then(|answer| parse(&answer).ok_or_else(|| Refusal::of_success(200, what)));
+        parsed.map_err(|refusal| self.failure_of(&refusal, action, key))
+    }
+
+    /// Removes an object. A missing one is not an error.
+    pub(in crate::remote) fn remove_object(&self, key: &str) -> io::Result<()> {
+        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
+        self.change(key, || self.found(self.send_and_wait(call)?, Action::Remove, key).map(drop))
+    }
+
+    /// Changes an object, of which nothing is known afterwards.
+    pub(in crate::remote) fn change<T>(&self, key: &str, change: impl FnOnce() -> T) -> T {
+        self.known.forget(key);
+        let changed = change();
+        self.known.forget(key);
+        changed
+    }
+
     /// Returns size and version of an object.
     pub(in crate::remote) fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         let writes = KnownObjects::writes();
@@ -247,14 +291,9 @@ impl<C: ObjectClient> Objects<C> {
             self.known.forget_answers();
             opened = self.begin(key, first, None)?;
         }
-        match opened {
-            Ok((version, bytes)) => {
-                self.known.remember(key, &version, Some(writes));
-                Ok((version.clone(), self.source(key, version), bytes))
-            }
-            Err(refusal) if self.client.is_missing(&refusal) => Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => Err(self.failure_of(&refusal, Action::Read, key)),
-        }
+        let (version, bytes) = self.found(opened, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?;
+        self.known.remember(key, &version, Some(writes));
+        Ok((version.clone(), self.source(key, version), bytes))
     }
 
     /// Takes the entries of a page of a listing in the order of the keys, with the versions of objects; the others are prefixes with the slash at

@@ -1,18 +1,75 @@
 //! Sends an object in parts while it is made.
 
 use super::object::PendingPart;
-use super::write::parts_at_once;
+use super::write::{part_bytes, parts_at_once, MAX_PUT_BYTES};
+use crate::store::{ObjectUpload, StagedObject};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
 
+/// Maximum size of an object that is sent in parts, in bytes.
+const MAX_OBJECT_BYTES: u64 = 5 << 40;
+
+/// Whether an object is so large that it is put in parts, of which two fit into the memory, and is not too large for the store.
+pub(in crate::remote) fn has_parts(bytes: u64, memory: u64) -> bool {
+    (MAX_PUT_BYTES + 1..=MAX_OBJECT_BYTES).contains(&bytes) && 2 * part_bytes(bytes) <= memory
+}
+
 /// Where parts are sent.
-pub(in crate::remote) trait PartTarget {
+pub(in crate::remote) trait PartTarget: Send {
+    /// Returns the name of the upload.
+    fn id(&self) -> &str;
+
     /// Begins to send a part. The first one has the number 1.
     fn begin(&self, number: u64, body: Bytes) -> PendingPart;
 
     /// Waits for the answer to a part, and returns the name by which it is completed.
     fn finish(&self, number: u64, answer: PendingPart) -> io::Result<String>;
+
+    /// Returns the object of all parts, given their names and its size.
+    fn staged(&self, parts: Vec<String>, bytes: u64) -> io::Result<StagedObject>;
+
+    /// Ends an upload whose parts were given up.
+    fn discard(&self);
+}
+
+/// An upload that goes on.
+pub(in crate::remote) struct PartUpload<T: PartTarget> {
+    target: T,
+    queue: PartQueue,
+    is_finished: bool,
+}
+
+impl<T: PartTarget> PartUpload<T> {
+    pub(in crate::remote) fn new(target: T, queue: PartQueue) -> Self {
+        Self { target, queue, is_finished: false }
+    }
+}
+
+impl<T: PartTarget> ObjectUpload for PartUpload<T> {
+    fn id(&self) -> &str {
+        self.target.id()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.queue.write(&self.target, bytes)
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
+        let (parts, bytes) = self.queue.finish(&self.target)?;
+        let object = self.target.staged(parts, bytes)?;
+        self.is_finished = true;
+        Ok(object)
+    }
+}
+
+impl<T: PartTarget> Drop for PartUpload<T> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.queue.pending.clear();
+            self.target.discard();
+        }
+    }
 }
 
 /// Parts of one size, of which some are on their way at once.
@@ -27,8 +84,9 @@ pub(in crate::remote) struct PartQueue {
 }
 
 impl PartQueue {
-    /// `memory` is how many bytes are in memory at once; two parts are in any case.
-    pub(in crate::remote) fn new(part_bytes: u64, memory: u64) -> io::Result<Self> {
+    /// Creates the parts of an object of a size. `memory` is how many bytes are in memory at once; two parts are in any case.
+    pub(in crate::remote) fn new(bytes: u64, memory: u64) -> io::Result<Self> {
+        let part_bytes = part_bytes(bytes);
         // One part is filled meanwhile.
         let in_memory = usize::try_from(memory / part_bytes).unwrap_or(usize::MAX).saturating_sub(1).max(1);
         Ok(Self {
@@ -42,7 +100,7 @@ impl PartQueue {
     }
 
     /// Adds bytes, and sends the parts that are full.
-    pub(in crate::remote) fn write(&mut self, target: &dyn PartTarget, mut bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, target: &dyn PartTarget, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.filled.capacity() == 0 {
                 self.filled.reserve_exact(self.part_bytes);
@@ -59,7 +117,7 @@ impl PartQueue {
     }
 
     /// Waits for all parts; returns their names, in order, and the number of bytes.
-    pub(in crate::remote) fn finish(&mut self, target: &dyn PartTarget) -> io::Result<(Vec<String>, u64)> {
+    fn finish(&mut self, target: &dyn PartTarget) -> io::Result<(Vec<String>, u64)> {
         if !self.filled.is_empty() || self.sent == 0 {
             self.send(target)?;
         }
@@ -67,11 +125,6 @@ impl PartQueue {
             self.take_one(target)?;
         }
         Ok((std::mem::take(&mut self.names), self.sent))
-    }
-
-    /// Gives up what is on its way.
-    pub(in crate::remote) fn give_up(&mut self) {
-        self.pending.clear();
     }
 
     /// Sends the bytes that are filled as a part.

@@ -4,6 +4,7 @@
 //! and credentials need code of their own, and it brings a dozen crates. The hash functions are those of the TLS that is there anyway.
 
 use super::keys::Keys;
+use gristmill_core::text::hex;
 use gristmill_core::utc;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, AUTHORIZATION};
 use reqwest::Url;
@@ -95,13 +96,6 @@ pub(in crate::remote) fn encode(text: &str, kept: &str) -> String {
         }
     }
     encoded
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -4,28 +4,16 @@ use super::super::version::plain_etag;
 use super::client::Action;
 use super::crc64nvme::WholeChecksum;
 use super::object::{finish_read, head, PendingAnswer, PendingPart};
-use super::queue::{PartQueue, PartTarget};
+use super::queue::{PartQueue, PartTarget, PartUpload};
 use super::upload::checksum_in;
-use super::write::{part_bytes, part_call, MAX_PUT_BYTES};
+use super::write::part_call;
 use super::S3Store;
 use crate::store::{Condition, ObjectUpload, StagedObject};
 use bytes::Bytes;
 use gristmill_core::{Failure, Subject};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
-
-/// Maximum size of an object, in bytes.
-const MAX_OBJECT_BYTES: u64 = 5 << 40;
-
-/// An upload that goes on.
-struct PartUpload {
-    target: NewObject,
-    queue: PartQueue,
-    /// The answers to a request for the version at the address, and to one for other uploads; they are taken at the end.
-    before: Option<(PendingAnswer, PendingAnswer)>,
-    is_finished: bool,
-}
 
 /// The object that an upload makes.
 struct NewObject {
@@ -36,17 +24,14 @@ struct NewObject {
     sizes: RefCell<VecDeque<u64>>,
     /// Checksum of the parts that have arrived.
     checksum: RefCell<WholeChecksum>,
+    /// The answers to a request for the version at the address, and to one for other uploads; they are taken at the end.
+    before: Cell<Option<(PendingAnswer, PendingAnswer)>>,
 }
 
 impl S3Store {
-    /// Whether an object is so large that it is put in parts, of which two fit into the memory, and is not too large for the store.
-    pub(super) fn has_parts(bytes: u64, memory: u64) -> bool {
-        (MAX_PUT_BYTES + 1..=MAX_OBJECT_BYTES).contains(&bytes) && 2 * part_bytes(bytes) <= memory
-    }
-
     /// Begins an upload of an object of a size.
     pub(super) fn begin_parts(&self, key: &str, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
-        let queue = PartQueue::new(part_bytes(bytes), memory)?;
+        let queue = PartQueue::new(bytes, memory)?;
         let before = (self.begin_call(head(key)), self.begin_call(Self::uploads_call(key, None)));
         let target = NewObject {
             upload: self.begin_upload(key)?,
@@ -54,8 +39,9 @@ impl S3Store {
             key: key.to_owned(),
             sizes: RefCell::default(),
             checksum: RefCell::new(WholeChecksum::new()),
+            before: Cell::new(Some(before)),
         };
-        Ok(Box::new(PartUpload { target, queue, before: Some(before), is_finished: false }))
+        Ok(Box::new(PartUpload::new(target, queue)))
     }
 
     /// Whether all parts of an upload are there. Without the right to list them, the object is sent again.
@@ -68,14 +54,15 @@ impl S3Store {
 
     /// Completes an upload; returns whether its object is visible.
     pub(super) fn complete_parts(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
-        self.known.forget(key);
-        let done = self.complete(key, object, Condition::Always);
-        self.known.forget(key);
-        Ok(done?.is_some())
+        Ok(self.change(key, || self.complete(key, object, Condition::Always))?.is_some())
     }
 }
 
 impl PartTarget for NewObject {
+    fn id(&self) -> &str {
+        &self.upload
+    }
+
     fn begin(&self, number: u64, body: Bytes) -> PendingPart {
         self.sizes.borrow_mut().push_back(body.len() as u64);
         self.store.begin_part(part_call(&self.key, number, &self.upload, body))
@@ -97,47 +84,24 @@ impl PartTarget for NewObject {
             Err(refusal) => Err(self.store.failure_of(&refusal, Action::Write, &self.key)),
         }
     }
+
+    fn staged(&self, parts: Vec<String>, bytes: u64) -> io::Result<StagedObject> {
+        let (replaces, checksum) = (self.take_before()?, self.checksum.borrow().text());
+        Ok(StagedObject { upload: self.upload.clone(), bytes, parts, checksum, replaces })
+    }
+
+    fn discard(&self) {
+        // What cannot be removed now is ended by the next run that writes the object.
+        let _ = self.store.end_one_upload(&self.key, &self.upload);
+    }
 }
 
-impl PartUpload {
+impl NewObject {
     /// Returns the version at the address when the upload began, and ends other uploads of the object, which killed runs have left.
-    fn take_before(&mut self) -> io::Result<Option<String>> {
+    fn take_before(&self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
-        let NewObject { store, key, upload, .. } = &self.target;
-        let version = match finish_read(version)? {
-            Ok(answer) => Some(store.version_in(&answer).etag),
-            Err(refusal) if refusal.is_missing_object() => None,
-            Err(refusal) => return Err(store.failure_of(&refusal, Action::Read, key)),
-        };
-        store.end_others(key, upload, uploads);
-        Ok(version)
-    }
-}
-
-impl ObjectUpload for PartUpload {
-    fn id(&self) -> &str {
-        &self.target.upload
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.queue.write(&self.target, bytes)
-    }
-
-    fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
-        let (parts, bytes) = self.queue.finish(&self.target)?;
-        let replaces = self.take_before()?;
-        self.is_finished = true;
-        let checksum = self.target.checksum.borrow().text();
-        Ok(StagedObject { upload: self.target.upload.clone(), bytes, parts, checksum, replaces })
-    }
-}
-
-impl Drop for PartUpload {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            self.queue.give_up();
-            // What cannot be removed now is ended by the next run that writes the object.
-            let _ = self.target.store.end_one_upload(&self.target.key, &self.target.upload);
-        }
+        let version = self.store.found(finish_read(version)?, Action::Read, &self.key)?;
+        self.store.end_others(&self.key, &self.upload, uploads);
+        Ok(version.map(|answer| self.store.version_in(&answer).etag))
     }
 }

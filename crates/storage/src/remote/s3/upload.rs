@@ -4,9 +4,9 @@ use super::super::network::Answer;
 use super::super::version::plain_etag;
 use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
 use super::{answers, PendingPart};
+use gristmill_core::text::hex;
 use md5::{Digest as _, Md5};
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -92,9 +92,7 @@ impl SentPart {
 }
 
 fn md5_of(bytes: &[u8]) -> String {
-    let mut md5 = String::new();
-    Md5::digest(bytes).iter().for_each(|byte| _ = write!(md5, "{byte:02x}"));
-    md5
+    hex(&Md5::digest(bytes))
 }
 
 /// Returns the tag that stores give to an object of parts with these tags: an MD5 of their MD5s. `None` if the tags are no MD5s.

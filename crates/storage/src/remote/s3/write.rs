@@ -149,11 +149,7 @@ impl S3Store {
 
     /// Whether a condition holds, and the version that is there. The store compares it again when it writes, but some ignore conditions.
     fn check(&self, key: &str, condition: Condition) -> io::Result<(bool, Option<String>)> {
-        let version = match self.head(key)? {
-            Ok(version) => Some(version),
-            Err(refusal) if refusal.is_missing_object() => None,
-            Err(refusal) => return Err(self.failure_of(&refusal, Action::Read, key)),
-        };
+        let version = self.found(self.head(key)?, Action::Read, key)?;
         let holds = match condition {
             Condition::Always => true,
             Condition::IfAbsent => version.is_none(),
@@ -283,14 +279,11 @@ impl S3Store {
     /// Returns the version that an object replaces.
     fn version_before<'b>(&self, key: &str, before: &'b mut VersionBefore) -> io::Result<Option<&'b str>> {
         if let VersionBefore::Pending(asked) = before {
-            let version = match asked.take().map(finish_read).transpose()? {
-                Some(Ok(answer)) => Some(self.version_in(&answer).etag),
-                Some(Err(refusal)) if !refusal.is_missing_object() => {
-                    return Err(self.failure_of(&refusal, Action::Read, key))
-                }
-                Some(Err(_)) | None => None,
+            let answer = match asked.take() {
+                Some(asked) => self.found(finish_read(asked)?, Action::Read, key)?,
+                None => None,
             };
-            *before = VersionBefore::Known(version);
+            *before = VersionBefore::Known(answer.map(|answer| self.version_in(&answer).etag));
         }
         match before {
             VersionBefore::Known(version) => Ok(version.as_deref()),
@@ -427,16 +420,6 @@ impl S3Store {
                 let failure = Failure::environment("writing", "it has another size in the store than was sent");
                 Err(failure.on(Subject::path(self.client.address(key))).into_io())
             }
-        }
-    }
-
-    /// Removes an object.
-    pub(super) fn remove_object(&self, key: &str) -> io::Result<()> {
-        self.known.forget(key);
-        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
-        match self.send_and_wait(call)? {
-            Err(refusal) if !refusal.is_missing_object() => Err(self.failure_of(&refusal, Action::Remove, key)),
-            _ => Ok(()),
         }
     }
 

@@ -94,7 +94,7 @@ struct Splits {
 }
 
 /// A parsed `split.yaml`. Copies are cheap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SplitDoc {
     exclude_first: bool,
     before_splits: Arc<str>,
@@ -136,22 +136,10 @@ impl SplitDoc {
         let first = text.lines().next().map_or(0, str::len);
         let has_return = text.as_bytes().get(first) == Some(&b'\r');
         Self {
-            exclude_first: false,
-            before_splits: Arc::default(),
-            splits: Splits::default(),
-            before_exclude: Arc::default(),
-            exclude: None,
-            tail: Arc::default(),
-            next_id: 0,
-            had_nothing: false,
-            in_flow: false,
             eol: if has_return { "\r\n" } else { "\n" },
             unicode: !text.trim_start_matches('\u{feff}').is_ascii(),
-            offset: 0,
             gap: " ".into(),
-            no_items: SharedList::default(),
-            repeated: Vec::new(),
-            exclude_lines: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
+use crate::tokens::options::{set_target, shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -35,20 +35,10 @@ fn target(plan: &PackPlan) -> ForagerTarget {
 }
 
 impl TokenFormat for Forager {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(forager, usual_forager);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::SamplesReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.forager.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.forager = is_chosen.then(|| plan.forager.take().unwrap_or_else(usual_forager));
     }
 
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
@@ -97,9 +87,7 @@ impl TokenFormat for Forager {
     }
 
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
-        if let Some(target) = &mut plan.forager {
-            target.sample_size = SampleSize::Fixed(tokens);
-        }
+        set_target!(plan.forager.sample_size = SampleSize::Fixed(tokens));
     }
 
     /// Samples are read next to the text.
@@ -141,9 +129,5 @@ impl TokenFormat for Forager {
             SampleSize::Fixed(_) => token + u64::from(target.masks.is_some()),
             SampleSize::Variable => token + 32,
         }
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

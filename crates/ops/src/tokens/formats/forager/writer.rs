@@ -3,13 +3,11 @@
 use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
 use crate::job::publish::FinishedFile;
-use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::pack::{SampleSize, TokenType};
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_data::source::documents::TextFile;
 use gristmill_storage::fs::BufferedFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -103,13 +101,8 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    fn append(
-        &mut self,
-        slot: usize,
-        block: &EncodedBlock,
-        input: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
+        let SlotBlock { slot, block, input } = added;
         if let Some((line, reason)) = block.first_refused.filter(|_| self.output.compat) {
             return Err(Failure::data("packing for forager", reason)
                 .on(Subject::path(&input.path).line(line + 1))

@@ -1,6 +1,10 @@
 //! Hashes of shard files, by the names of Python's `hashlib` and `xxhash` (docs/formats/mds.md §3).
 
+use gristmill_core::text::hex;
 use sha2::digest::Digest;
+use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh32::Xxh32;
+use xxhash_rust::xxh64::Xxh64;
 
 /// A hash that takes its input in pieces.
 pub(super) trait Hasher {
@@ -27,11 +31,11 @@ pub(super) const HASHES: &[(&str, NewHasher)] = &[
     ("sha3_384", of_digest::<sha3::Sha3_384>),
     ("sha3_512", of_digest::<sha3::Sha3_512>),
     ("sha512", of_digest::<sha2::Sha512>),
-    ("xxh128", || Box::new(Xxh128(xxhash_rust::xxh3::Xxh3::new()))),
-    ("xxh32", || Box::new(Xxh32(xxhash_rust::xxh32::Xxh32::new(0)))),
-    ("xxh3_128", || Box::new(Xxh128(xxhash_rust::xxh3::Xxh3::new()))),
-    ("xxh3_64", || Box::new(Xxh3(xxhash_rust::xxh3::Xxh3::new()))),
-    ("xxh64", || Box::new(Xxh64(xxhash_rust::xxh64::Xxh64::new(0)))),
+    ("xxh128", xxh128),
+    ("xxh32", || of_xxh(Xxh32::new(0), Xxh32::update, |hash| format!("{:08x}", hash.digest()))),
+    ("xxh3_128", xxh128),
+    ("xxh3_64", || of_xxh(Xxh3::new(), Xxh3::update, |hash| format!("{:016x}", hash.digest()))),
+    ("xxh64", || of_xxh(Xxh64::new(0), Xxh64::update, |hash| format!("{:016x}", hash.digest()))),
 ];
 
 /// Returns a hasher by its name; `None` for an unknown name.
@@ -55,51 +59,31 @@ impl<D: Digest> Hasher for DigestHasher<D> {
         self.0.update(bytes);
     }
     fn hex(self: Box<Self>) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0.finalize())
     }
 }
 
-struct Xxh32(xxhash_rust::xxh32::Xxh32);
-
-impl Hasher for Xxh32 {
-    fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-    fn hex(self: Box<Self>) -> String {
-        format!("{:08x}", self.0.digest())
-    }
+/// A hash of the family of xxHash, whose types have no trait in common.
+struct XxhHasher<H> {
+    hash: H,
+    update: fn(&mut H, &[u8]),
+    hex: fn(&H) -> String,
 }
 
-struct Xxh64(xxhash_rust::xxh64::Xxh64);
-
-impl Hasher for Xxh64 {
-    fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-    fn hex(self: Box<Self>) -> String {
-        format!("{:016x}", self.0.digest())
-    }
+fn of_xxh<H: 'static>(hash: H, update: fn(&mut H, &[u8]), hex: fn(&H) -> String) -> Box<dyn Hasher> {
+    Box::new(XxhHasher { hash, update, hex })
 }
 
-struct Xxh3(xxhash_rust::xxh3::Xxh3);
-
-impl Hasher for Xxh3 {
-    fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-    fn hex(self: Box<Self>) -> String {
-        format!("{:016x}", self.0.digest())
-    }
+fn xxh128() -> Box<dyn Hasher> {
+    of_xxh(Xxh3::new(), Xxh3::update, |hash| format!("{:032x}", hash.digest128()))
 }
 
-struct Xxh128(xxhash_rust::xxh3::Xxh3);
-
-impl Hasher for Xxh128 {
+impl<H> Hasher for XxhHasher<H> {
     fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        (self.update)(&mut self.hash, bytes);
     }
     fn hex(self: Box<Self>) -> String {
-        format!("{:032x}", self.0.digest128())
+        (self.hex)(&self.hash)
     }
 }
 

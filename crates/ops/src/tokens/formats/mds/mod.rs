@@ -20,6 +20,7 @@ pub(super) use options::{CHOICE, GROUP};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::{end_id, EncodingSpec, End};
+use crate::tokens::options::set_target;
 use gristmill_core::pack::{MdsTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -34,20 +35,10 @@ fn target(plan: &PackPlan) -> MdsTarget {
 }
 
 impl TokenFormat for Mds {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(mds, MdsTarget::default);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::ShardsReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.mds.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.mds = is_chosen.then(|| plan.mds.take().unwrap_or_default());
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
@@ -63,9 +54,7 @@ impl TokenFormat for Mds {
     }
 
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
-        if let Some(target) = &mut plan.mds {
-            target.sample_size = tokens;
-        }
+        set_target!(plan.mds.sample_size = tokens);
     }
 
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
@@ -110,9 +99,5 @@ impl TokenFormat for Mds {
     /// A token, and the offset and header of a sample of one token.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 10
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

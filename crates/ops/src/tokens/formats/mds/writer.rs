@@ -8,12 +8,11 @@ use super::shard::{basename, sample_header, ShardPlan};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::text::{bytes, count, count_verb};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_data::source::documents::TextFile;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
 use serde_json::Value;
@@ -140,13 +139,7 @@ impl TokenWriter for Writer<'_> {
         spools.create(TOKENS_SPOOL)
     }
 
-    fn append(
-        &mut self,
-        _: usize,
-        block: &EncodedBlock,
-        _: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, SlotBlock { block, .. }: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
         match self.output.no_wrap {
             true => self.append_without_wrap(block, spools)?,
             false => spools.append(TOKENS_SPOOL, &block.bytes)?,

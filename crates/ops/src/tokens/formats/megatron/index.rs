@@ -58,8 +58,7 @@ pub(super) trait IndexTables {
     /// Reads the number of sequences of each document.
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()>;
     /// Reads the modes of the sequences; a pair that is not multimodal has none.
-    fn modes(&self, take: TakeNumbers<'_, u8>) -> Outcome<()> {
-        let _ = take;
+    fn modes(&self, _take: TakeNumbers<'_, u8>) -> Outcome<()> {
         Ok(())
     }
 }

@@ -41,20 +41,10 @@ fn target(plan: &PackPlan) -> MegatronTarget {
 }
 
 impl TokenFormat for Megatron {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(megatron, MegatronTarget::default);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::PairReader, &reader::FolderReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.megatron.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.megatron = is_chosen.then(|| plan.megatron.take().unwrap_or_default());
     }
 
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
@@ -129,9 +119,5 @@ impl TokenFormat for Megatron {
     /// A token, and the length, offset and mark of a document.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + index::DOCUMENT_BYTES + 2 * index::LENGTH_BYTES
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

@@ -6,11 +6,10 @@ use super::no_tokens;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_data::source::documents::TextFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -243,13 +242,7 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    fn append(
-        &mut self,
-        _: usize,
-        block: &EncodedBlock,
-        _: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, SlotBlock { block, .. }: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
         self.output.keys().try_for_each(|key| self.append_key(key, block, spools))?;
         self.state.lines += block.lengths.len() as u64 + block.skipped.iter().map(|skip| skip.documents).sum::<u64>();
         Ok(AppendCounts::all(block))

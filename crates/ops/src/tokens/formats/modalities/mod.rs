@@ -34,9 +34,7 @@ fn target(plan: &PackPlan) -> ModalitiesTarget {
 }
 
 impl TokenFormat for Modalities {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(modalities, ModalitiesTarget::default);
 
     fn has_single_files(&self) -> bool {
         true
@@ -44,14 +42,6 @@ impl TokenFormat for Modalities {
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::PackedFileReader, &reader::PackedFolderReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.modalities.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.modalities = is_chosen.then(|| plan.modalities.take().unwrap_or_default());
     }
 
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
@@ -136,9 +126,5 @@ impl TokenFormat for Modalities {
     /// A token and an item of the index.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 20
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

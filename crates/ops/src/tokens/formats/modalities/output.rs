@@ -7,7 +7,7 @@ use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
     AppendCounts, AssignRequest, AssignedFiles, FileEstimate, FinishContext, FinishedFormat, OutputTarget,
-    ReadingOrder, TokenOutput, TokenWriter,
+    ReadingOrder, SlotBlock, TokenOutput, TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::{SpoolOptions, SpoolRules, SpoolSet};
@@ -158,13 +158,8 @@ impl TokenWriter for Writer<'_> {
         spools.create(&lengths_spool(slot))
     }
 
-    fn append(
-        &mut self,
-        slot: usize,
-        block: &EncodedBlock,
-        _: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
+        let SlotBlock { slot, block, .. } = added;
         let all = AppendCounts::all(block);
         if let Some(batch_lines) = self.output.batch_lines {
             return Ok(AppendCounts { lost: self.append_by_batch(slot, batch_lines, block, spools)?, ..all });

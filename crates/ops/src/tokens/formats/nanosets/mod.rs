@@ -17,7 +17,7 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
+use crate::tokens::options::{document_shuffle_answer, set_target, shared_answer, SharedAnswer};
 use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -32,9 +32,7 @@ fn target(plan: &PackPlan) -> NanosetsTarget {
 }
 
 impl TokenFormat for Nanosets {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(nanosets, NanosetsTarget::default);
 
     fn unit(&self) -> &'static str {
         "chunk"
@@ -44,22 +42,12 @@ impl TokenFormat for Nanosets {
         &[&reader::FolderReader]
     }
 
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.nanosets.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.nanosets = is_chosen.then(|| plan.nanosets.take().unwrap_or_default());
-    }
-
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
         Some(target(plan).loss_masks)
     }
 
     fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
-        if let Some(target) = &mut plan.nanosets {
-            target.loss_masks = is_on;
-        }
+        set_target!(plan.nanosets.loss_masks = is_on);
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
@@ -133,9 +121,5 @@ impl TokenFormat for Nanosets {
 
     fn assigns_rows(&self, plan: &PackPlan) -> bool {
         !target(plan).deal.is_files()
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

@@ -3,11 +3,9 @@
 use super::counts::TaskCounts;
 use super::files::{spool, TokenFolder};
 use super::{finish, stats};
-use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::Outcome;
-use gristmill_data::source::documents::TextFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -31,13 +29,8 @@ impl TokenWriter for Writer<'_> {
     }
 
     /// Adds the documents that `skip` and `limit` keep.
-    fn append(
-        &mut self,
-        slot: usize,
-        block: &EncodedBlock,
-        _: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
+        let SlotBlock { slot, block, .. } = added;
         let (rank, target, width) = (self.output.rank(slot), &self.output.target, self.output.token_bytes);
         let counts = self.tasks.entry(rank).or_default();
         let here = block.lengths.len() as u64;

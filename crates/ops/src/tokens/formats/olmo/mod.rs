@@ -16,7 +16,7 @@ pub(super) use options::{CHOICE, GROUP};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
+use crate::tokens::options::{document_shuffle_answer, set_target, shared_answer, SharedAnswer};
 use gristmill_core::pack::{DocumentShuffle, OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
@@ -37,20 +37,10 @@ fn target(plan: &PackPlan) -> OlmoTarget {
 }
 
 impl TokenFormat for Olmo {
-    fn name(&self) -> &'static str {
-        CHOICE.name
-    }
+    common_methods!(olmo, OlmoTarget::default);
 
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::PartsReader]
-    }
-
-    fn is_chosen(&self, plan: &PackPlan) -> bool {
-        plan.olmo.is_some()
-    }
-
-    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
-        plan.olmo = is_chosen.then(|| plan.olmo.take().unwrap_or_default());
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
@@ -83,9 +73,8 @@ impl TokenFormat for Olmo {
         Some(SharedAnswer {
             get,
             set: |plan, tokens| {
-                if let Some(target) = &mut plan.olmo {
-                    target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
-                }
+                let tokens = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
+                set_target!(plan.olmo.max_tokens_per_file = tokens)
             },
         })
     }
@@ -127,9 +116,5 @@ impl TokenFormat for Olmo {
     /// A token, and the numbers and the id of a row.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 8
-    }
-
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-        output::assign_files(request)
     }
 }

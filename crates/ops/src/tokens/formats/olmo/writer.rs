@@ -7,7 +7,7 @@ use super::{no_documents, target};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, SlotBlock, TokenWriter};
 use crate::tokens::names::source_name;
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
@@ -157,13 +157,8 @@ impl TokenWriter for Writer<'_> {
     }
 
     /// A file ends before the document with which it would reach the limit (docs/formats/olmo.md §2).
-    fn append(
-        &mut self,
-        _: usize,
-        block: &EncodedBlock,
-        input: &TextFile,
-        spools: &mut SpoolSet<'_>,
-    ) -> Outcome<AppendCounts> {
+    fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
+        let SlotBlock { block, input, .. } = added;
         let source = RowSource::new(self.output, input);
         let limit = self.output.max_tokens;
         let (mut here, mut later) = (0_usize, block.bytes.as_slice());

@@ -4,6 +4,7 @@ use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::signature::encode;
 use super::{CredentialChain, Keys, Secret, ACTIVITY};
 use crate::local_file::read_local;
+use gristmill_core::text::hex;
 use gristmill_core::{Failure, Outcome, Subject};
 use serde_json::Value;
 use sha1::{Digest as _, Sha1};
@@ -27,7 +28,7 @@ impl CredentialChain {
                 .on(Subject::field(&source))
                 .with_hint(format!("run `aws sso login --profile {profile}`"))
         };
-        let name: String = Sha1::digest(session.unwrap_or(start)).iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = hex(&Sha1::digest(session.unwrap_or(start)));
         let path = self.environment.path(&format!("~/.aws/sso/cache/{name}.json"));
         let cached = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(expired)?;
         let cached: Value = serde_json::from_slice(&cached).map_err(|_| expired())?;
