@@ -14,7 +14,7 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{set_target, shared_answer, special_tokens_answer, SharedAnswer};
+use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -87,7 +87,9 @@ impl TokenFormat for Forager {
     }
 
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
-        set_target!(plan.forager.sample_size = SampleSize::Fixed(tokens));
+        if let Some(target) = &mut plan.forager {
+            target.sample_size = SampleSize::Fixed(tokens);
+        }
     }
 
     /// Samples are read next to the text.

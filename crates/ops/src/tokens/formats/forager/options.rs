@@ -1,6 +1,5 @@
 //! The options of `--format forager`.
 
-use crate::tokens::options::set_target;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::{ForagerTarget, SampleSize};
 use gristmill_core::PackPlan;
@@ -86,7 +85,9 @@ const OPTIONS: &[Spec] = &[
                 suffix.filter(|suffix| *suffix != usual_forager().file_suffix)
             },
             set: |plan, suffix| {
-                set_target!(plan.forager.file_suffix = suffix.unwrap_or_else(|| usual_forager().file_suffix));
+                if let Some(target) = &mut plan.forager {
+                    target.file_suffix = suffix.unwrap_or_else(|| usual_forager().file_suffix);
+                }
                 Ok(())
             },
         },
@@ -104,7 +105,9 @@ const OPTIONS: &[Spec] = &[
                 folder.filter(|folder| *folder != usual_forager().index_folder)
             },
             set: |plan, folder| {
-                set_target!(plan.forager.index_folder = folder.unwrap_or_else(|| usual_forager().index_folder));
+                if let Some(target) = &mut plan.forager {
+                    target.index_folder = folder.unwrap_or_else(|| usual_forager().index_folder);
+                }
                 Ok(())
             },
         },

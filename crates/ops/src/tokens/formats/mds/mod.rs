@@ -20,7 +20,6 @@ pub(super) use options::{CHOICE, GROUP};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::{end_id, EncodingSpec, End};
-use crate::tokens::options::set_target;
 use gristmill_core::pack::{MdsTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -54,7 +53,9 @@ impl TokenFormat for Mds {
     }
 
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
-        set_target!(plan.mds.sample_size = tokens);
+        if let Some(target) = &mut plan.mds {
+            target.sample_size = tokens;
+        }
     }
 
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {

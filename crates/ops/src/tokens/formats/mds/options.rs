@@ -1,7 +1,7 @@
 //! The options of `--format mds`.
 
 use super::shard::{DEFAULT_SIZE_LIMIT, MAX_SHARD_BYTES};
-use crate::tokens::options::{set_target, target_list, target_switch, target_text};
+use crate::tokens::options::target_text;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::PackPlan;
 
@@ -12,8 +12,20 @@ pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("MDS", "formats", OPTIONS).needs("--format mds", |plan| plan.mds.is_some());
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("no-wrap", "", "Drop the rest of a document in which a sample ends", target_switch!(mds.no_wrap))
-        .advanced(),
+    Spec::new(
+        "no-wrap",
+        "",
+        "Drop the rest of a document in which a sample ends",
+        Access::Switch {
+            get: |plan| plan.mds.as_ref().is_some_and(|target| target.no_wrap),
+            set: |plan, is_on| {
+                if let Some(target) = &mut plan.mds {
+                    target.no_wrap = is_on;
+                }
+            },
+        },
+    )
+    .advanced(),
     Spec::new(
         "size-limit",
         "BYTES",
@@ -22,7 +34,11 @@ const OPTIONS: &[Spec] = &[
             least: 1,
             most: MAX_SHARD_BYTES,
             get: |plan| plan.mds.as_ref()?.size_limit.filter(|limit| *limit != DEFAULT_SIZE_LIMIT),
-            set: |plan, bytes| set_target!(plan.mds.size_limit = bytes.filter(|bytes| *bytes != DEFAULT_SIZE_LIMIT)),
+            set: |plan, bytes| {
+                if let Some(target) = &mut plan.mds {
+                    target.size_limit = bytes.filter(|bytes| *bytes != DEFAULT_SIZE_LIMIT);
+                }
+            },
         },
     )
     .default("67108864")
@@ -31,7 +47,16 @@ const OPTIONS: &[Spec] = &[
         "hashes",
         "A,B",
         "Hashes of each shard in the index: sha1, sha256, md5, blake2b, xxh64, xxh128 and others of Python",
-        target_list!(mds.hashes, Some(',')),
+        Access::List {
+            separator: Some(','),
+            get: |plan| plan.mds.as_ref().map(|target| target.hashes.clone()).unwrap_or_default(),
+            set: |plan, hashes| {
+                if let Some(target) = &mut plan.mds {
+                    target.hashes = hashes;
+                }
+                Ok(())
+            },
+        },
     )
     .unset("none")
     .advanced(),

@@ -1,6 +1,5 @@
 //! The options of `--format megatron`, in addition to those that are shared with other formats.
 
-use crate::tokens::options::{set_target, target_list};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::EmptyTexts;
 use gristmill_core::PackPlan;
@@ -29,7 +28,16 @@ const OPTIONS: &[Spec] = &[
         "json-key",
         "KEY",
         "Make a pair of the text at this key, in place of --text-key (repeat: a pair of each)",
-        target_list!(megatron.keys, None),
+        Access::List {
+            separator: None,
+            get: |plan| plan.megatron.as_ref().map(|target| target.keys.clone()).unwrap_or_default(),
+            set: |plan, keys| {
+                if let Some(target) = &mut plan.megatron {
+                    target.keys = keys;
+                }
+                Ok(())
+            },
+        },
     )
     .label("keys of pairs")
     .unset("the key of the text")
@@ -67,7 +75,9 @@ const OPTIONS: &[Spec] = &[
             most: MAX_PARTITIONS,
             get: |plan| plan.megatron.as_ref()?.partitions.map(u64::from),
             set: |plan, partitions| {
-                set_target!(plan.megatron.partitions = partitions.and_then(|number| u32::try_from(number).ok()))
+                if let Some(target) = &mut plan.megatron {
+                    target.partitions = partitions.and_then(|number| u32::try_from(number).ok());
+                }
             },
         },
     )

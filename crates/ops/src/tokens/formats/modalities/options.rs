@@ -1,7 +1,7 @@
 //! The options of `--format modalities`.
 
 use super::config::read_config;
-use crate::tokens::options::{set_target, target_number, target_path, target_switch, target_text};
+use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_BATCH_LINES;
 use gristmill_core::PackPlan;
@@ -28,7 +28,14 @@ const OPTIONS: &[Spec] = &[
         "skip-bad-lines",
         "",
         "Leave lines that are no JSON out of the index instead of refusing the file",
-        target_switch!(modalities.skip_bad_lines),
+        Access::Switch {
+            get: |plan| plan.modalities.as_ref().is_some_and(|target| target.skip_bad_lines),
+            set: |plan, is_on| {
+                if let Some(target) = &mut plan.modalities {
+                    target.skip_bad_lines = is_on;
+                }
+            },
+        },
     )
     .advanced(),
     Spec::new(
@@ -60,7 +67,11 @@ const OPTIONS: &[Spec] = &[
             least: 0,
             most: u64::MAX,
             get: |plan| plan.modalities.as_ref().map(|target| target.batch_lines).filter(|n| *n != DEFAULT_BATCH_LINES),
-            set: |plan, lines| set_target!(plan.modalities.batch_lines = lines.unwrap_or(DEFAULT_BATCH_LINES)),
+            set: |plan, lines| {
+                if let Some(target) = &mut plan.modalities {
+                    target.batch_lines = lines.unwrap_or(DEFAULT_BATCH_LINES);
+                }
+            },
         },
     )
     .default("1000")

@@ -17,7 +17,7 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{document_shuffle_answer, set_target, shared_answer, SharedAnswer};
+use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
 use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
@@ -47,7 +47,9 @@ impl TokenFormat for Nanosets {
     }
 
     fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
-        set_target!(plan.nanosets.loss_masks = is_on);
+        if let Some(target) = &mut plan.nanosets {
+            target.loss_masks = is_on;
+        }
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {

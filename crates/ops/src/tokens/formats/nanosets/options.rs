@@ -1,6 +1,6 @@
 //! The options of `--format nanosets`.
 
-use crate::tokens::options::{set_target, target_number, target_path, target_text};
+use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::{NameProfile, TaskShare};
 use gristmill_core::PackPlan;
@@ -32,12 +32,13 @@ const OPTIONS: &[Spec] = &[
                 TaskShare::Blocks => Some("blocks"),
             },
             set: |plan, deal| {
-                let deal = match deal {
-                    "rows" => TaskShare::Rows,
-                    "blocks" => TaskShare::Blocks,
-                    _ => TaskShare::Files,
-                };
-                set_target!(plan.nanosets.deal = deal)
+                if let Some(target) = &mut plan.nanosets {
+                    target.deal = match deal {
+                        "rows" => TaskShare::Rows,
+                        "blocks" => TaskShare::Blocks,
+                        _ => TaskShare::Files,
+                    };
+                }
             },
         },
     )
@@ -70,8 +71,9 @@ const OPTIONS: &[Spec] = &[
             ],
             get: |plan| (plan.nanosets.as_ref()?.names == NameProfile::Classic).then_some("classic"),
             set: |plan, names| {
-                let is_classic = names == "classic";
-                set_target!(plan.nanosets.names = if is_classic { NameProfile::Classic } else { NameProfile::Modern })
+                if let Some(target) = &mut plan.nanosets {
+                    target.names = if names == "classic" { NameProfile::Classic } else { NameProfile::Modern };
+                }
             },
         },
     )
@@ -95,7 +97,11 @@ const OPTIONS: &[Spec] = &[
             least: 0,
             most: u64::MAX,
             get: |plan| plan.nanosets.as_ref().map(|target| target.skip).filter(|skip| *skip > 0),
-            set: |plan, skip| set_target!(plan.nanosets.skip = skip.unwrap_or(0)),
+            set: |plan, skip| {
+                if let Some(target) = &mut plan.nanosets {
+                    target.skip = skip.unwrap_or(0);
+                }
+            },
         },
     )
     .label("skip documents")

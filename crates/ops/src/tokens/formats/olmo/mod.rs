@@ -16,7 +16,7 @@ pub(super) use options::{CHOICE, GROUP};
 use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{document_shuffle_answer, set_target, shared_answer, SharedAnswer};
+use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
 use gristmill_core::pack::{DocumentShuffle, OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
@@ -73,8 +73,9 @@ impl TokenFormat for Olmo {
         Some(SharedAnswer {
             get,
             set: |plan, tokens| {
-                let tokens = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
-                set_target!(plan.olmo.max_tokens_per_file = tokens)
+                if let Some(target) = &mut plan.olmo {
+                    target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
+                }
             },
         })
     }
