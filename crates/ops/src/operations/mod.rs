@@ -4,8 +4,6 @@
 //! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
 //! `--dry-run` and `--json` are derived from it.
 
-#[macro_use]
-mod accessors;
 mod advice;
 mod count;
 mod cp;
