@@ -104,13 +104,6 @@ macro_rules! seed {
     };
 }
 
-/// Accessors of an optional number.
-macro_rules! number {
-    ($field:ident) => {
-        Access::Number { least: 0, most: u64::MAX, get: |plan| plan.$field, set: |plan, number| plan.$field = number }
-    };
-}
-
 rewrite!(
     PackedMergePlan, ModalitiesMerge, "modalities merge", "Put packed files one after the other into one", "merging packed files",
     {
@@ -278,7 +271,7 @@ const FILTER: &[Spec<DocumentFilterPlan>] = &[
         "documents-from",
         "FILE",
         "The same from a file, separated by commas or lines",
-        Access::Path { get: |plan| plan.documents_from.clone(), set: |plan, path| plan.documents_from = path },
+        optional_path!(documents_from),
     )
     .or_store()
     .unset("no file"),
@@ -286,14 +279,14 @@ const FILTER: &[Spec<DocumentFilterPlan>] = &[
         "min-tokens",
         "N",
         "Keep documents of at least N tokens, end token included",
-        number!(min_tokens),
+        number!(0..=u64::MAX, min_tokens),
     )
     .unset("of any length"),
     Spec::<DocumentFilterPlan>::new(
         "max-tokens",
         "N",
         "Keep documents of at most N tokens, end token included",
-        number!(max_tokens),
+        number!(0..=u64::MAX, max_tokens),
     )
     .unset("of any length"),
 ];
