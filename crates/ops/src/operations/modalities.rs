@@ -10,7 +10,7 @@ use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, count, display_safe, duration};
-use gristmill_core::{DatasetKind, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{DatasetKind, ExitClass, Failure, Outcome, Subject};
 use gristmill_data::formats::modalities::kind::PACKED_FILE;
 use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_data::source::kind::kind_of;
@@ -392,11 +392,5 @@ impl Report for RewriteReport {
         std::iter::once(first).chain(problem_table(&self.counts)).collect()
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    crate::run_report!();
 }
