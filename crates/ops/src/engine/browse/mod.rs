@@ -157,9 +157,7 @@ pub trait Catalog: Send + Sync {
     fn groups(&self) -> Arc<Groups>;
 
     /// Makes a group the next one to be scanned. Never waits.
-    fn prefer(&self, group: u32) {
-        let _ = group;
-    }
+    fn prefer(&self, _group: u32) {}
 
     /// Lets all groups be scanned, also those that are far from what is in view. Never waits.
     fn scan_all(&self) {}
@@ -234,8 +232,7 @@ pub trait Catalog: Send + Sync {
     }
 
     /// Describes how the file of a group, which is in state `now`, differs from the one whose samples are listed; `None` if that is not known.
-    fn change_of(&self, group: u32, now: FileStamp) -> Option<String> {
-        let _ = (group, now);
+    fn change_of(&self, _group: u32, _now: FileStamp) -> Option<String> {
         None
     }
 
