@@ -353,8 +353,6 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn AnyPlan>;
     /// Returns the plan with its type.
     fn as_any(&self) -> &dyn Any;
-    /// Returns the plan with its type, to be changed.
-    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl dyn AnyOperation {
@@ -403,10 +401,6 @@ impl dyn AnyPlan + '_ {
     /// Returns the plan, if it is of this type.
     pub fn typed<P: 'static>(&self) -> Option<&P> {
         self.as_any().downcast_ref()
-    }
-    /// Returns the plan to be changed, if it is of this type.
-    pub fn typed_mut<P: 'static>(&mut self) -> Option<&mut P> {
-        self.as_any_mut().downcast_mut()
     }
 }
 
@@ -653,10 +647,6 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn as_any(&self) -> &dyn Any {
         &self.0
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        &mut self.0
     }
 }
 

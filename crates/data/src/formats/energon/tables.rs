@@ -65,12 +65,6 @@ CREATE TABLE IF NOT EXISTS media_filters (
 );
 ";
 
-/// Removes the media tables.
-pub const DROP_MEDIA_TABLES: &str = "
-DROP TABLE IF EXISTS media_metadata;
-DROP TABLE IF EXISTS media_filters;
-";
-
 /// Adds a sample: tar_file_id, sample_key, sample_index, byte_offset, byte_size.
 pub const INSERT_SAMPLE: &str =
     "INSERT INTO samples (tar_file_id, sample_key, sample_index, byte_offset, byte_size) VALUES (?1, ?2, ?3, ?4, ?5)";
