@@ -199,8 +199,7 @@ pub trait Screen {
 
     /// Takes the results of workers and jobs: called when a worker woke the frame, and ten times a second while [`is_busy`](Self::is_busy)
     /// or a job runs. Returns whether something to be drawn changed.
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let _ = effects;
+    fn tick(&mut self, _effects: &mut Vec<Effect>) -> bool {
         false
     }
     /// Like [`tick`](Self::tick), only while the screen is on top: effects that close or replace it are meant for it.
@@ -239,14 +238,12 @@ pub trait Screen {
     }
 
     /// Handles a number typed after `:`.
-    fn take_number(&mut self, number: u64) -> Vec<Effect> {
-        let _ = number;
+    fn take_number(&mut self, _number: u64) -> Vec<Effect> {
         Vec::new()
     }
 
     /// Returns why an action of the context is unavailable; `None` if it is available. Help shows the reason.
-    fn disabled_reason(&self, action: Action) -> Option<String> {
-        let _ = action;
+    fn disabled_reason(&self, _action: Action) -> Option<String> {
         None
     }
 
@@ -266,8 +263,7 @@ pub trait Screen {
     }
 
     /// Whether it shows the state of this job: if so, no notice announces its end.
-    fn shows_job(&self, id: JobId) -> bool {
-        let _ = id;
+    fn shows_job(&self, _id: JobId) -> bool {
         false
     }
 

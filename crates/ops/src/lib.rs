@@ -8,6 +8,7 @@
 
 pub mod browse;
 pub mod datasets;
+#[macro_use]
 pub mod engine;
 pub mod job;
 #[cfg(all(feature = "mount", target_os = "linux"))]

@@ -64,9 +64,7 @@ pub struct Columns {
 /// What a form shows and proposes in addition to the options of its operation. Slow work is done by workers.
 pub trait Guide: Any {
     /// Prepares a new form: its lists, and first proposals.
-    fn begin(&mut self, form: &mut Form) {
-        let _ = form;
-    }
+    fn begin(&mut self, _form: &mut Form) {}
     /// Returns the paths that a draft belongs to, in addition to the inputs of the plan.
     fn sources(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -93,13 +91,11 @@ pub trait Guide: Any {
         "checking"
     }
     /// Returns where keys are looked up.
-    fn contexts(&self, form: &Form) -> KeyContexts {
-        let _ = form;
+    fn contexts(&self, _form: &Form) -> KeyContexts {
         KeyContexts::default()
     }
     /// Returns the lines that are shown instead of the form as long as the data are not open, or cannot be opened.
-    fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        let _ = (columns, ui);
+    fn opening_lines(&self, _columns: usize, _ui: &Ui) -> Vec<Line<'static>> {
         Vec::new()
     }
     /// Returns whether the data are open, so that there is a form.
@@ -107,8 +103,7 @@ pub trait Guide: Any {
         true
     }
     /// Returns a message above every step.
-    fn message(&self, form: &Form) -> Option<String> {
-        let _ = form;
+    fn message(&self, _form: &Form) -> Option<String> {
         None
     }
     /// Takes the notices that are to be shown.
@@ -124,9 +119,7 @@ pub trait Guide: Any {
         None
     }
     /// Restores what [`unchosen`](Self::unchosen) returned.
-    fn restore_unchosen(&mut self, line: &str) {
-        let _ = line;
-    }
+    fn restore_unchosen(&mut self, _line: &str) {}
     /// Returns the columns of the parts.
     fn columns(&self) -> Columns {
         Columns { step_list: 16, label: 24 }
@@ -140,74 +133,55 @@ pub trait Guide: Any {
         true
     }
     /// Returns why a step cannot be completed, for reasons beyond its own answers.
-    fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
-        let _ = (form, step);
+    fn blocking_reason(&self, _form: &Form, _step: usize) -> Option<String> {
         None
     }
     /// Draws the step on the screen. Returns `false` if its fields are all there is.
-    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
-        let _ = (form, frame, area, ui);
+    fn draw_step(&mut self, _form: &mut Form, _frame: &mut Frame, _area: Rect, _ui: &Ui) -> bool {
         false
     }
     /// Returns lines below the fields of a step that draws nothing else.
-    fn foot(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        let _ = (form, columns, ui);
+    fn foot(&self, _form: &Form, _columns: usize, _ui: &Ui) -> Vec<Line<'static>> {
         Vec::new()
     }
     /// Returns a list by its name.
-    fn list(&mut self, name: &str) -> Option<&mut ListState> {
-        let _ = name;
+    fn list(&mut self, _name: &str) -> Option<&mut ListState> {
         None
     }
     /// Applies the selected row of a list.
-    fn select(&mut self, form: &mut Form, list: &str) {
-        let _ = (form, list);
-    }
+    fn select(&mut self, _form: &mut Form, _list: &str) {}
     /// Handles a click on the selected row of a list, at a column of it.
-    fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
-        let _ = (form, list, column, is_double);
-    }
+    fn click(&mut self, _form: &mut Form, _list: &str, _column: usize, _is_double: bool) {}
     /// Handles the mouse in a step that draws its own fields. Returns `false` where none of them is.
-    fn mouse(&mut self, form: &mut Form, mouse: MouseEvent) -> bool {
-        let _ = (form, mouse);
+    fn mouse(&mut self, _form: &mut Form, _mouse: MouseEvent) -> bool {
         false
     }
     /// Returns whether a field of the guide is a text.
-    fn wants_text(&self, form: &Form) -> bool {
-        let _ = form;
+    fn wants_text(&self, _form: &Form) -> bool {
         false
     }
     /// Handles a text that is pasted where there is no text field.
-    fn paste(&mut self, form: &mut Form, text: &str) {
-        let _ = (form, text);
-    }
+    fn paste(&mut self, _form: &mut Form, _text: &str) {}
     /// Handles a key that is typed where there is no text field.
-    fn key(&mut self, form: &mut Form, key: &KeyEvent) {
-        let _ = (form, key);
-    }
+    fn key(&mut self, _form: &mut Form, _key: &KeyEvent) {}
     /// Returns whether the keys for left and right change the selected row of a list.
-    fn changes_rows(&self, list: &str) -> bool {
-        let _ = list;
+    fn changes_rows(&self, _list: &str) -> bool {
         false
     }
     /// Returns whether the wheel moves the rows of a list without selecting one.
-    fn scrolls_by_wheel(&self, list: &str) -> bool {
-        let _ = list;
+    fn scrolls_by_wheel(&self, _list: &str) -> bool {
         false
     }
     /// Handles an action that means something else in this form than in others; `None` for the rest.
-    fn handle_action(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
-        let _ = (action, form, env);
+    fn handle_action(&mut self, _action: Action, _form: &mut Form, _env: &UiEnv) -> Option<Vec<Effect>> {
         None
     }
     /// Returns the label of an action of this form.
-    fn label(&self, action: Action) -> Option<&'static str> {
-        let _ = action;
+    fn label(&self, _action: Action) -> Option<&'static str> {
         None
     }
     /// Returns why an action of this form is not possible now.
-    fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
-        let _ = (action, form);
+    fn disabled_reason(&self, _action: Action, _form: &Form) -> Option<String> {
         None
     }
 }

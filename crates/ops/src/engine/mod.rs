@@ -1,5 +1,7 @@
 //! The actual work: each engine takes units and handles, spawns no thread and does not use the terminal.
 
+#[macro_use]
+mod accessors;
 pub mod browse;
 pub mod check;
 pub mod dataset;

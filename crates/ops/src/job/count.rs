@@ -493,13 +493,7 @@ impl Report for CountReport {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    crate::run_report!();
 }
 
 /// Returns the counts of a file as a sentence; `item` is what holds the longest document, and `of` the file that it is in.

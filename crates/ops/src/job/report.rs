@@ -13,6 +13,34 @@ pub use gristmill_core::report_line::{LineTone, ReportLine};
 #[macro_export]
 macro_rules! job_report {
     ($($field:ident)?) => {
+        $crate::run_report!($($field)?);
+
+        fn is_nothing_to_do(&self) -> bool {
+            self$(.$field)?.nothing_to_do
+        }
+    };
+}
+
+/// The same of a job that has always something to do.
+#[macro_export]
+macro_rules! run_report {
+    ($($field:ident)?) => {
+        fn to_json(&self) -> serde_json::Value {
+            serde_json::to_value(&self $(.$field)?).unwrap_or_default()
+        }
+
+        fn findings(
+            &self,
+        ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
+            (&self$(.$field)?.problems, &self$(.$field)?.counts)
+        }
+    };
+}
+
+/// The same of a preview, which lists all problems.
+#[macro_export]
+macro_rules! preview_report {
+    ($($field:ident)?) => {
         fn to_json(&self) -> serde_json::Value {
             serde_json::to_value(&self $(.$field)?).unwrap_or_default()
         }
@@ -24,7 +52,7 @@ macro_rules! job_report {
         fn findings(
             &self,
         ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
-            (&self$(.$field)?.problems, &self$(.$field)?.counts)
+            (&self$(.$field)?.problems, &[])
         }
     };
 }

@@ -22,8 +22,7 @@ pub trait Advice {
         &[]
     }
     /// Returns whether an option is a question while it has no answer.
-    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
-        let _ = plan;
+    fn need(&self, _plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
         if row.info.is_required {
             QuestionNeed::Required
         } else {
@@ -31,21 +30,18 @@ pub trait Advice {
         }
     }
     /// Returns the question for an option where its help is not the question.
-    fn question(&self, plan: &dyn AnyPlan, option: &str) -> Option<&'static str> {
-        let _ = (plan, option);
+    fn question(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<&'static str> {
         None
     }
     /// Returns the answer to propose, as it is typed.
-    fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
-        let _ = (plan, option);
+    fn propose(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<String> {
         None
     }
     /// Checks the present answer to an option against the data. Returns lines to print.
     ///
     /// # Errors
     /// Why the answer cannot be used; or the interruption of the check.
-    fn check(&mut self, plan: &dyn AnyPlan, option: &str) -> Outcome<Vec<String>> {
-        let _ = (plan, option);
+    fn check(&mut self, _plan: &dyn AnyPlan, _option: &str) -> Outcome<Vec<String>> {
         Ok(Vec::new())
     }
 }

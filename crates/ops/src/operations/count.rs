@@ -6,7 +6,6 @@ use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::Outcome;
-use std::path::PathBuf;
 
 type Spec = OptionSpec<CountPlan>;
 
@@ -33,13 +32,7 @@ const OPTIONS: &[Spec] = &[
         "tokenizer",
         "FILE",
         "tokenizer.json, a folder with one, a SentencePiece .model, or a name in the Hugging Face cache",
-        Access::Text {
-            get: |plan| Some(plan.tokenizer.clone()).filter(|name| !name.is_empty()),
-            set: |plan, name| {
-                plan.tokenizer = name.unwrap_or_default();
-                Ok(())
-            },
-        },
+        text_or!("", tokenizer),
     )
     .completes_paths()
     .required(),
@@ -47,13 +40,7 @@ const OPTIONS: &[Spec] = &[
         "text-key",
         "KEY",
         "Key, or column, of the text",
-        Access::Text {
-            get: |plan| Some(plan.text_key.clone()).filter(|key| key != TEXT_KEY),
-            set: |plan, key| {
-                plan.text_key = key.unwrap_or_else(|| TEXT_KEY.to_owned());
-                Ok(())
-            },
-        },
+        text_or!(TEXT_KEY, text_key),
     )
     .default(TEXT_KEY),
     Spec::new("glob", "GLOB", "Only files of folders whose relative path fits", text!(glob)),
@@ -61,10 +48,7 @@ const OPTIONS: &[Spec] = &[
         "output",
         "FILE",
         "Write the counts to a JSON file",
-        Access::Path {
-            get: |plan| plan.output.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            set: |plan, path| plan.output = path.map(PathBuf::from),
-        },
+        optional_path!(output),
     )
     .or_store()
     .short('o'),

@@ -47,9 +47,9 @@ const OPTIONS: &[Spec] = &[
         "include",
         "GLOB",
         "Only files whose name fits, or whose path below SRC if it has a slash (repeat)",
-        list!(include),
+        list!(None, include),
     ),
-    Spec::new("exclude", "GLOB", "Leave out files that fit, in the same way (repeat)", list!(exclude)),
+    Spec::new("exclude", "GLOB", "Leave out files that fit, in the same way (repeat)", list!(None, exclude)),
     Spec::new("if-changed", "", "Skip files that are equal to their targets, replace the others", switch!(if_changed))
         .conflicts(&["force-overwrite"]),
     Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)).replaces(""),

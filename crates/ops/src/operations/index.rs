@@ -118,37 +118,20 @@ const MAIN: &[Spec] = &[
 ];
 
 const RAW: &[Spec] = &[
-    Spec::new(
-        "index-path",
-        "FILE",
-        "Index to write, of a single file",
-        Access::Path {
-            get: |plan| plan.index_path.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            set: |plan, path| plan.index_path = path.map(PathBuf::from),
-        },
-    )
-    .or_store()
-    .aliases(&["index_path"])
-    .unset("next to the file, its last suffix replaced by .idx"),
+    Spec::new("index-path", "FILE", "Index to write, of a single file", optional_path!(index_path))
+        .or_store()
+        .aliases(&["index_path"])
+        .unset("next to the file, its last suffix replaced by .idx"),
     Spec::new(
         "file-existence-policy",
         "POLICY",
         "What to do with an existing index",
-        Access::Choice {
-            choices: POLICIES,
-            get: |plan| match plan.file_existence_policy {
-                ExistingFile::Error => None,
-                ExistingFile::Skip => Some("skip"),
-                ExistingFile::Override => Some("override"),
-            },
-            set: |plan, name| {
-                plan.file_existence_policy = match name {
-                    "skip" => ExistingFile::Skip,
-                    "override" => ExistingFile::Override,
-                    _ => ExistingFile::Error,
-                }
-            },
-        },
+        choice!(
+            POLICIES,
+            ExistingFile::Error,
+            [("skip", ExistingFile::Skip), ("override", ExistingFile::Override)],
+            file_existence_policy
+        ),
     )
     .aliases(&["file_existence_policy"])
     .replaces("override")

@@ -137,39 +137,10 @@ const MIXTURE: &[Spec] = &[
         "sequence-length",
         "N",
         "Tokens of a sample, without the one that is only predicted",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| plan.sequence_length,
-            set: |plan, tokens| plan.sequence_length = tokens,
-        },
+        number!(1..=u64::MAX, sequence_length),
     ),
-    Spec::new(
-        "samples",
-        "N",
-        "Training steps times the global batch",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| Some(plan.samples).filter(|samples| *samples != 0),
-            set: |plan, samples| plan.samples = samples.unwrap_or(0),
-        },
-    )
-    .required(),
-    Spec::new(
-        "seed",
-        "S",
-        "Seed of the shuffle",
-        Access::Number {
-            least: 0,
-            most: u32::MAX as u64,
-            get: |plan| Some(plan.seed).filter(|seed| *seed != DEFAULT_SEED).map(u64::from),
-            set: |plan, seed| {
-                plan.seed = seed.and_then(|seed| u32::try_from(seed).ok()).unwrap_or(DEFAULT_SEED);
-            },
-        },
-    )
-    .default("1234"),
+    Spec::new("samples", "N", "Training steps times the global batch", number_or!(0, 1..=u64::MAX, samples)).required(),
+    Spec::new("seed", "S", "Seed of the shuffle", number_or!(DEFAULT_SEED, 0..=u32::MAX as u64, seed)).default("1234"),
 ];
 
 const TRAINING: &[Spec] = &[
@@ -177,13 +148,7 @@ const TRAINING: &[Spec] = &[
         "tokenizer",
         "NAME",
         "tokenizer_name_or_path of the training configuration, compared with the metadata of the folders",
-        Access::Text {
-            get: |plan| plan.training.tokenizer.clone(),
-            set: |plan, name| {
-                plan.training.tokenizer = name;
-                Ok(())
-            },
-        },
+        text!(training.tokenizer),
     )
     .conflicts(&["lengths"])
     .advanced(),
@@ -191,12 +156,7 @@ const TRAINING: &[Spec] = &[
         "vocab-size",
         "N",
         "vocab_size of the training configuration, compared with the tokenizer of the folders",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| plan.training.vocab_size,
-            set: |plan, size| plan.training.vocab_size = size,
-        },
+        number!(0..=u64::MAX, training.vocab_size),
     )
     .conflicts(&["lengths"])
     .advanced(),

@@ -178,20 +178,8 @@ const ABOUT_MEMBERS: &[Spec] = &[
 ];
 
 const OUTPUT: &[Spec] = &[
-    Spec::new(
-        "split",
-        "NAME",
-        "Split to write (repeat)",
-        Access::List {
-            separator: None,
-            get: |plan| plan.splits.clone(),
-            set: |plan, splits| {
-                plan.splits = splits;
-                Ok(())
-            },
-        },
-    )
-    .unset("those of train, val and test that every member has, JSONL files in the first alone; of a join train"),
+    Spec::new("split", "NAME", "Split to write (repeat)", list!(None, splits))
+        .unset("those of train, val and test that every member has, JSONL files in the first alone; of a join train"),
     Spec::new("output", "META.yaml", "Metadataset to write (.yaml)", path!(output)).or_store().short('o').required(),
     Spec::new("force-overwrite", "", "Replace an existing file", switch!(overwrite)).replaces(""),
 ];

@@ -4,8 +4,6 @@
 //! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
 //! `--dry-run` and `--json` are derived from it.
 
-#[macro_use]
-mod accessors;
 mod advice;
 mod count;
 mod cp;
@@ -137,22 +135,17 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const SHOWS_PHASES: bool = false;
 
     /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
-    fn always_prompts(plan: &Self::Plan) -> bool {
-        let _ = plan;
+    fn always_prompts(_plan: &Self::Plan) -> bool {
         false
     }
     /// Fills in answers that follow from the given ones.
-    fn complete(plan: &mut Self::Plan) {
-        let _ = plan;
-    }
+    fn complete(_plan: &mut Self::Plan) {}
     /// Returns the answers that are missing or wrong, by the plan and the paths that it names. By default, required options without an answer.
-    fn check(plan: &Self::Plan, is_preview: bool) -> Vec<Problem> {
-        let _ = is_preview;
+    fn check(plan: &Self::Plan, _is_preview: bool) -> Vec<Problem> {
         missing::<Self>(plan)
     }
     /// Whether flags can express the plan. A plan file may contain more.
-    fn is_expressible(plan: &Self::Plan) -> bool {
-        let _ = plan;
+    fn is_expressible(_plan: &Self::Plan) -> bool {
         true
     }
     /// Returns the plan with absolute paths, so that it gives the same result from any folder. By default, those of options that are paths.
@@ -166,26 +159,22 @@ pub trait Operation: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// A file that the plan names cannot be used.
-    fn notes(plan: &Self::Plan) -> Outcome<Option<Vec<Problem>>> {
-        let _ = plan;
+    fn notes(_plan: &Self::Plan) -> Outcome<Option<Vec<Problem>>> {
         Ok(None)
     }
     /// Returns the path that the list of recent data sets gets; `None` for none.
-    fn recent(plan: &Self::Plan) -> Option<PathBuf> {
-        let _ = plan;
+    fn recent(_plan: &Self::Plan) -> Option<PathBuf> {
         None
     }
     /// Returns a line that is printed before a run, such as the size of its scratch files.
     ///
     /// # Errors
     /// The same as [`run`](Self::run), as far as they can be known in advance.
-    fn announcement(plan: &Self::Plan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
-        let _ = (plan, options, cancel);
+    fn announcement(_plan: &Self::Plan, _options: &RunOptions, _cancel: &Cancel) -> Outcome<Option<String>> {
         Ok(None)
     }
     /// Returns what data say about answers, for front ends that ask for one option after another.
-    fn advice(options: &RunOptions) -> Box<dyn Advice> {
-        let _ = options;
+    fn advice(_options: &RunOptions) -> Box<dyn Advice> {
         Box::new(advice::NoAdvice)
     }
     /// Returns the command that is equivalent to a plan that was carried out.
@@ -364,8 +353,6 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn AnyPlan>;
     /// Returns the plan with its type.
     fn as_any(&self) -> &dyn Any;
-    /// Returns the plan with its type, to be changed.
-    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl dyn AnyOperation {
@@ -414,10 +401,6 @@ impl dyn AnyPlan + '_ {
     /// Returns the plan, if it is of this type.
     pub fn typed<P: 'static>(&self) -> Option<&P> {
         self.as_any().downcast_ref()
-    }
-    /// Returns the plan to be changed, if it is of this type.
-    pub fn typed_mut<P: 'static>(&mut self) -> Option<&mut P> {
-        self.as_any_mut().downcast_mut()
     }
 }
 
@@ -664,10 +647,6 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn as_any(&self) -> &dyn Any {
         &self.0
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        &mut self.0
     }
 }
 

@@ -10,7 +10,7 @@ use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, count, display_safe, duration};
-use gristmill_core::{DatasetKind, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{DatasetKind, ExitClass, Failure, Outcome, Subject};
 use gristmill_data::formats::modalities::kind::PACKED_FILE;
 use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_data::source::kind::kind_of;
@@ -101,13 +101,6 @@ macro_rules! seed {
                 Ok(())
             },
         }
-    };
-}
-
-/// Accessors of an optional number.
-macro_rules! number {
-    ($field:ident) => {
-        Access::Number { least: 0, most: u64::MAX, get: |plan| plan.$field, set: |plan, number| plan.$field = number }
     };
 }
 
@@ -278,7 +271,7 @@ const FILTER: &[Spec<DocumentFilterPlan>] = &[
         "documents-from",
         "FILE",
         "The same from a file, separated by commas or lines",
-        Access::Path { get: |plan| plan.documents_from.clone(), set: |plan, path| plan.documents_from = path },
+        optional_path!(documents_from),
     )
     .or_store()
     .unset("no file"),
@@ -286,14 +279,14 @@ const FILTER: &[Spec<DocumentFilterPlan>] = &[
         "min-tokens",
         "N",
         "Keep documents of at least N tokens, end token included",
-        number!(min_tokens),
+        number!(0..=u64::MAX, min_tokens),
     )
     .unset("of any length"),
     Spec::<DocumentFilterPlan>::new(
         "max-tokens",
         "N",
         "Keep documents of at most N tokens, end token included",
-        number!(max_tokens),
+        number!(0..=u64::MAX, max_tokens),
     )
     .unset("of any length"),
 ];
@@ -399,11 +392,5 @@ impl Report for RewriteReport {
         std::iter::once(first).chain(problem_table(&self.counts)).collect()
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    crate::run_report!();
 }

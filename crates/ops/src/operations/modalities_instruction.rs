@@ -8,7 +8,7 @@ use crate::tokens::{run_instruction, InstructionReport};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{count, display_safe, duration};
-use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
+use gristmill_core::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::PathBuf;
@@ -109,11 +109,5 @@ impl Report for InstructionReport {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    crate::run_report!();
 }

@@ -24,48 +24,26 @@ const OPTIONS: &[Spec] = &[
         .positional()
         .required(),
     Spec::new("output", "DIR", "Folder of the result", path!(output)).or_store().short('o').required(),
-    Spec::new(
-        "name",
-        "NAME",
-        "Name of the result: 000_NAME.ds and so on",
-        Access::Text {
-            get: |plan| Some(plan.name.clone()).filter(|name| !name.is_empty()),
-            set: |plan, name| {
-                plan.name = name.unwrap_or_default();
-                Ok(())
-            },
-        },
-    )
-    .required(),
+    Spec::new("name", "NAME", "Name of the result: 000_NAME.ds and so on", text_or!("", name)).required(),
     Spec::new(
         "max-tokens-per-file",
         "M",
         "Begin another file once one has as many tokens; 0 never does",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| Some(plan.max_tokens_per_file).filter(|tokens| *tokens != MAX_TOKENS_PER_FILE),
-            set: |plan, tokens| plan.max_tokens_per_file = tokens.unwrap_or(MAX_TOKENS_PER_FILE),
-        },
+        number_or!(MAX_TOKENS_PER_FILE, 0..=u64::MAX, max_tokens_per_file),
     )
     .default("100000000000"),
     Spec::new(
         "max-tokens",
         "T",
         "Stop once there are as many tokens; 0 never does",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| Some(plan.max_tokens).filter(|tokens| *tokens != 0),
-            set: |plan, tokens| plan.max_tokens = tokens.unwrap_or(0),
-        },
+        number_or!(0, 0..=u64::MAX, max_tokens),
     )
     .default("0"),
     Spec::new(
         "chunk-size",
         "C",
         "Interleave full chunks of this many tokens in place of documents",
-        Access::Number { least: 1, most: u64::MAX, get: |plan| plan.chunk, set: |plan, tokens| plan.chunk = tokens },
+        number!(1..=u64::MAX, chunk),
     ),
     Spec::new(
         "seed",

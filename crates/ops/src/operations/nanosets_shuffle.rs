@@ -17,30 +17,8 @@ const OPTIONS: &[Spec] = &[
         .or_store()
         .short('o')
         .required(),
-    Spec::new(
-        "window",
-        "W",
-        "Tokens of one window",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| Some(plan.window).filter(|tokens| *tokens != 0),
-            set: |plan, tokens| plan.window = tokens.unwrap_or(0),
-        },
-    )
-    .required(),
-    Spec::new(
-        "seed",
-        "S",
-        "Seed of the order",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| Some(plan.seed).filter(|seed| *seed != DEFAULT_SEED),
-            set: |plan, seed| plan.seed = seed.unwrap_or(DEFAULT_SEED),
-        },
-    )
-    .default("42"),
+    Spec::new("window", "W", "Tokens of one window", number_or!(0, 1..=u64::MAX, window)).required(),
+    Spec::new("seed", "S", "Seed of the order", number_or!(DEFAULT_SEED, 0..=u64::MAX, seed)).default("42"),
     Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)).replaces(""),
 ];
 

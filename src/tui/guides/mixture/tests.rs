@@ -70,7 +70,8 @@ fn preview(test: &mut Test, problems: Vec<Problem>) -> MixtureForecast {
     let lengths = test.guide.chosen().map(|row| row.folder.windows(length)).collect();
     let names: Vec<String> = chosen(test).into_iter().map(str::to_owned).collect();
     let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
-    let outlook = MixtureForecast::of_request(&request, &names).unwrap();
+    request.check(&names).unwrap();
+    let outlook = MixtureForecast::exact_or_estimated(&request);
     let report = MixtureIndexReport {
         output: plan.output.clone(),
         files: Vec::new(),

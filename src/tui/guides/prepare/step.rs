@@ -100,13 +100,9 @@ pub trait StepState {
     /// Handles a key in this step. Returns a notice for the user.
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
     /// Types into the field in focus.
-    fn key(&mut self, key: KeyEvent, answers: &Answers) {
-        let _ = (key, answers);
-    }
+    fn key(&mut self, _key: KeyEvent, _answers: &Answers) {}
     /// Pastes into the field in focus.
-    fn paste(&mut self, text: &str, answers: &Answers) {
-        let _ = (text, answers);
-    }
+    fn paste(&mut self, _text: &str, _answers: &Answers) {}
     /// Takes notice of new facts and new findings.
     fn refresh(&mut self, answers: &Answers);
     /// Accepts the shown answer: later findings do not change it.
@@ -118,9 +114,7 @@ pub trait StepState {
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocking_reason(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
-    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
-        let _ = (spot, list_gesture, answers);
-    }
+    fn point(&mut self, _spot: ClickTarget, _list_gesture: ListGesture, _answers: &Answers) {}
     /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
     fn has_inner(&self) -> bool {
         false

@@ -254,7 +254,8 @@ impl PreviewState {
         }
     }
 
-    /// Folds every line that has children, or opens all of them.
+    /// Folds every line that has children, or opens all of them, for tests.
+    #[cfg(test)]
     pub fn fold_all(&mut self, fold: bool) {
         self.folded.clear();
         if let Some(lines) = self.tree().filter(|_| fold) {

@@ -4,8 +4,8 @@
 use super::packed::PackedNames;
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, VisitFields,
-    VisitedSample,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, StopOnDrop, VisitFields,
+    VisitedSample, Visitor,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
@@ -36,7 +36,7 @@ pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
     let walker = Arc::clone(&shared);
     let background: Background = Box::new(move |cancel| walker.walk(cancel));
     Ok(OpenedCatalog {
-        catalog: Arc::new(Folder { shared, kind, stop: stop.clone() }),
+        catalog: Arc::new(Folder { shared, kind, _stop: StopOnDrop(stop.clone()) }),
         stop,
         background: vec![background],
     })
@@ -45,13 +45,7 @@ pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
 struct Folder {
     shared: Arc<FolderIndex>,
     kind: DatasetKind,
-    stop: Cancel,
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
+    _stop: StopOnDrop,
 }
 
 struct FolderIndex {
@@ -271,21 +265,7 @@ impl Catalog for Folder {
         super::read_in_file(&path, 0, size, from, limit)
     }
 
-    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        super::find_by_visits(self, query, cancel, found)
-    }
-
-    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        super::locate_by_visits(self, group, key, cancel)
-    }
-
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
         self.shared.packed(group).for_each(0, |index, name| {
             let name = String::from_utf8_lossy(name);
             let (key, part) = split(&name);

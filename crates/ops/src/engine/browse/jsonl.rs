@@ -7,8 +7,8 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, VisitFields,
-    VisitedSample,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, SamplesFile, StopOnDrop,
+    VisitFields, Visitor,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
@@ -17,7 +17,6 @@ use gristmill_data::source::jsonl::{each_line, is_white, start_of, Checker, File
 use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,8 +26,8 @@ const READ_BYTES: usize = 256 << 10;
 const MAX_CHECKED: u64 = 4 << 30;
 /// Longest line in bytes that is parsed before it is viewed.
 const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
-/// Samples between two checks for cancellation.
-const PROGRESS_EVERY: u64 = 512;
+/// Lines between two checks for cancellation.
+const LINES_PER_STEP: usize = 4_096;
 
 /// Opens the file and its index.
 pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
@@ -62,7 +61,7 @@ pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
     }
     background.push(Box::new(move |cancel| checks.check_lines(&checked, cancel)));
     Ok(OpenedCatalog {
-        catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }),
+        catalog: Arc::new(Jsonl { shared, index, _stop: StopOnDrop(stop.clone()), _scratch: None }),
         stop,
         background,
     })
@@ -81,22 +80,16 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
     shared.begin(file.len(), hidden.map(Arc::from));
     let finder = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| finder.find_lines(source, cancel))];
-    let catalog = Jsonl { shared, index: None, stop: stop.clone(), _scratch: Some(scratch) };
+    let catalog = Jsonl { shared, index: None, _stop: StopOnDrop(stop.clone()), _scratch: Some(scratch) };
     Ok(OpenedCatalog { catalog: Arc::new(catalog), stop, background })
 }
 
 struct Jsonl {
     shared: Arc<LineIndex>,
     index: Option<JsonlIdx>,
-    stop: Cancel,
+    _stop: StopOnDrop,
     /// The folder a packed file is unpacked into; removed when this is dropped.
     _scratch: Option<Scratch>,
-}
-
-impl Drop for Jsonl {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
 }
 
 struct LineIndex {
@@ -349,10 +342,6 @@ impl Catalog for Jsonl {
         Ok(Some(SamplesFile { is_plain: path == self.shared.text, path, index: None }))
     }
 
-    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        super::find_by_visits(self, query, cancel, found)
-    }
-
     fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
         Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
@@ -379,44 +368,11 @@ impl Catalog for Jsonl {
         Ok(Some(0))
     }
 
-    fn visit(
-        &self,
-        _group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
-        const LINES_PER_STEP: usize = 4_096;
-        let total = self.groups().total();
-        let (mut first, mut key) = (0u64, String::new());
-        while first < total {
-            cancel.check()?;
-            let spans = match wanted.sizes {
-                true => self.spans(first, LINES_PER_STEP)?,
-                false => vec![(0, 0); LINES_PER_STEP.min(usize::try_from(total - first).unwrap_or(LINES_PER_STEP))],
-            };
-            if spans.is_empty() {
-                break;
-            }
-            for (from, to) in &spans {
-                if first.is_multiple_of(PROGRESS_EVERY) {
-                    cancel.check()?;
-                }
-                key.clear();
-                if wanted.keys {
-                    let _ = write!(key, "{first}");
-                }
-                if !take(VisitedSample {
-                    index: first,
-                    key: &key,
-                    byte_size: to.saturating_sub(*from),
-                    parts: &["json"],
-                }) {
-                    return Ok(());
-                }
-                first += 1;
-            }
-        }
-        Ok(())
+    fn visit(&self, _group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
+        let sizes = |first, count| {
+            let spans = self.spans(first, count)?;
+            Ok(spans.into_iter().map(|(from, to)| to.saturating_sub(from)).collect())
+        };
+        super::visit_numbered((self.groups().total(), LINES_PER_STEP), &["json"], wanted, cancel, sizes, take)
     }
 }

@@ -44,6 +44,7 @@ use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Su
 use gristmill_data::source::contents;
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,6 +127,9 @@ pub struct VisitedSample<'a> {
     pub parts: &'a [&'a str],
 }
 
+/// Takes the samples of a visit until it returns false.
+pub type Visitor<'a> = &'a mut dyn FnMut(VisitedSample<'_>) -> bool;
+
 /// A file with samples.
 #[derive(Clone, Debug)]
 pub struct SamplesFile {
@@ -153,9 +157,7 @@ pub trait Catalog: Send + Sync {
     fn groups(&self) -> Arc<Groups>;
 
     /// Makes a group the next one to be scanned. Never waits.
-    fn prefer(&self, group: u32) {
-        let _ = group;
-    }
+    fn prefer(&self, _group: u32) {}
 
     /// Lets all groups be scanned, also those that are far from what is in view. Never waits.
     fn scan_all(&self) {}
@@ -174,10 +176,14 @@ pub trait Catalog: Send + Sync {
 
     /// Passes samples with a matching key to `found` until it returns false. With an index of keys, matches of a prefix are found at once
     /// and in the order of their keys; otherwise in the order of the data set.
-    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()>;
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        find_by_visits(self, query, cancel, found)
+    }
 
     /// Returns the sample of exactly this key, in the group of this name when one is given. `None` when there is none.
-    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
+    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        locate_by_visits(self, group, key, cancel)
+    }
 
     /// Whether [`keys_from`](Self::keys_from) knows the keys. Never waits.
     fn has_key_order(&self) -> bool {
@@ -226,19 +232,12 @@ pub trait Catalog: Send + Sync {
     }
 
     /// Describes how the file of a group, which is in state `now`, differs from the one whose samples are listed; `None` if that is not known.
-    fn change_of(&self, group: u32, now: FileStamp) -> Option<String> {
-        let _ = (group, now);
+    fn change_of(&self, _group: u32, _now: FileStamp) -> Option<String> {
         None
     }
 
     /// Visits all samples of a group in order until `take` returns false.
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()>;
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()>;
 }
 
 /// Work that fills a catalog while it is viewed. It ends when it is done, when it is cancelled, or when the catalog is dropped.
@@ -291,8 +290,8 @@ fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count:
 }
 
 /// Implements [`Catalog::find`] without an index of keys. A group that cannot be read is skipped.
-fn find_by_visits(
-    catalog: &dyn Catalog,
+fn find_by_visits<C: Catalog + ?Sized>(
+    catalog: &C,
     query: &KeyQuery,
     cancel: &Cancel,
     found: &mut dyn FnMut(SampleAt) -> bool,
@@ -317,8 +316,8 @@ fn find_by_visits(
 }
 
 /// Implements [`Catalog::locate`] without an index of keys.
-fn locate_by_visits(
-    catalog: &dyn Catalog,
+fn locate_by_visits<C: Catalog + ?Sized>(
+    catalog: &C,
     group: Option<&str>,
     key: &str,
     cancel: &Cancel,
@@ -346,6 +345,47 @@ fn locate_by_visits(
         }
     }
     Ok(found)
+}
+
+/// Implements [`Catalog::visit`] for `total` rows whose keys are their numbers. `sizes` returns the sizes of rows, of at most `step` at a
+/// time, given the first one and their number.
+fn visit_numbered(
+    (total, step): (u64, usize),
+    parts: &[&str],
+    wanted: VisitFields,
+    cancel: &Cancel,
+    mut sizes: impl FnMut(u64, usize) -> Outcome<Vec<u64>>,
+    take: Visitor<'_>,
+) -> Outcome<()> {
+    let (mut index, mut key) = (0_u64, String::new());
+    while index < total {
+        cancel.check()?;
+        let here = step.min(usize::try_from(total - index).unwrap_or(step));
+        let sizes = if wanted.sizes { sizes(index, here)? } else { vec![0; here] };
+        if sizes.is_empty() {
+            break;
+        }
+        for byte_size in sizes {
+            key.clear();
+            if wanted.keys {
+                let _ = write!(key, "{index}");
+            }
+            if !take(VisitedSample { index, key: &key, byte_size, parts }) {
+                return Ok(());
+            }
+            index += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Ends the background work of a catalog when the catalog is dropped.
+struct StopOnDrop(Cancel);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// Returns bytes of a part that is a file of its own, or a line of one. The size of the file is checked before memory is allocated.

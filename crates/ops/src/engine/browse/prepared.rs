@@ -4,7 +4,7 @@
 use super::rows::TableQuery;
 use super::{
     headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, OpenedCatalog, SampleAt,
-    VisitFields, VisitedSample,
+    StopOnDrop, VisitFields, Visitor,
 };
 use crate::engine::recorded::{update_command, IndexedShards, MAX_REPORT_BYTES};
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
@@ -62,7 +62,7 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
         pool: Mutex::new(Vec::new()),
         indexed: OnceLock::new(),
         pages: OnceLock::new(),
-        stop: stop.clone(),
+        _stop: StopOnDrop(stop.clone()),
     });
     let root = root.to_owned();
     let mut background: Vec<Background> = vec![Box::new(move |cancel| measure_shards(&root, &state, cancel))];
@@ -102,13 +102,7 @@ struct PreparedCatalog {
     indexed: OnceLock<IndexedShards>,
     /// The tables while they are in a store; `None` if only SQLite can read them.
     pages: OnceLock<Option<KeyPages>>,
-    stop: Cancel,
-}
-
-impl Drop for PreparedCatalog {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
+    _stop: StopOnDrop,
 }
 
 /// Determines the size of every shard, and which of them cannot be read or have changed.
@@ -416,13 +410,7 @@ impl Catalog for PreparedCatalog {
         indexed.describe_change(&self.groups().group(group)?.name, now.bytes)
     }
 
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
         if !self.has_tables() {
             return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);
         }

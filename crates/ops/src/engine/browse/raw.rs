@@ -5,7 +5,7 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::{GroupsState, ScanQueue};
 use super::{
-    headers, Background, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, VisitFields, VisitedSample,
+    headers, Background, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, VisitFields, VisitedSample, Visitor,
 };
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
@@ -286,36 +286,17 @@ impl Catalog for Raw {
         super::read_in_shard(&self.shared.shard(sample.at.group)?.shard, sample.parts.get(part), from, limit)
     }
 
-    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        super::find_by_visits(self, query, cancel, found)
-    }
-
-    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        super::locate_by_visits(self, group, key, cancel)
-    }
-
     fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
         self.shared.shard(group).map(|shard| Some(shard.shard.clone()))
     }
 
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
         visit_shard(&self.shared.shard(group)?.shard, wanted, cancel, take)
     }
 }
 
 /// Visits the samples of a shard by reading its headers.
-pub(super) fn visit_shard(
-    shard: &Shard,
-    wanted: VisitFields,
-    cancel: &Cancel,
-    take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-) -> Outcome<()> {
+pub(super) fn visit_shard(shard: &Shard, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
     let progress = Progress::default();
     let silent = ShardFindings::default();
     let handles = Handles { progress: &progress, cancel, problems: &silent };
@@ -329,7 +310,7 @@ pub(super) fn visit_shard(
 
 struct VisitSink<'a> {
     wanted: VisitFields,
-    take: &'a mut dyn FnMut(VisitedSample<'_>) -> bool,
+    take: Visitor<'a>,
     cancel: &'a Cancel,
     parts: super::rows::PartNames,
     is_over: bool,

@@ -1,7 +1,7 @@
 //! Windows and visits from `index.sqlite`, whose rows may hold any value: a value of the wrong kind is a defect of one sample and does not
 //! end the list.
 
-use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, VisitedSample, MAX_PARTS};
+use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, VisitedSample, Visitor, MAX_PARTS};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::formats::energon::tables::{failure, Tables};
 use rusqlite::types::ValueRef;
@@ -89,12 +89,7 @@ impl TableQuery<'_> {
     }
 
     /// Visits all samples of a shard that have a row, in order.
-    pub(super) fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    pub(super) fn visit(&self, group: u32, wanted: VisitFields, take: Visitor<'_>) -> Outcome<()> {
         let connection = self.tables.connection();
         let columns = match (wanted.keys, wanted.sizes) {
             (false, false) => "sample_index, NULL, NULL",

@@ -3,8 +3,8 @@
 
 use super::state::GroupsState;
 use super::{
-    find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery,
-    OpenedCatalog, ProblemList, SampleAt, SamplesFile, VisitFields, VisitedSample,
+    or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, ProblemList,
+    SampleAt, SamplesFile, StopOnDrop, VisitFields, Visitor,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<OpenedCatalog> {
     let counter = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| counter.count(cancel))];
     Ok(OpenedCatalog {
-        catalog: Arc::new(Tables { shared, root: path.to_owned(), kind, stop: stop.clone() }),
+        catalog: Arc::new(Tables { shared, root: path.to_owned(), kind, _stop: StopOnDrop(stop.clone()) }),
         stop,
         background,
     })
@@ -171,13 +171,7 @@ struct Tables {
     shared: Arc<TableIndex>,
     root: PathBuf,
     kind: DatasetKind,
-    stop: Cancel,
-}
-
-impl Drop for Tables {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
+    _stop: StopOnDrop,
 }
 
 impl Catalog for Tables {
@@ -229,10 +223,6 @@ impl Catalog for Tables {
         Ok(file.map(|file| SamplesFile { path: file.path.clone(), is_plain: false, index: None }))
     }
 
-    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        find_by_visits(self, query, cancel, found)
-    }
-
     fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         let Some(index) = key.parse::<u64>().ok().filter(|index| index.to_string() == key) else { return Ok(None) };
         let groups = self.groups();
@@ -244,25 +234,9 @@ impl Catalog for Tables {
         Ok(group.map(|group| SampleAt { group, index }))
     }
 
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
         let rows = self.groups().group(group).map_or(0, |group| group.samples);
-        for index in 0..rows {
-            cancel.check()?;
-            let byte_size = match wanted.sizes {
-                true => self.shared.row(group, index)?.byte_size,
-                false => 0,
-            };
-            let key = if wanted.keys { index.to_string() } else { String::new() };
-            if !take(VisitedSample { index, key: &key, byte_size, parts: &["json"] }) {
-                break;
-            }
-        }
-        Ok(())
+        let size = |row, _| Ok(vec![self.shared.row(group, row)?.byte_size]);
+        super::visit_numbered((rows, 1), &["json"], wanted, cancel, size, take)
     }
 }

@@ -1,9 +1,7 @@
 //! Estimates what a filter would pick before the run: for questions and `--dry-run`.
 
-use super::pick::{picks, picks_file, ProbeVerdict, Prober};
-use gristmill_core::{
-    Cancel, DatasetFacts, Handles, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome, ProblemLog, Progress,
-};
+use super::pick::{picks, ProbeVerdict, Prober};
+use gristmill_core::{Cancel, DatasetFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 use gristmill_data::source::compressed_start;
 use gristmill_data::source::media_folder;
 use gristmill_media::kind::{type_by_extension, type_by_header, HEADER_BYTES};
@@ -192,16 +190,7 @@ fn probe_entry(
     Some((name, result))
 }
 
-/// Returns what a filter would pick in a folder of loose media. Walks the whole folder; stopping midway is a cancellation.
-pub fn folder_forecast(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaForecast> {
-    let (progress, problems) = (Progress::default(), ProblemLog::default());
-    let handles = Handles { progress: &progress, cancel, problems: &problems };
-    let found = media_folder::walk(root, |name| picks_file(filter, name), &handles)?;
-    let plan = MediaPlan { filter: filter.clone(), decode: false };
-    Ok(of_files(root, &plan, &found.files, cancel))
-}
-
-/// Like [`folder_forecast`], for files already found.
+/// Returns what a filter would pick in a folder of loose media, of which these files were found.
 pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaForecast {
     let mut counted = EndingCounts::default();
     let mut seen = MediaForecast { candidates: files.len() as u64, ..MediaForecast::default() };

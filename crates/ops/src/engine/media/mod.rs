@@ -13,7 +13,7 @@ mod tests;
 mod unit;
 mod write;
 
-pub use forecast::{folder_forecast, forecast, of_files, MediaForecast};
+pub use forecast::{forecast, of_files, MediaForecast};
 pub use pick::{picks, picks_file, ProbeVerdict, Prober};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};

@@ -121,11 +121,5 @@ impl Report for CopyReport {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    crate::run_report!();
 }

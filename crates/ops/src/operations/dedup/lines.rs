@@ -6,7 +6,7 @@ use gristmill_core::dedup::Mode;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
-use gristmill_core::{DedupPlan, Problem, ProblemKind, Severity};
+use gristmill_core::DedupPlan;
 use gristmill_data::preview::text::cut_end;
 
 /// Maximum number of listed files; those with the most removed bytes come first.
@@ -113,17 +113,7 @@ impl Report for PlannedResult<DedupEstimate> {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.report).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.report.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.report.problems, &[])
-    }
+    crate::preview_report!(report);
 }
 
 /// Describes what was removed from the text, and what was not text.

@@ -6,13 +6,6 @@ use gristmill_core::DedupPlan;
 
 type Spec = OptionSpec<DedupPlan>;
 
-/// Accessors of an optional path.
-macro_rules! folder {
-    ($field:ident) => {
-        Access::Path { get: |plan| plan.$field.clone(), set: |plan, path| plan.$field = path }
-    };
-}
-
 pub(super) const GROUPS: &[Group<DedupPlan>] = &[
     Group::new("", "source", INPUT),
     Group::new("", "length", LENGTH),
@@ -30,10 +23,7 @@ const INPUT: &[Spec] = &[Spec::new(
     "dir",
     "DIR",
     "JSONL or Parquet file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz; .parquet), or hf://datasets/OWNER/NAME",
-    Access::Path {
-        get: |plan| Some(plan.input.clone()).filter(|path| !path.is_empty()),
-        set: |plan, path| plan.input = path.unwrap_or_default(),
-    },
+    path!(input),
 )
 .or_address()
 .positional()];
@@ -42,12 +32,7 @@ const LENGTH: &[Spec] = &[Spec::new(
     "minlen",
     "N",
     "The shortest repeat that is removed, in bytes of text: 500 is usual for web text",
-    Access::Number {
-        least: 1,
-        most: u64::MAX,
-        get: |plan| plan.min_length,
-        set: |plan, length| plan.min_length = length,
-    },
+    number!(1..=u64::MAX, min_length),
 )
 .label("minimum length")];
 
@@ -92,41 +77,23 @@ const ANNOTATE: &[Spec] = &[
         },
     )
     .default("a"),
-    Spec::new(
-        "annotate-key",
-        "A.B",
-        "Dotted key of the list",
-        Access::Text {
-            get: |plan| Some(plan.annotate_key.clone()).filter(|key| key != ANNOTATE_KEY),
-            set: |plan, key| {
-                plan.annotate_key = key.unwrap_or_else(|| ANNOTATE_KEY.to_owned());
-                Ok(())
-            },
-        },
-    )
-    .default(ANNOTATE_KEY)
-    .applies("--variant a", |plan| plan.variant == Variant::A),
+    Spec::new("annotate-key", "A.B", "Dotted key of the list", text_or!(ANNOTATE_KEY, annotate_key))
+        .default(ANNOTATE_KEY)
+        .applies("--variant a", |plan| plan.variant == Variant::A),
 ];
 
 const SOURCE: &[Spec] = &[
+    Spec::new("text-key", "KEY", "Key of the text", text_or!(TEXT_KEY, text_key)).default(TEXT_KEY),
     Spec::new(
-        "text-key",
-        "KEY",
-        "Key of the text",
-        Access::Text {
-            get: |plan| Some(plan.text_key.clone()).filter(|key| key != TEXT_KEY),
-            set: |plan, key| {
-                plan.text_key = key.unwrap_or_else(|| TEXT_KEY.to_owned());
-                Ok(())
-            },
-        },
+        "against",
+        "DIR",
+        "An earlier set: it counts as coming first, and stays as it is",
+        optional_path!(against),
     )
-    .default(TEXT_KEY),
-    Spec::new("against", "DIR", "An earlier set: it counts as coming first, and stays as it is", folder!(against))
-        .or_store()
-        .label("earlier set")
-        .unset("none")
-        .advanced(),
+    .or_store()
+    .label("earlier set")
+    .unset("none")
+    .advanced(),
 ];
 
 const DOCUMENTS: &[Spec] = &[
@@ -134,44 +101,29 @@ const DOCUMENTS: &[Spec] = &[
         "keep",
         "WHICH",
         "Which places of a passage stay",
-        Access::Choice {
-            choices: &[
+        choice!(
+            &[
                 Choice { name: "first", help: "The first, in the order of the documents" },
                 Choice { name: "none", help: "None at all" },
             ],
-            get: |plan| (plan.keep == Keep::None).then_some("none"),
-            set: |plan, keep| plan.keep = if keep == "none" { Keep::None } else { Keep::First },
-        },
+            Keep::First,
+            [("none", Keep::None)],
+            keep
+        ),
     )
     .default("first"),
     Spec::new(
         "min-count",
         "N",
         "Remove only what occurs at least this often, in all",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| Some(plan.min_count).filter(|count| *count != LEAST_COUNT),
-            set: |plan, count| plan.min_count = count.unwrap_or(LEAST_COUNT),
-        },
+        number_or!(LEAST_COUNT, 0..=u64::MAX, min_count),
     )
     .label("occurrences")
     .default("2"),
 ];
 
 const OUTPUT: &[Spec] = &[
-    Spec::new(
-        "output",
-        "DIR",
-        "Folder that gets the same files",
-        Access::Path {
-            get: |plan| Some(plan.output.clone()).filter(|path| !path.is_empty()),
-            set: |plan, path| plan.output = path.unwrap_or_default(),
-        },
-    )
-    .or_store()
-    .short('o')
-    .required(),
+    Spec::new("output", "DIR", "Folder that gets the same files", path!(output)).or_store().short('o').required(),
     Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite))
         .replaces("")
         .label("overwrite")
@@ -183,7 +135,7 @@ const INDEX: &[Spec] = &[
         "export-index",
         "DIR",
         "Write the index of bsade (the infini-gram files) too, with remove_ranges",
-        folder!(export_index),
+        optional_path!(export_index),
     )
     .label("index to")
     .unset("no index")
@@ -192,24 +144,14 @@ const INDEX: &[Spec] = &[
         "export-ranges",
         "DIR",
         "Write remove_ranges and kept_in_the_middle_lengths.txt too",
-        folder!(export_ranges),
+        optional_path!(export_ranges),
     )
     .label("ranges to")
     .unset("no ranges")
     .advanced(),
-    Spec::new(
-        "shards",
-        "S",
-        "Shards of what is written there",
-        Access::Number {
-            least: 0,
-            most: u32::MAX as u64,
-            get: |plan| Some(u64::from(plan.shards)).filter(|shards| *shards != 1),
-            set: |plan, shards| plan.shards = shards.and_then(|shards| u32::try_from(shards).ok()).unwrap_or(1),
-        },
-    )
-    .default("1")
-    .advanced(),
+    Spec::new("shards", "S", "Shards of what is written there", number_or!(1, 0..=u32::MAX as u64, shards))
+        .default("1")
+        .advanced(),
     Spec::new(
         "table",
         "",
@@ -220,8 +162,12 @@ const INDEX: &[Spec] = &[
     .advanced(),
 ];
 
-const FROM_INDEX: &[Spec] =
-    &[Spec::new("from-index", "DIR", "Read an index that bsade made, in place of a folder", folder!(from_index))];
+const FROM_INDEX: &[Spec] = &[Spec::new(
+    "from-index",
+    "DIR",
+    "Read an index that bsade made, in place of a folder",
+    optional_path!(from_index),
+)];
 
 const GLOBAL: &[Spec] = &[Spec::new("compat", "", "", switch!(compat)).global()];
 

@@ -7,7 +7,7 @@ use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
-use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
+use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
 use std::path::Path;
@@ -97,17 +97,7 @@ impl Report for PackPreview {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &[])
-    }
+    crate::preview_report!();
 }
 
 /// Returns the lines of tokens that were left out, and of the size of the vocabulary.

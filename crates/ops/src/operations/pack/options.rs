@@ -77,13 +77,7 @@ const TOKENIZER: &[Spec] = &[Spec::new(
     "tokenizer",
     "FILE",
     "tokenizer.json, a folder with one, a SentencePiece .model, or the name of a model on the hub",
-    Access::Text {
-        get: |plan| Some(plan.tokenizer.clone()).filter(|name| !name.is_empty()),
-        set: |plan, name| {
-            plan.tokenizer = name.unwrap_or_default();
-            Ok(())
-        },
-    },
+    text_or!("", tokenizer),
 )
 .completes_paths()
 .required()];
@@ -96,14 +90,7 @@ const OUTPUT: &[Spec] = &[
         "input-name",
         "TEXT",
         "Name of an input in files that list sources (repeat, one for each input)",
-        Access::List {
-            separator: None,
-            get: |plan| plan.input_names.clone(),
-            set: |plan, names| {
-                plan.input_names = names;
-                Ok(())
-            },
-        },
+        list!(None, input_names),
     )
     .label("input names")
     .unset("the inputs as given")
@@ -113,10 +100,7 @@ const OUTPUT: &[Spec] = &[
         "output",
         "PATH",
         "File or folder, as the format writes one or several files; with several formats a folder with one for each",
-        Access::Path {
-            get: |plan| Some(plan.output.clone()).filter(|path| !path.is_empty()),
-            set: |plan, path| plan.output = path.unwrap_or_default(),
-        },
+        path!(output),
     )
     .or_store()
     .short('o')
@@ -145,26 +129,8 @@ const TEXT: &[Spec] = &[
     )
     .default("text")
     .conflicts(&["jq"]),
-    Spec::new(
-        "jq",
-        "EXPR",
-        "jq program whose first output is the text",
-        Access::Text {
-            get: |plan| match &plan.text {
-                TextField::Jq(program) => Some(program.clone()),
-                TextField::Key(_) => None,
-            },
-            set: |plan, program| {
-                match (program, &plan.text) {
-                    (Some(program), _) => plan.text = TextField::Jq(program),
-                    (None, TextField::Jq(_)) => plan.text = TextField::default(),
-                    (None, TextField::Key(_)) => {}
-                }
-                Ok(())
-            },
-        },
-    )
-    .label("jq program"),
+    Spec::new("jq", "EXPR", "jq program whose first output is the text", variant_text!(TextField::Jq, text))
+        .label("jq program"),
 ];
 
 const FILES: &[Spec] = &[
@@ -244,14 +210,7 @@ const END: &[Spec] = &[
         "special-token",
         "TEXT",
         "Entry of the vocabulary that is a special token, too: texts are cut at it (repeat)",
-        Access::List {
-            separator: None,
-            get: |plan| plan.special_tokens.clone(),
-            set: |plan, tokens| {
-                plan.special_tokens = tokens;
-                Ok(())
-            },
-        },
+        list!(None, special_tokens),
     )
     .label("special tokens")
     .unset("those of the tokenizer file")
@@ -264,28 +223,13 @@ const SHARED: &[Spec] = &[
         "limit-tokens",
         "N",
         "Stop each format after the document that brings it to N tokens",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| plan.limit_tokens,
-            set: |plan, tokens| plan.limit_tokens = tokens,
-        },
+        number!(1..=u64::MAX, limit_tokens),
     )
     .unset("all documents")
     .advanced(),
-    Spec::new(
-        "seed",
-        "N",
-        "Seed of every shuffle",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| Some(plan.seed).filter(|seed| *seed != DEFAULT_SEED),
-            set: |plan, seed| plan.seed = seed.unwrap_or(DEFAULT_SEED),
-        },
-    )
-    .default("42")
-    .advanced(),
+    Spec::new("seed", "N", "Seed of every shuffle", number_or!(DEFAULT_SEED, 0..=u64::MAX, seed))
+        .default("42")
+        .advanced(),
     Spec::new(
         "loss-masks",
         "NAME",

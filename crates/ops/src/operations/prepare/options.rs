@@ -54,33 +54,19 @@ const PATH: &[Spec] =
         .positional()
         .required()];
 
-/// Accessors of a value of a field that has a default, which is on or off.
-macro_rules! value {
-    ($field:ident, $value:expr) => {
-        Access::Switch {
-            get: |plan| plan.$field == $value,
-            set: |plan, is_on| match is_on {
-                true => plan.$field = $value,
-                false if plan.$field == $value => plan.$field = Default::default(),
-                false => {}
-            },
-        }
-    };
-}
-
 const SECOND_RUN: &[Spec] = &[
     Spec::new(
         "update",
         "",
         "Prepared before: take in new and changed shards, keep excludes and assignments",
-        value!(rerun, Rerun::Update),
+        value!(Rerun::Update, rerun),
     )
     .conflicts(&["force-overwrite"]),
     Spec::new(
         "force-overwrite",
         "",
         "Prepared before: redo everything, keep excludes and a backup of split.yaml",
-        value!(rerun, Rerun::Overwrite),
+        value!(Rerun::Overwrite, rerun),
     )
     .replaces(""),
     Spec::new("new-to", "SPLIT", "The split that new shards join", text!(new_to))
@@ -97,7 +83,7 @@ const SCOPE: &[Spec] = &[
         "tar-index-only",
         "",
         "Rewrite .tar.idx, the database and the uuid; leave splits and dataset yaml alone",
-        value!(scope, Scope::TarIndexOnly),
+        value!(Scope::TarIndexOnly, scope),
     )
     .advanced()
     .conflicts(&["skip-sample-tables", "update", "force-overwrite"]),
@@ -105,7 +91,7 @@ const SCOPE: &[Spec] = &[
         "skip-sample-tables",
         "",
         "Write no index.sqlite: enough for training, not for access by name",
-        value!(scope, Scope::WithoutSampleTables),
+        value!(Scope::WithoutSampleTables, scope),
     )
     .advanced(),
     Spec::new(
@@ -121,20 +107,7 @@ const SPLITS: &[Spec] = &[
         "split-ratio",
         "A,B,C",
         "Divide the shards by three numbers for train, val and test",
-        Access::Text {
-            get: |plan| match &plan.splits {
-                SplitPlan::Ratio(text) => Some(text.clone()),
-                _ => None,
-            },
-            set: |plan, text| {
-                match (text, &plan.splits) {
-                    (Some(text), _) => plan.splits = SplitPlan::Ratio(text),
-                    (None, SplitPlan::Ratio(_)) => plan.splits = SplitPlan::Unset,
-                    (None, _) => {}
-                }
-                Ok(())
-            },
-        },
+        variant_text!(SplitPlan::Ratio, splits),
     )
     .conflicts(&["split-parts", "splits-from"]),
     Spec::new(
@@ -193,14 +166,7 @@ const EXCLUDES: &[Spec] = &[
         "exclude",
         "REGEX",
         "Leave out shards whose name this regular expression finds (repeat)",
-        Access::List {
-            separator: None,
-            get: |plan| plan.exclude_shards.clone(),
-            set: |plan, patterns| {
-                plan.exclude_shards = patterns;
-                Ok(())
-            },
-        },
+        list!(None, exclude_shards),
     ),
     Spec::new(
         "exclude-sample",
@@ -330,7 +296,7 @@ const LOADER: &[Spec] = &[
     )
     .needs("sample-type")
     .applies("--sample-type CrudeWebdataset", |plan| matches!(plan.loading, SampleMapping::Crude { .. })),
-    Spec::new("skip-dataset-yaml", "", "Write no dataset yaml", value!(loading, SampleMapping::NoDatasetYaml)),
+    Spec::new("skip-dataset-yaml", "", "Write no dataset yaml", value!(SampleMapping::NoDatasetYaml, loading)),
     Spec::new(
         "dataset-yaml-name",
         "NAME",
@@ -383,17 +349,6 @@ fn set_field_map(plan: &mut PreparePlan, texts: Vec<String>) -> Result<(), Strin
     Ok(())
 }
 
-/// Accessors of a field with two values, of which the first is the default.
-macro_rules! one_of_two {
-    ($field:ident, $choices:expr, $default:expr, $other:expr) => {
-        Access::Choice {
-            choices: $choices,
-            get: |plan| (plan.$field == $other).then_some($choices[1].name),
-            set: |plan, name| plan.$field = if name == $choices[1].name { $other } else { $default },
-        }
-    };
-}
-
 const DUPLICATES: &[Choice] = &[
     Choice { name: "fail", help: "Publish nothing and name both places" },
     Choice { name: "keep-first", help: "Keep the first, leave out the later ones" },
@@ -409,11 +364,16 @@ const SHARDS: &[Spec] = &[
         "duplicates",
         "HOW",
         "What to do when one key names two samples",
-        one_of_two!(duplicates, DUPLICATES, Duplicates::Fail, Duplicates::KeepFirst),
+        choice!(DUPLICATES, Duplicates::Fail, [("keep-first", Duplicates::KeepFirst)], duplicates),
     )
     .default("fail"),
-    Spec::new("tgz", "HOW", "What to do with compressed shards", one_of_two!(tgz, TGZ, Tgz::Skip, Tgz::Rewrite))
-        .default("skip"),
+    Spec::new(
+        "tgz",
+        "HOW",
+        "What to do with compressed shards",
+        choice!(TGZ, Tgz::Skip, [("rewrite", Tgz::Rewrite)], tgz),
+    )
+    .default("skip"),
 ];
 
 impl MediaAnswers for PreparePlan {

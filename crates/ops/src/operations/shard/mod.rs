@@ -1,7 +1,5 @@
 //! `shard`: files, rows and shards as the shards of a new, prepared WebDataset.
 
-#[macro_use]
-mod accessors;
 mod options;
 mod preparation;
 

@@ -8,7 +8,6 @@ use gristmill_core::shard_plan::{
 };
 use gristmill_core::text::{exact_size, parse_size};
 use gristmill_core::ShardPlan;
-use std::path::PathBuf;
 
 type Spec = OptionSpec<ShardPlan>;
 
@@ -36,54 +35,6 @@ pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("Prepare", "prepare", DECODE),
 ];
 
-/// Accessors of a path that may be missing.
-macro_rules! optional_path {
-    ($($field:ident).+) => {
-        Access::Path {
-            get: |plan| plan.$($field).+.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            set: |plan, path| plan.$($field).+ = path.filter(|path| !path.is_empty()).map(PathBuf::from),
-        }
-    };
-}
-
-/// Accessors of a list of names, separated by commas.
-macro_rules! names {
-    ($field:ident) => {
-        Access::List {
-            separator: Some(','),
-            get: |plan| plan.choice.$field.clone(),
-            set: |plan, names| {
-                plan.choice.$field = names;
-                Ok(())
-            },
-        }
-    };
-}
-
-/// Accessors of a number with a default.
-macro_rules! number_of {
-    ($($field:ident).+, $least:expr, $default:expr) => {
-        Access::Number {
-            least: $least,
-            most: u64::MAX,
-            get: |plan| Some(plan.$($field).+).filter(|number| *number != $default),
-            set: |plan, number| plan.$($field).+ = number.unwrap_or($default),
-        }
-    };
-}
-
-/// Accessors of a number that may be missing.
-macro_rules! optional_number {
-    ($($field:ident).+) => {
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| plan.$($field).+,
-            set: |plan, number| plan.$($field).+ = number,
-        }
-    };
-}
-
 const KINDS: &[Choice] = &[
     Choice { name: "auto", help: "What the content of each input says" },
     Choice { name: "tars", help: "Shards" },
@@ -106,23 +57,12 @@ const SOURCE: &[Spec] = &[
         "as",
         "KIND",
         "What the inputs are read as",
-        Access::Choice {
-            choices: KINDS,
-            get: |plan| match plan.read_as {
-                InputKind::Auto => None,
-                InputKind::Tars => Some("tars"),
-                InputKind::Files => Some("files"),
-                InputKind::Rows => Some("rows"),
-            },
-            set: |plan, name| {
-                plan.read_as = match name {
-                    "tars" => InputKind::Tars,
-                    "files" => InputKind::Files,
-                    "rows" => InputKind::Rows,
-                    _ => InputKind::Auto,
-                }
-            },
-        },
+        choice!(
+            KINDS,
+            InputKind::Auto,
+            [("tars", InputKind::Tars), ("files", InputKind::Files), ("rows", InputKind::Rows)],
+            read_as
+        ),
     )
     .default("auto"),
 ];
@@ -140,13 +80,7 @@ const KEYS: &[Spec] = &[
         "key-rule",
         "RULE",
         "Of loose files: the dot that divides key and part",
-        Access::Choice {
-            choices: KEY_RULES,
-            get: |plan| (plan.key_rule == KeyRule::LastDot).then_some("last-dot"),
-            set: |plan, name| {
-                plan.key_rule = if name == "last-dot" { KeyRule::LastDot } else { KeyRule::FirstDot };
-            },
-        },
+        choice!(KEY_RULES, KeyRule::FirstDot, [("last-dot", KeyRule::LastDot)], key_rule),
     )
     .default("first-dot"),
 ];
@@ -212,38 +146,13 @@ const ROWS: &[Spec] = &[
     .unset("the folder of the file of rows"),
     Spec::new("text", "COLUMN[:PART]", "Column whose text becomes a part, txt unless named (repeat)", columns!(text))
         .example("caption"),
-    Spec::new("no-json", "", "Do not write the row itself as a part json", switch_of!(rows.no_json)),
-    Spec::new(
-        "split-column",
-        "COLUMN",
-        "Column with the name of the split",
-        Access::Text {
-            get: |plan| plan.rows.split.clone(),
-            set: |plan, column| {
-                plan.rows.split = column;
-                Ok(())
-            },
-        },
-    ),
+    Spec::new("no-json", "", "Do not write the row itself as a part json", switch!(rows.no_json)),
+    Spec::new("split-column", "COLUMN", "Column with the name of the split", text!(rows.split)),
     Spec::new(
         "missing",
         "HOW",
         "What to do with a row whose media are missing",
-        Access::Choice {
-            choices: MISSING,
-            get: |plan| match plan.rows.missing {
-                Missing::Skip => None,
-                Missing::Keep => Some("keep"),
-                Missing::Fail => Some("fail"),
-            },
-            set: |plan, name| {
-                plan.rows.missing = match name {
-                    "keep" => Missing::Keep,
-                    "fail" => Missing::Fail,
-                    _ => Missing::Skip,
-                }
-            },
-        },
+        choice!(MISSING, Missing::Skip, [("keep", Missing::Keep), ("fail", Missing::Fail)], rows.missing),
     )
     .default("skip"),
 ];
@@ -256,11 +165,17 @@ const DUPLICATES: &[Choice] = &[
 ];
 
 const CHOOSE: &[Spec] = &[
-    Spec::new("limit", "N", "Write N samples at most, after shuffling", optional_number!(choice.limit)).unset("all"),
-    Spec::new("split", "NAMES", "Of a prepared input: only these splits, separated by commas", names!(splits))
-        .unset("all of them"),
-    Spec::new("one-split", "", "Write all splits into one", switch_of!(choice.one_split)),
-    Spec::new("keep-excluded", "", "Also write what split.yaml excludes", switch_of!(choice.keep_excluded)),
+    Spec::new("limit", "N", "Write N samples at most, after shuffling", number!(1..=u64::MAX, choice.limit))
+        .unset("all"),
+    Spec::new(
+        "split",
+        "NAMES",
+        "Of a prepared input: only these splits, separated by commas",
+        list!(Some(','), choice.splits),
+    )
+    .unset("all of them"),
+    Spec::new("one-split", "", "Write all splits into one", switch!(choice.one_split)),
+    Spec::new("keep-excluded", "", "Also write what split.yaml excludes", switch!(choice.keep_excluded)),
     Spec::new(
         "keep-keys",
         "FILE",
@@ -275,8 +190,8 @@ const CHOOSE: &[Spec] = &[
         optional_path!(choice.drop_keys),
     )
     .or_read_store(),
-    Spec::new("keep-parts", "A,B", "Only these parts", names!(keep_parts)).unset("all"),
-    Spec::new("drop-parts", "A,B", "Leave these parts out", names!(drop_parts)),
+    Spec::new("keep-parts", "A,B", "Only these parts", list!(Some(','), choice.keep_parts)).unset("all"),
+    Spec::new("drop-parts", "A,B", "Leave these parts out", list!(Some(','), choice.drop_parts)),
     Spec::new(
         "rename-part",
         "OLD=NEW",
@@ -295,34 +210,23 @@ const CHOOSE: &[Spec] = &[
         },
     )
     .example("seg.png=mask.png"),
-    Spec::new("require", "A,B", "Leave out samples that lack one of these parts", names!(require)),
+    Spec::new("require", "A,B", "Leave out samples that lack one of these parts", list!(Some(','), choice.require)),
     Spec::new(
         "duplicates",
         "HOW",
         "What to do with a key that occurs more than once",
-        Access::Choice {
-            choices: DUPLICATES,
-            get: |plan| match plan.choice.repeated_keys {
-                RepeatedKeys::Fail => None,
-                RepeatedKeys::KeepFirst => Some("keep-first"),
-                RepeatedKeys::Merge => Some("merge"),
-                RepeatedKeys::Prefix => Some("prefix"),
-            },
-            set: |plan, name| {
-                plan.choice.repeated_keys = match name {
-                    "keep-first" => RepeatedKeys::KeepFirst,
-                    "merge" => RepeatedKeys::Merge,
-                    "prefix" => RepeatedKeys::Prefix,
-                    _ => RepeatedKeys::Fail,
-                }
-            },
-        },
+        choice!(
+            DUPLICATES,
+            RepeatedKeys::Fail,
+            [("keep-first", RepeatedKeys::KeepFirst), ("merge", RepeatedKeys::Merge), ("prefix", RepeatedKeys::Prefix)],
+            choice.repeated_keys
+        ),
     )
     .default("fail"),
 ];
 
 const DIVIDE: &[Spec] = &[
-    Spec::new("max-count", "N", "Most samples of a shard", number_of!(division.max_count, 1, MAX_COUNT))
+    Spec::new("max-count", "N", "Most samples of a shard", number_or!(MAX_COUNT, 1..=u64::MAX, division.max_count))
         .default("10000")
         .conflicts(&["shards"]),
     Spec::new(
@@ -340,44 +244,40 @@ const DIVIDE: &[Spec] = &[
     .default("3000000000")
     .example("512MiB")
         .conflicts(&["shards", "even"]),
-    Spec::new("shards", "N", "Write N shards, of each split", optional_number!(division.shards))
+    Spec::new("shards", "N", "Write N shards, of each split", number!(1..=u64::MAX, division.shards))
         .unset("as many as --max-count and --max-size take")
         .conflicts(&["even"]),
     Spec::new(
         "even",
         "",
         "As many shards as --max-count takes, with counts that differ by one at most",
-        switch_of!(division.even),
+        switch!(division.even),
     ),
     Spec::new(
         "pattern",
         "TEXT",
         "File name of a shard, with a place for its number",
-        Access::Text {
-            get: |plan| Some(plan.division.pattern.clone()).filter(|pattern| pattern != PATTERN),
-            set: |plan, text| {
-                plan.division.pattern = text.unwrap_or_else(|| PATTERN.to_owned());
-                Ok(())
-            },
-        },
+        text_or!(PATTERN, division.pattern),
     )
     .default(PATTERN)
     .example("img_%05d.tar"),
-    Spec::new("start", "N", "Number of the first shard", number_of!(division.start, 0, 0)).default("0"),
-    Spec::new("mtime", "SECONDS", "Time in the headers, since 1970", number_of!(mtime, 0, 0)).default("0").advanced(),
-    Spec::new("checksums", "", "List the SHA-256 of every shard in the report", switch_of!(checksums)).advanced(),
+    Spec::new("start", "N", "Number of the first shard", number_or!(0, 0..=u64::MAX, division.start)).default("0"),
+    Spec::new("mtime", "SECONDS", "Time in the headers, since 1970", number_or!(0, 0..=u64::MAX, mtime))
+        .default("0")
+        .advanced(),
+    Spec::new("checksums", "", "List the SHA-256 of every shard in the report", switch!(checksums)).advanced(),
     Spec::new(
         "splits-by-folder",
         "",
         "The first folder of each name is its split; so are folders named train, val, test and the like if there are no others",
-        switch_of!(division.splits_by_folder),
+        switch!(division.splits_by_folder),
     )
     .conflicts(&["one-split"]),
 ];
 
 const ORDER: &[Spec] = &[
-    Spec::new("shuffle", "", "Shuffle all samples of a split", switch_of!(shuffle)),
-    Spec::new("seed", "N", "Seed of the shuffle", number_of!(seed, 0, SEED))
+    Spec::new("shuffle", "", "Shuffle all samples of a split", switch!(shuffle)),
+    Spec::new("seed", "N", "Seed of the shuffle", number_or!(SEED, 0..=u64::MAX, seed))
         .default("42")
         .needs("shuffle")
         .applies("--shuffle", |plan| plan.shuffle),

@@ -10,25 +10,12 @@ use gristmill_core::{MediaFilter, MediaPlan, SampleMapping, ShardPlan, SplitPlan
 type Spec = OptionSpec<ShardPlan>;
 
 pub(super) const PREPARE: &[Spec] = &[
-    Spec::new("no-prepare", "", "Write shards only", switch_of!(preparation.no_prepare)),
+    Spec::new("no-prepare", "", "Write shards only", switch!(preparation.no_prepare)),
     Spec::new(
         "split-ratio",
         "A,B,C",
         "Divide the new shards by three numbers for train, val and test",
-        Access::Text {
-            get: |plan| match &plan.preparation.splits {
-                SplitPlan::Ratio(text) => Some(text.clone()),
-                _ => None,
-            },
-            set: |plan, text| {
-                match (text, &plan.preparation.splits) {
-                    (Some(text), _) => plan.preparation.splits = SplitPlan::Ratio(text),
-                    (None, SplitPlan::Ratio(_)) => plan.preparation.splits = SplitPlan::Unset,
-                    (None, _) => {}
-                }
-                Ok(())
-            },
-        },
+        variant_text!(SplitPlan::Ratio, preparation.splits),
     )
     .unset("the splits of the input, or all in train")
     .conflicts(&["split-parts", "no-prepare"]),
@@ -109,16 +96,7 @@ pub(super) const PREPARE: &[Spec] = &[
         "skip-dataset-yaml",
         "",
         "Write no dataset yaml",
-        Access::Switch {
-            get: |plan| plan.preparation.loading == SampleMapping::NoDatasetYaml,
-            set: |plan, is_on| match is_on {
-                true => plan.preparation.loading = SampleMapping::NoDatasetYaml,
-                false if plan.preparation.loading == SampleMapping::NoDatasetYaml => {
-                    plan.preparation.loading = SampleMapping::Unset
-                }
-                false => {}
-            },
-        },
+        value!(SampleMapping::NoDatasetYaml, preparation.loading),
     )
     .conflicts(&["no-prepare"]),
     Spec::new(

@@ -23,8 +23,8 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, VisitFields,
-    VisitedSample,
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, StopOnDrop,
+    VisitFields, Visitor,
 };
 use companion_info::CompanionInfo;
 use documents::DocumentList;
@@ -33,7 +33,6 @@ pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
 use gristmill_data::preview::tokens::TokenCode;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -175,7 +174,7 @@ pub(crate) fn open(
         end: named.end_id(),
         window,
         view: view.clone(),
-        stop: stop.clone(),
+        _stop: StopOnDrop(stop.clone()),
     };
     Ok(OpenedCatalog { catalog: Arc::new(set), stop, background })
 }
@@ -193,13 +192,7 @@ pub struct TokenSet {
     end: Option<u32>,
     window: Option<file::Window>,
     view: TokenView,
-    stop: Cancel,
-}
-
-impl Drop for TokenSet {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
+    _stop: StopOnDrop,
 }
 
 impl TokenSet {
@@ -347,39 +340,12 @@ impl Catalog for TokenSet {
         })
     }
 
-    fn visit(
-        &self,
-        group: u32,
-        wanted: VisitFields,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
-    ) -> Outcome<()> {
+    fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()> {
         let file = self.file(group)?;
         let parts: &[&str] = if file.is_text() { &["json"] } else { &[TEXT, IDS] };
         let total = self.groups().group(group).map_or(0, |known| known.samples);
-        let (mut index, mut key) = (0_u64, String::new());
-        while index < total {
-            cancel.check()?;
-            let here = ROWS_PER_STEP.min(usize::try_from(total - index).unwrap_or(ROWS_PER_STEP));
-            let sizes: Vec<u64> = match wanted.sizes {
-                true => self.rows(group, index, here)?.iter().map(|row| row.byte_size).collect(),
-                false => vec![0; here],
-            };
-            if sizes.is_empty() {
-                break;
-            }
-            for byte_size in sizes {
-                key.clear();
-                if wanted.keys {
-                    let _ = write!(key, "{index}");
-                }
-                if !take(VisitedSample { index, key: &key, byte_size, parts }) {
-                    return Ok(());
-                }
-                index += 1;
-            }
-        }
-        Ok(())
+        let sizes = |first, count| Ok(self.rows(group, first, count)?.iter().map(|row| row.byte_size).collect());
+        super::visit_numbered((total, ROWS_PER_STEP), parts, wanted, cancel, sizes, take)
     }
 }
 

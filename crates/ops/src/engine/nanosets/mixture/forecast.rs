@@ -1,7 +1,7 @@
 //! The figures of a mixture, before it is made.
 
 use super::{build, MixtureIndex, Request};
-use gristmill_core::{Handles, Outcome, ProblemLog, Progress};
+use gristmill_core::{Handles, ProblemLog, Progress};
 use serde::Serialize;
 
 /// Epochs of up to this many samples are laid out immediately, so that the figures are exact.
@@ -52,12 +52,6 @@ impl MixtureForecast {
         let (progress, cancel, problems) = (Progress::default(), Default::default(), ProblemLog::default());
         let built = build(request, &Handles { progress: &progress, cancel: &cancel, problems: &problems });
         built.map_or_else(|_| Self::estimate(request), |index| Self::of(request, &index))
-    }
-
-    /// Like [`exact_or_estimated`](Self::exact_or_estimated), for a request as it is being typed: refused if it cannot be mixed.
-    pub fn of_request(request: &Request, names: &[String]) -> Outcome<Self> {
-        request.check(names)?;
-        Ok(Self::exact_or_estimated(request))
     }
 
     /// Returns the figures of a finished index.

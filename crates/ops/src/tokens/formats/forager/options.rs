@@ -79,18 +79,7 @@ const OPTIONS: &[Spec] = &[
         "file-suffix",
         "TEXT",
         "End of the name of each sample file",
-        Access::Text {
-            get: |plan| {
-                let suffix = plan.forager.as_ref().map(|target| target.file_suffix.clone());
-                suffix.filter(|suffix| *suffix != usual_forager().file_suffix)
-            },
-            set: |plan, suffix| {
-                if let Some(target) = &mut plan.forager {
-                    target.file_suffix = suffix.unwrap_or_else(|| usual_forager().file_suffix);
-                }
-                Ok(())
-            },
-        },
+        text_or!(usual_forager().file_suffix, forager?.file_suffix),
     )
     .label("name suffix")
     .default("tokenized-samples")
@@ -99,18 +88,7 @@ const OPTIONS: &[Spec] = &[
         "index-folder",
         "NAME",
         "Name of the index folder",
-        Access::Text {
-            get: |plan| {
-                let folder = plan.forager.as_ref().map(|target| target.index_folder.clone());
-                folder.filter(|folder| *folder != usual_forager().index_folder)
-            },
-            set: |plan, folder| {
-                if let Some(target) = &mut plan.forager {
-                    target.index_folder = folder.unwrap_or_else(|| usual_forager().index_folder);
-                }
-                Ok(())
-            },
-        },
+        text_or!(usual_forager().index_folder, forager?.index_folder),
     )
     .default("index")
     .advanced(),

@@ -1,7 +1,6 @@
 //! The options of `--format mds`.
 
 use super::shard::{DEFAULT_SIZE_LIMIT, MAX_SHARD_BYTES};
-use crate::tokens::options::target_text;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::PackPlan;
 
@@ -12,20 +11,7 @@ pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("MDS", "formats", OPTIONS).needs("--format mds", |plan| plan.mds.is_some());
 
 const OPTIONS: &[Spec] = &[
-    Spec::new(
-        "no-wrap",
-        "",
-        "Drop the rest of a document in which a sample ends",
-        Access::Switch {
-            get: |plan| plan.mds.as_ref().is_some_and(|target| target.no_wrap),
-            set: |plan, is_on| {
-                if let Some(target) = &mut plan.mds {
-                    target.no_wrap = is_on;
-                }
-            },
-        },
-    )
-    .advanced(),
+    Spec::new("no-wrap", "", "Drop the rest of a document in which a sample ends", switch!(mds?.no_wrap)).advanced(),
     Spec::new(
         "size-limit",
         "BYTES",
@@ -47,16 +33,7 @@ const OPTIONS: &[Spec] = &[
         "hashes",
         "A,B",
         "Hashes of each shard in the index: sha1, sha256, md5, blake2b, xxh64, xxh128 and others of Python",
-        Access::List {
-            separator: Some(','),
-            get: |plan| plan.mds.as_ref().map(|target| target.hashes.clone()).unwrap_or_default(),
-            set: |plan, hashes| {
-                if let Some(target) = &mut plan.mds {
-                    target.hashes = hashes;
-                }
-                Ok(())
-            },
-        },
+        list!(Some(','), mds?.hashes),
     )
     .unset("none")
     .advanced(),
@@ -64,7 +41,7 @@ const OPTIONS: &[Spec] = &[
         "compression",
         "NAME[:LEVEL]",
         "Compress each shard: zstd, gz, br, bz2 or snappy",
-        target_text!(mds.compression),
+        text!(mds?.compression),
     )
     .unset("none")
     .advanced(),

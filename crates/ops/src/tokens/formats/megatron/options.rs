@@ -28,16 +28,7 @@ const OPTIONS: &[Spec] = &[
         "json-key",
         "KEY",
         "Make a pair of the text at this key, in place of --text-key (repeat: a pair of each)",
-        Access::List {
-            separator: None,
-            get: |plan| plan.megatron.as_ref().map(|target| target.keys.clone()).unwrap_or_default(),
-            set: |plan, keys| {
-                if let Some(target) = &mut plan.megatron {
-                    target.keys = keys;
-                }
-                Ok(())
-            },
-        },
+        list!(None, megatron?.keys),
     )
     .label("keys of pairs")
     .unset("the key of the text")
@@ -46,23 +37,12 @@ const OPTIONS: &[Spec] = &[
         "empty-texts",
         "WHAT",
         "What becomes of empty texts",
-        Access::Choice {
-            choices: EMPTY_TEXTS,
-            get: |plan| match plan.megatron.as_ref()?.empty_texts {
-                EmptyTexts::LeaveOut => None,
-                EmptyTexts::Document => Some("document"),
-                EmptyTexts::Sequence => Some("sequence"),
-            },
-            set: |plan, name| {
-                if let Some(target) = &mut plan.megatron {
-                    target.empty_texts = match name {
-                        "document" => EmptyTexts::Document,
-                        "sequence" => EmptyTexts::Sequence,
-                        _ => EmptyTexts::LeaveOut,
-                    };
-                }
-            },
-        },
+        choice!(
+            EMPTY_TEXTS,
+            EmptyTexts::LeaveOut,
+            [("document", EmptyTexts::Document), ("sequence", EmptyTexts::Sequence)],
+            megatron?.empty_texts
+        ),
     )
     .default("leave-out")
     .advanced(),
@@ -70,16 +50,7 @@ const OPTIONS: &[Spec] = &[
         "partitions",
         "N",
         "Put documents in the order of preprocess_data.py with N partitions: lines 0, N, 2N and so on first",
-        Access::Number {
-            least: 2,
-            most: MAX_PARTITIONS,
-            get: |plan| plan.megatron.as_ref()?.partitions.map(u64::from),
-            set: |plan, partitions| {
-                if let Some(target) = &mut plan.megatron {
-                    target.partitions = partitions.and_then(|number| u32::try_from(number).ok());
-                }
-            },
-        },
+        number!(2..=MAX_PARTITIONS, megatron?.partitions),
     )
     .unset("the order of the inputs")
     .advanced(),

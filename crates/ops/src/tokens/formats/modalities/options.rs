@@ -1,7 +1,6 @@
 //! The options of `--format modalities`.
 
 use super::config::read_config;
-use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_BATCH_LINES;
 use gristmill_core::PackPlan;
@@ -13,7 +12,7 @@ pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("Modalities", "formats", OPTIONS).needs("--format modalities", |plan| plan.modalities.is_some());
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("index", "FILE", "Raw index of the input", target_path!(modalities.index))
+    Spec::new("index", "FILE", "Raw index of the input", optional_path!(modalities?.index))
         .or_store()
         .label("raw index")
         .unset("the lines are read as they are")
@@ -28,21 +27,14 @@ const OPTIONS: &[Spec] = &[
         "skip-bad-lines",
         "",
         "Leave lines that are no JSON out of the index instead of refusing the file",
-        Access::Switch {
-            get: |plan| plan.modalities.as_ref().is_some_and(|target| target.skip_bad_lines),
-            set: |plan, is_on| {
-                if let Some(target) = &mut plan.modalities {
-                    target.skip_bad_lines = is_on;
-                }
-            },
-        },
+        switch!(modalities?.skip_bad_lines),
     )
     .advanced(),
     Spec::new(
         "truncate-to",
         "N",
         "Cut documents to N tokens, before the end token",
-        target_number!(modalities.truncate_to, u32),
+        number!(0..=u32::MAX as u64, modalities?.truncate_to),
     )
     .unset("documents are not cut")
     .advanced(),
@@ -50,11 +42,11 @@ const OPTIONS: &[Spec] = &[
         "pad-to",
         "N",
         "Fill documents up to N tokens, before the end token",
-        target_number!(modalities.pad_to, u32),
+        number!(0..=u32::MAX as u64, modalities?.pad_to),
     )
     .unset("documents are not filled up")
     .advanced(),
-    Spec::new("pad-token", "TEXT", "What they are filled with", target_text!(modalities.pad_token))
+    Spec::new("pad-token", "TEXT", "What they are filled with", text!(modalities?.pad_token))
         .unset("the tokenizer's own")
         .needs("pad-to")
         .applies("--pad-to N", |plan| plan.modalities.as_ref().is_some_and(|target| target.pad_to.is_some()))
@@ -63,16 +55,7 @@ const OPTIONS: &[Spec] = &[
         "batch-lines",
         "N",
         "With --compat: lines that one bad document takes with it",
-        Access::Number {
-            least: 0,
-            most: u64::MAX,
-            get: |plan| plan.modalities.as_ref().map(|target| target.batch_lines).filter(|n| *n != DEFAULT_BATCH_LINES),
-            set: |plan, lines| {
-                if let Some(target) = &mut plan.modalities {
-                    target.batch_lines = lines.unwrap_or(DEFAULT_BATCH_LINES);
-                }
-            },
-        },
+        number_or!(DEFAULT_BATCH_LINES, 0..=u64::MAX, modalities?.batch_lines),
     )
     .default("1000")
     .applies("--compat", |plan| plan.compat)
