@@ -13,6 +13,7 @@ mod cli_browse;
 mod cli_count;
 mod cli_cp;
 mod cli_dedup;
+mod cli_damage;
 mod cli_demo;
 mod cli_dropin;
 mod cli_facts;

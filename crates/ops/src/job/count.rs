@@ -1,5 +1,6 @@
 //! Counts documents, bytes and tokens of text, and finds the longest document of each file.
 
+use super::damage::{leave_out_files, DamagedRows};
 use super::fetch::{fetch, FetchRequest};
 use super::job_progress::cost;
 use super::layouts;
@@ -133,7 +134,8 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
         &FetchRequest { inputs, selection, rules, byte_cost: cost::BYTE_PACKED, is_preview: !is_written },
         context,
     )?;
-    let listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
+    let mut listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
+    listing.problems.extend(leave_out_files(&mut listing.files, &context.options, &context.cancel)?);
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {
         files: listing.files.iter().map(empty_count).collect(),
@@ -147,6 +149,9 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     if is_written {
         let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
         let problems = layouts::check(&files, &plan.fields(), (ACTIVITY, threads), &context.cancel)?;
+        let damaged = DamagedRows::find(&files, &plan.fields(), &context.options, &context.cancel)?;
+        listing.files.iter_mut().for_each(|file| file.damaged = damaged.of(&file.path));
+        let problems = problems.into_iter().chain(damaged.problems);
         problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
@@ -360,6 +365,9 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
         counter.block(&block, &rows, context)?;
         spare = block.into_memory();
     }
+    if let Part::Rows(rows) = &unit.part {
+        counter.unit.lines = rows.end - rows.start;
+    }
     if unit.is_last {
         counter.unit.damage = reader.damage()?;
     }
@@ -384,6 +392,8 @@ impl Counter {
             DocumentBlock::Rows(block) => block.decode(&mut |found| {
                 context.cancel.check()?;
                 found.iter().filter(|row| rows.contains(&row.number)).try_for_each(|row| {
+                    // Row groups may be left out.
+                    self.unit.lines = row.number - rows.start;
                     let counted = self.row(row)?;
                     self.add(counted);
                     Ok(())
