@@ -12,8 +12,8 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, DocumentVerdict,
-    Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
+    list_jsonl, mark_hint, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, DocumentVerdict,
+    Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile, BYTE_ORDER_MARK,
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
@@ -319,7 +319,8 @@ fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskCon
             false => (Subject::path(&file.path).line(lines + line), String::new()),
         };
         let message = format!("{row}it is not counted: {why}");
-        context.problems.report(Problem::problem(ProblemKind::BadLine, subject, message))?;
+        let hint = (why == BYTE_ORDER_MARK).then(|| mark_hint(file, lines + line - 1));
+        context.problems.report(Problem { hint, ..Problem::problem(ProblemKind::BadLine, subject, message) })?;
     }
     let more = unit.bad_count - unit.bad_lines.len() as u64;
     context.problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
