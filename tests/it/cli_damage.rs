@@ -83,7 +83,8 @@ fn counts_are_those_of_the_other_rows() {
 #[test]
 fn the_other_row_groups_are_deduplicated_and_written() {
     let sandbox = sandbox();
-    let (out, whole) = ("dedup in --minlen 20 --output o --problems-ok --yes", "dedup kept.jsonl --minlen 20 --output k");
+    let (out, whole) =
+        ("dedup in --minlen 20 --output o --problems-ok --yes", "dedup kept.jsonl --minlen 20 --output k");
     let ran = sandbox.say(out).ends(0);
     SAYS.iter().fold(ran, |ran, text| ran.complains(text));
     sandbox.say(whole).ends(0);

@@ -12,8 +12,9 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, mark_hint, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, DocumentVerdict,
-    Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile, BYTE_ORDER_MARK,
+    list_jsonl, mark_hint, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules,
+    DocumentVerdict, Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
+    BYTE_ORDER_MARK,
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
