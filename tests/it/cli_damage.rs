@@ -41,7 +41,7 @@ const SAYS: [&str; 2] = ["a.parquet: rows 7 to 13 are left out: row group 1", "b
 #[test]
 fn damage_ends_a_run_that_writes_nothing() {
     let sandbox = sandbox();
-    for command in ["pack in --format nanosets --tokenizer tokenizer.json", "dedup in --minlen 20", "shard in"] {
+    for command in ["pack in --format nanosets --tokenizer tokenizer.json", "dedup in --minlen 20", "shard in --as rows"] {
         sandbox.say(&format!("{command} --output o --yes")).ends(1).complains("parquet");
         assert!(!sandbox.has("o"), "{command}");
     }
@@ -100,7 +100,7 @@ fn the_other_row_groups_are_deduplicated_and_written() {
 fn samples_are_those_of_the_other_rows() {
     let sandbox = sandbox();
     let shard = |input: &str, output: &str| {
-        sandbox.say(&format!("shard {input} --output {output} --text text --problems-ok --yes"))
+        sandbox.say(&format!("shard {input} --as rows --output {output} --text text --problems-ok --yes"))
     };
     let ran = shard("in", "o").ends(0);
     SAYS.iter().fold(ran, |ran, text| ran.complains(text));
