@@ -113,3 +113,25 @@ fn all_splits_of_a_saved_data_set_are_counted() {
     }
     sandbox.say(&format!("count in --tokenizer {}", tokenizer())).ends(0).says("3 documents");
 }
+
+#[test]
+fn a_byte_order_mark_is_no_json_as_for_most_formats() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", format!("\u{feff}{}{}", line("a text"), line("another text")));
+    let counted = sandbox.say(&format!("count a.jsonl --tokenizer {} --json", tokenizer())).ends(1).json("problems");
+    assert_eq!(counted["total"]["documents"], 1);
+    assert!(counted["problems"][0]["hint"].as_str().unwrap().contains("tail -c +4"), "{counted}");
+    for (format, documents) in [
+        ("nanosets", 1),
+        ("mds --sample-size 4", 1),
+        ("olmo --id-key text", 1),
+        ("megatron", 1),
+        ("forager", 1),
+        ("modalities", 2),
+    ] {
+        let words = "pack a.jsonl --eos-token <|endoftext|> --output o/ --force-overwrite --json";
+        let packed = sandbox.say(&format!("{words} --tokenizer {} --format {format}", tokenizer()));
+        let status = if documents == 1 { "problems" } else { "ok" };
+        assert_eq!(packed.json(status)["targets"][0]["documents"], documents, "{format}");
+    }
+}

@@ -189,3 +189,19 @@ fn token_sets_that_lack_a_file_are_recognized() {
     let browsed = sandbox.say("browse olmo");
     assert!(browsed.code > 0 && (browsed.out + &browsed.err).contains(".csv.gz"));
 }
+
+#[test]
+fn lint_checks_every_subset_of_a_card() {
+    let sandbox = Sandbox::new();
+    copy_folder(&golden("p01_parquet_files").join("input"), &sandbox.path("data/train"));
+    let card = |default: &str| {
+        format!(
+            "---\nconfigs:\n- config_name: a\n  data_files: train/*.parquet\n{default}- config_name: b\n  data_files: gone/*.parquet\n---\n"
+        )
+    };
+    for default in ["", "  default: true\n"] {
+        sandbox.write("data/README.md", card(default));
+        let linted = sandbox.say("lint data").ends(1);
+        linted.complains("README.md: subset b cannot be read: no file with documents matches").complains("configs");
+    }
+}

@@ -12,6 +12,7 @@ mod check;
 mod cli_browse;
 mod cli_count;
 mod cli_cp;
+mod cli_damage;
 mod cli_dedup;
 mod cli_demo;
 mod cli_dropin;

@@ -1,4 +1,5 @@
-"""Deduplicates Parquet files of pyarrow with gristmill, and compares what pyarrow reads back with a slow implementation.
+"""Deduplicates Parquet files of pyarrow with gristmill, and compares what pyarrow reads back with a slow implementation, and what pandas, polars
+and DuckDB read with that.
 
 Usage: check_dedup_parquet.py GRISTMILL FOLDER
 """
@@ -6,6 +7,9 @@ Usage: check_dedup_parquet.py GRISTMILL FOLDER
 import datetime
 import random
 
+import duckdb
+import pandas
+import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tokens_support import gristmill, main
@@ -89,6 +93,20 @@ def groups(metadata, columns):
             yield group.num_rows, one.path_in_schema, one.compression, one.num_values
 
 
+def read_by_others(path, table):
+    """Compares the rows that other readers see with those of pyarrow."""
+    rows = table.to_pylist()
+    assert polars.read_parquet(path).to_dicts() == rows, f"{SEED} {path}: polars"
+    columns = [name for name in table.column_names if name != "day"]
+    relation = duckdb.sql(f"select {', '.join(columns)} from read_parquet('{path}')")
+    expected = [tuple(row[name] for name in columns) for row in rows]
+    assert relation.fetchall() == expected, f"{SEED} {path}: DuckDB"
+    frame = pandas.read_parquet(path)
+    for name in ("n", "text"):
+        read = [None if pandas.isna(value) else value for value in frame[name]]
+        assert read == [row[name] for row in rows], f"{SEED} {path}: pandas"
+
+
 def check(top, name, text_type, options):
     dice = random.Random(f"{SEED} {name}")
     folder = top / name / "in"
@@ -103,6 +121,7 @@ def check(top, name, text_type, options):
             path = output / f"{number}.parquet"
             old = pq.read_table(folder / f"{number}.parquet")
             new = pq.read_table(path, page_checksum_verification=True)
+            read_by_others(path, new)
             if mode == "annotate":
                 assert new["sa_remove_ranges"].to_pylist() == ranges, f"{SEED} {path}: ranges"
                 new = new.drop_columns("sa_remove_ranges")

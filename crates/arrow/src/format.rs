@@ -49,12 +49,27 @@ pub(crate) fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// Appends a number with the fewest digits that are read back as the same number of the same type.
+/// Appends a number with the fewest digits that are read back as the same number of the same type, and with an exponent as Python writes
+/// it: `1e+20`, `1e-05`.
 pub(crate) fn append_float(is_finite: bool, text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
-    match is_finite {
-        true => append(out, text),
-        false => out.extend_from_slice(b"null"),
+    if !is_finite {
+        out.extend_from_slice(b"null");
+        return;
     }
+    let start = out.len();
+    append(out, text);
+    let number = out.get(start..).unwrap_or_default();
+    let Some(at) = number.iter().position(|byte| *byte == b'e') else { return };
+    let exponent = out.split_off(start + at + 1);
+    let (sign, digits) = match exponent.strip_prefix(b"-") {
+        Some(digits) => (b'-', digits),
+        None => (b'+', exponent.as_slice()),
+    };
+    out.push(sign);
+    if digits.len() == 1 {
+        out.push(b'0');
+    }
+    out.extend_from_slice(digits);
 }
 
 /// Appends a date, from days since 1970-01-01: `"2024-02-29"`.
@@ -188,6 +203,25 @@ mod tests {
         assert_eq!(text(|out| append_duration(-90_500, 1_000, out)), "\"-PT90.500S\"");
         let interval = [1_u32, 2, 3_004].map(u32::to_le_bytes).concat();
         assert_eq!(text(|out| append_interval(&interval, out)), "\"P1M2DT3.004S\"");
+    }
+
+    #[test]
+    fn numbers_are_those_of_python() {
+        for (value, json) in [
+            (1e20, "1e+20"),
+            (-1.5e16, "-1.5e+16"),
+            (9_999_999_999_999_998.0, "9999999999999998.0"),
+            (1e-4, "0.0001"),
+            (-2.5e-5, "-2.5e-05"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (-0.0, "-0.0"),
+            (f64::NAN, "null"),
+        ] {
+            assert_eq!(text(|out| append_float(value.is_finite(), format_args!("{value:?}"), out)), json);
+        }
+        let value = 0.1_f32;
+        assert_eq!(text(|out| append_float(true, format_args!("{value:?}"), out)), "0.1");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct RunOptions {
     pub memory_bytes: u64,
     /// Stops at the first problem.
     pub strict: bool,
+    /// Leaves out files and row groups that are damaged, each a problem, in place of ending the run.
+    pub leaves_out_damage: bool,
     /// Discards the results of a stopped run instead of resuming it.
     pub restart: bool,
     /// Removes another process's lock first.
@@ -21,6 +23,14 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: 1, scratch: None, memory_bytes: 256 << 20, strict: false, restart: false, break_lock: false }
+        Self {
+            threads: 1,
+            scratch: None,
+            memory_bytes: 256 << 20,
+            strict: false,
+            leaves_out_damage: false,
+            restart: false,
+            break_lock: false,
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::place::ChunkLocation;
 use crate::window::Window;
 use gristmill_core::Outcome;
 use parquet::basic::CompressionCodec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Largest size of a block; a page is not divided if it is larger.
@@ -23,6 +24,8 @@ pub struct TextBlocks {
     row_group: usize,
     chunk: Option<ChunkReader>,
     window: Window,
+    /// Rows of the row groups that are not read.
+    left_out: Vec<Range<u64>>,
 }
 
 impl TextBlocks {
@@ -36,7 +39,14 @@ impl TextBlocks {
             row_group: file.row_group_of(from_row),
             chunk: None,
             window: Window::default(),
+            left_out: Vec::new(),
         })
+    }
+
+    /// Leaves out row groups, given their rows.
+    #[must_use]
+    pub fn without(self, row_groups: &[Range<u64>]) -> Self {
+        Self { left_out: row_groups.to_vec(), ..self }
     }
 
     /// Returns the next block; `None` after the last row. `spare` is the memory of a block that is no longer used, or empty. After a failure
@@ -47,8 +57,9 @@ impl TextBlocks {
             if self.row_group >= self.file.row_groups() {
                 return Ok(None);
             }
-            if self.next_row >= rows.end {
+            if self.next_row >= rows.end || self.left_out.iter().any(|left_out| left_out.contains(&self.next_row)) {
                 self.row_group += 1;
+                self.next_row = self.next_row.max(rows.end);
                 self.chunk = None;
                 continue;
             }

@@ -186,6 +186,7 @@ pub fn dedup_documents(bytes: &[u8]) {
             packing,
             source: &gristmill_data::source::documents::Jsonl,
             rows: None,
+            damaged: Vec::new(),
         }
     };
     let file = file_of(bytes, ".jsonl");

@@ -1,5 +1,6 @@
 //! Counts documents, bytes and tokens of text, and finds the longest document of each file.
 
+use super::damage::{leave_out_files, DamagedRows};
 use super::fetch::{fetch, FetchRequest};
 use super::job_progress::cost;
 use super::layouts;
@@ -11,8 +12,9 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, DocumentVerdict,
-    Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
+    list_jsonl, mark_hint, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules,
+    DocumentVerdict, Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
+    BYTE_ORDER_MARK,
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
@@ -133,7 +135,8 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
         &FetchRequest { inputs, selection, rules, byte_cost: cost::BYTE_PACKED, is_preview: !is_written },
         context,
     )?;
-    let listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
+    let mut listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
+    listing.problems.extend(leave_out_files(&mut listing.files, &context.options, &context.cancel)?);
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {
         files: listing.files.iter().map(empty_count).collect(),
@@ -147,6 +150,9 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     if is_written {
         let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
         let problems = layouts::check(&files, &plan.fields(), (ACTIVITY, threads), &context.cancel)?;
+        let damaged = DamagedRows::find(&files, &plan.fields(), &context.options, &context.cancel)?;
+        listing.files.iter_mut().for_each(|file| file.damaged = damaged.of(&file.path));
+        let problems = problems.into_iter().chain(damaged.problems);
         problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
@@ -314,7 +320,8 @@ fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskCon
             false => (Subject::path(&file.path).line(lines + line), String::new()),
         };
         let message = format!("{row}it is not counted: {why}");
-        context.problems.report(Problem::problem(ProblemKind::BadLine, subject, message))?;
+        let hint = (why == BYTE_ORDER_MARK).then(|| mark_hint(file, lines + line - 1));
+        context.problems.report(Problem { hint, ..Problem::problem(ProblemKind::BadLine, subject, message) })?;
     }
     let more = unit.bad_count - unit.bad_lines.len() as u64;
     context.problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
@@ -360,6 +367,9 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
         counter.block(&block, &rows, context)?;
         spare = block.into_memory();
     }
+    if let Part::Rows(rows) = &unit.part {
+        counter.unit.lines = rows.end - rows.start;
+    }
     if unit.is_last {
         counter.unit.damage = reader.damage()?;
     }
@@ -384,6 +394,8 @@ impl Counter {
             DocumentBlock::Rows(block) => block.decode(&mut |found| {
                 context.cancel.check()?;
                 found.iter().filter(|row| rows.contains(&row.number)).try_for_each(|row| {
+                    // Row groups may be left out.
+                    self.unit.lines = row.number - rows.start;
                     let counted = self.row(row)?;
                     self.add(counted);
                     Ok(())

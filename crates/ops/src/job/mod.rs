@@ -3,6 +3,7 @@
 pub mod check;
 pub mod copy;
 pub mod count;
+pub(crate) mod damage;
 pub mod dedup;
 pub(crate) mod exclusive_output;
 pub mod export;

@@ -20,7 +20,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;
 use gristmill_core::text::{count, display_safe, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, ShardPlan, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_storage::files::is_dir;
 use gristmill_storage::kept::ReadCache;
@@ -191,9 +191,9 @@ fn list_inputs<'a>(
             InputKind::Auto | InputKind::Tars => "shard",
         };
         context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
-        let threads = threads_for(input, context.options.threads);
+        let options = &RunOptions { threads: threads_for(input, context.options.threads), ..context.options.clone() };
         let (handles, fs, scratch, memory) = (context.handles(), spools.fs, spools.folder, spools.memory);
-        let source = SourceContext { plan, handles, fs, scratch, memory, threads, keeper, next_row };
+        let source = SourceContext { plan, handles, fs, scratch, memory, options, keeper, next_row };
         let before = lister.samples();
         source::list(input, kind, &source, &mut lister)?;
         inputs.push(InputExample { kind, samples: lister.samples() - before });

@@ -3,7 +3,7 @@
 //! A source reads names, sizes and manifests only. Where the bytes of a part are is its [`Origin`].
 
 use super::keeper::ReadKeeper;
-use gristmill_core::{FileStamp, Handles, Outcome, ShardPlan};
+use gristmill_core::{FileStamp, Handles, Outcome, RunOptions, ShardPlan};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
@@ -131,8 +131,8 @@ pub struct SourceContext<'a> {
     pub scratch: &'a Path,
     /// Memory that a source may use, in bytes.
     pub memory: usize,
-    /// Threads that a source may use.
-    pub threads: usize,
+    /// Threads that a source may use, and what it does about damage.
+    pub options: &'a RunOptions,
     /// Keeps what is read of files in stores; `None` if nothing is read again.
     pub keeper: Option<&'a ReadKeeper>,
     /// Number of the next row: it goes on from one input to the next, so that rows without a key differ.

@@ -95,6 +95,7 @@ pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
         packing: Packing::of_name(name),
         source: &gristmill_data::source::documents::Jsonl,
         rows: None,
+        damaged: Vec::new(),
     };
     names.iter().map(file).collect()
 }

@@ -81,12 +81,19 @@ pub struct Rewriter<'a> {
     file: &'a ParquetFile,
     column: &'a TextColumn,
     ranges: Option<&'a str>,
+    /// Rows of the row groups that are not written.
+    left_out: &'a [Range<u64>],
 }
 
 impl<'a> Rewriter<'a> {
     /// Checks that a file can be written again. `ranges` is the name of a new column for the ranges; without it, they are removed from the
-    /// texts. Refuses encrypted files, and a column of this name.
-    pub fn new(file: &'a ParquetFile, column: &'a TextColumn, ranges: Option<&'a str>) -> Outcome<Self> {
+    /// texts. `left_out` are the rows of the row groups that are not written. Refuses encrypted files, and a column of this name.
+    pub fn new(
+        file: &'a ParquetFile,
+        column: &'a TextColumn,
+        ranges: Option<&'a str>,
+        left_out: &'a [Range<u64>],
+    ) -> Outcome<Self> {
         let path = file.file().path();
         let refused =
             |why: String, hint: &str| Err(Failure::data(WRITE_ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
@@ -94,9 +101,9 @@ impl<'a> Rewriter<'a> {
         if let Some(name) = ranges.filter(|name| fields.iter().any(|field| field.name() == *name)) {
             return refused(format!("it has a column `{name}` already"), "name another column with --annotate-key");
         }
-        let rewriter = Self { file, column, ranges };
+        let rewriter = Self { file, column, ranges, left_out };
         let mut copied = 0_u64;
-        for row_group in 0..file.row_groups() {
+        for row_group in (0..file.row_groups()).filter(|row_group| rewriter.is_written(*row_group)) {
             for leaf in 0..file.metadata().file_metadata().schema_descr().num_columns() {
                 let range = rewriter.chunk_range(row_group, leaf)?;
                 copied = copied.saturating_add(range.end - range.start);
@@ -119,11 +126,17 @@ impl<'a> Rewriter<'a> {
         }
         out.write(&MAGIC)?;
         let groups = footer.get(file_field::ROW_GROUPS).unwrap_or(&[wire::STRUCT]);
-        let mut groups = self.checked(struct_list(groups))?;
+        let groups = self.checked(struct_list(groups))?;
         let mut placed = Vec::with_capacity(groups.len());
-        let mut rows = Rows::new(self.file, self.column)?;
-        for (number, group) in groups.iter_mut().enumerate() {
+        let mut rows = Rows::new(self)?;
+        let is_written = |(number, _): &(usize, RawStruct)| self.is_written(*number);
+        let (numbers, mut groups): (Vec<_>, Vec<_>) = groups.into_iter().enumerate().filter(is_written).unzip();
+        for (number, group) in numbers.into_iter().zip(&mut groups) {
             placed.push(self.write_group(number, group, &mut rows, edit, out)?);
+        }
+        if !self.left_out.is_empty() {
+            let left_out: u64 = self.left_out.iter().map(|rows| rows.end - rows.start).sum();
+            footer.set_i64(file_field::ROWS, self.file.rows().saturating_sub(left_out));
         }
         write_indexes(self, &mut groups, &placed, out)?;
         let groups: Vec<Vec<u8>> = groups.iter().map(RawStruct::encode).collect();
@@ -138,6 +151,11 @@ impl<'a> Rewriter<'a> {
         out.write(&footer)?;
         out.write(&size.to_le_bytes())?;
         out.write(&MAGIC)
+    }
+
+    fn is_written(&self, row_group: usize) -> bool {
+        let rows = self.file.rows_of(row_group);
+        rows.is_empty() || !self.left_out.contains(&rows)
     }
 
     /// Writes a row group. Returns where its columns are.
@@ -342,8 +360,9 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(file: &'a ParquetFile, column: &TextColumn) -> Outcome<Self> {
-        let blocks = TextBlocks::open(file, column, 0, BLOCK_BYTES)?;
+    fn new(rewriter: &Rewriter<'a>) -> Outcome<Self> {
+        let file = rewriter.file;
+        let blocks = TextBlocks::open(file, rewriter.column, 0, BLOCK_BYTES)?.without(rewriter.left_out);
         Ok(Self { file, blocks, decoder: TextDecoder::new(), next: None, spare: Vec::new() })
     }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// Fields of `FileMetaData`.
 pub(crate) mod file_field {
     pub(crate) const SCHEMA: i16 = 2;
+    pub(crate) const ROWS: i16 = 3;
     pub(crate) const ROW_GROUPS: i16 = 4;
     pub(crate) const KEY_VALUES: i16 = 5;
     pub(crate) const CREATED_BY: i16 = 6;

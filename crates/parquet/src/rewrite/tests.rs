@@ -66,7 +66,7 @@ fn rewrite(file: &ParquetFile, key: &str, ranges: Option<&str>) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    Rewriter::new(file, &column, ranges).unwrap().write(edit, &mut write).unwrap();
+    Rewriter::new(file, &column, ranges, &[]).unwrap().write(edit, &mut write).unwrap();
     bytes
 }
 
@@ -225,7 +225,7 @@ fn ranges_become_a_column() {
             });
             assert_eq!(found, expected, "{row}");
         }
-        let refused = Rewriter::new(&file, &file.column("text").unwrap(), Some("label")).unwrap_err();
+        let refused = Rewriter::new(&file, &file.column("text").unwrap(), Some("label"), &[]).unwrap_err();
         assert_eq!(refused.class, ExitClass::Data);
     }
 }
@@ -282,7 +282,7 @@ fn is_same_again(file: &ParquetFile, key: &str, folder: &Path) -> bool {
     let column = file.column(key).unwrap();
     let expected = crate::tests::read_from(file, &column, 0, 1 << 20);
     // Another column may be encrypted.
-    let Ok(rewriter) = Rewriter::new(file, &column, None) else { return false };
+    let Ok(rewriter) = Rewriter::new(file, &column, None, &[]) else { return false };
     if expected.2.is_some() {
         return false;
     }

@@ -45,6 +45,7 @@ fn listing() -> Listing {
         source: &gristmill_data::source::documents::Jsonl,
         packing,
         rows: None,
+        damaged: Vec::new(),
     };
     let problem = "it is left out: its name ends in .xz, which is not read here";
     let mut listing = Listing::default();

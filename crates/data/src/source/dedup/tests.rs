@@ -22,6 +22,7 @@ fn text_file(path: &Path, packing: Packing) -> TextFile {
         packing,
         source: &crate::source::documents::Jsonl,
         rows: None,
+        damaged: Vec::new(),
     }
 }
 

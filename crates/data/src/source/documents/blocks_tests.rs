@@ -80,6 +80,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
         path,
         source: &crate::source::documents::Jsonl,
         rows: None,
+        damaged: Vec::new(),
     }
 }
 

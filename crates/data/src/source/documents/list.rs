@@ -333,7 +333,7 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool)
     let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &path, &error))?;
     let source = source_of(&name, &first_bytes(&file)?, is_chosen);
     let packing = if source.is_compressible() { Packing::of(&file)? } else { Packing::Plain };
-    Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None })
+    Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None, damaged: Vec::new() })
 }
 
 /// Begins to fetch the beginnings of files below a folder, which is in a store, in the order in which they are opened.

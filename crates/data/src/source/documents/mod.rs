@@ -97,6 +97,8 @@ pub struct TextFile {
     pub source: &'static dyn DocumentSource,
     /// The rows that are read; `None` means all.
     pub rows: Option<FileRows>,
+    /// Rows that are left out because they are damaged: groups of rows, in order.
+    pub damaged: Vec<Range<u64>>,
 }
 
 /// Some of the rows, or lines, of a file.

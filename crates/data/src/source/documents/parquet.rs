@@ -87,11 +87,18 @@ impl DocumentSource for Parquet {
         let rows = match Columns::of(fields) {
             // A file without the column was reported when its layout was examined.
             Columns::Text(key) => match opened.column(&key) {
-                Ok(column) => Rows::Text(Box::new(TextBlocks::open(&opened, &column, from.line, block_bytes)?)),
+                Ok(column) => {
+                    let blocks = TextBlocks::open(&opened, &column, from.line, block_bytes)?;
+                    Rows::Text(Box::new(blocks.without(&file.damaged)))
+                }
                 Err(_) => Rows::None,
             },
             Columns::Json { key: Some(key), .. } if opened.column(&key) == Err(ColumnProblem::Missing) => Rows::None,
-            Columns::Json { names, .. } => Rows::Json(JsonBlocks::new(opened, names, from.line, block_bytes)),
+            Columns::Json { names, .. } => {
+                let (names, left_out) = (names.map(Arc::from), file.damaged.clone());
+                let (next_row, block_bytes) = (from.line, block_bytes as u64);
+                Rows::Json(JsonBlocks { file: opened, names, next_row, block_bytes, left_out })
+            }
         };
         Ok(Box::new(RowReader { rows, at: from, before: from.offset, bytes: file.bytes, cancel: cancel.clone() }))
     }
@@ -130,7 +137,7 @@ impl FileRewriter for Parquet {
         let described = match () {
             () if column.is_json() => "JSON",
             () if column.is_binary() => "binary",
-            () => return Rewriter::new(&opened, &column, edits.ranges_key).map(drop),
+            () => return Rewriter::new(&opened, &column, edits.ranges_key, &file.damaged).map(drop),
         };
         let why = format!("its column `{}` holds {described}, and only text is changed", edits.text_key);
         let hint = "name a column of text with --text-key, or convert the column to text";
@@ -149,7 +156,7 @@ impl FileRewriter for Parquet {
         let mut edit = |number, value: Value<'_>, ranges: &mut Vec<_>| {
             edit(&row_of(number, opened.row_group_of(number) as u64, value), ranges)
         };
-        Rewriter::new(&opened, &column, edits.ranges_key)?.write(&mut edit, write)
+        Rewriter::new(&opened, &column, edits.ranges_key, &file.damaged)?.write(&mut edit, write)
     }
 }
 
@@ -216,17 +223,16 @@ struct JsonBlocks {
     names: Option<Arc<[String]>>,
     next_row: u64,
     block_bytes: u64,
+    /// Rows of the row groups that are not read.
+    left_out: Vec<Range<u64>>,
 }
 
 impl JsonBlocks {
-    fn new(file: ParquetFile, names: Option<Vec<String>>, next_row: u64, block_bytes: usize) -> Self {
-        Self { file, names: names.map(Arc::from), next_row, block_bytes: block_bytes as u64 }
-    }
-
     fn next_range(&mut self) -> Option<Range<u64>> {
         // An earlier reader may have ended inside a range, if its blocks had another size.
         let mut ranges = self.file.row_ranges(self.names.as_deref(), self.block_bytes);
-        let range = ranges.find(|range| range.end > self.next_row)?;
+        let is_read = |range: &Range<u64>| !self.left_out.iter().any(|left_out| left_out.contains(&range.start));
+        let range = ranges.find(|range| range.end > self.next_row && is_read(range))?;
         let range = range.start.max(self.next_row)..range.end;
         self.next_row = range.end;
         Some(range)

@@ -74,6 +74,8 @@ impl DocumentRules {
         takes_empty: false,
         cr_ends_lines: false,
     };
+    /// Python's `json` on lines that were decoded before, in which a byte-order mark is no JSON.
+    pub const PYTHON_TEXT: Self = Self { refused: Self::PYTHON.refused.with(Quirks::BOM), ..Self::PYTHON };
     /// The `jq` library, which accepts NaN.
     pub const JQ: Self = Self {
         refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::SECOND_HALF_IN_TEXT).with(Quirks::DEEP).with(Quirks::BOM),

@@ -5,6 +5,8 @@ use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
 use std::fmt::Debug;
+use std::iter::successors;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Text of the blocks in which rows are counted, in bytes.
@@ -86,13 +88,25 @@ pub trait DocumentSource: Debug + Sync {
     /// Whether reading can begin at every part of the file.
     fn is_divisible(&self, file: &TextFile) -> bool;
 
+    /// Returns the groups of rows that can be left out if they are damaged; none if the file is read as a whole.
+    ///
+    /// # Errors
+    /// What describes the groups is damaged.
+    fn row_groups(&self, file: &TextFile) -> Outcome<Vec<Range<u64>>> {
+        let Some(format) = self.table().filter(|_| self.is_divisible(file)) else { return Ok(Vec::new()) };
+        let table = format.open(&file.path)?;
+        let group_from = |row| Some(table.group_of(row)).filter(|rows| !rows.is_empty());
+        Ok(successors(group_from(0), |before| group_from(before.end)).collect())
+    }
+
     /// Examines the layout of a file before it is read.
     ///
     /// # Errors
     /// The file is damaged, or is not what its name says.
     fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout>;
 
-    /// Opens a file to read blocks of about `block_bytes` of text from a position that an earlier reader returned.
+    /// Opens a file to read blocks of about `block_bytes` of text from a position that an earlier reader returned. Groups of rows that the
+    /// file has as damaged are left out.
     fn open(
         &self,
         file: &TextFile,

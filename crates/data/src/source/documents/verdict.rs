@@ -96,11 +96,11 @@ pub(super) const HALF_IN_TEXT: &str = "half of a character (a lone surrogate) is
 pub const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
-    /// Returns the text, if some format accepts it, else the reason. The text of a blank line is empty.
+    /// Returns the text, if most formats accept it, else the reason. The text of a blank line is empty.
     pub fn usable_text(&self) -> Result<&'a str, &'static str> {
         match self.text {
             Text::Blank => Ok(""),
-            _ => match self.verdict(DocumentRules::PYTHON) {
+            _ => match self.verdict(DocumentRules::PYTHON_TEXT) {
                 DocumentVerdict::Take(text) => Ok(text),
                 DocumentVerdict::Skip(why) | DocumentVerdict::Refuse(why) => Err(why),
             },

@@ -71,6 +71,7 @@ fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
         packing,
         source: &gristmill_data::source::documents::Jsonl,
         rows: None,
+        damaged: Vec::new(),
     };
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();
     let mut out = Vec::new();

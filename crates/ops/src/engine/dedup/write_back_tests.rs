@@ -33,6 +33,7 @@ fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
         packing,
         source: &gristmill_data::source::documents::Jsonl,
         rows: None,
+        damaged: Vec::new(),
     }
 }
 

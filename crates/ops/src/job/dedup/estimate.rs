@@ -84,7 +84,7 @@ pub struct Needs {
 /// Returns what a run of `plan` needs, from names and sizes only.
 pub fn needs(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Needs> {
     let layout = Layout::of(plan, options)?;
-    let inputs = inputs::find(plan, None, cancel)?;
+    let inputs = inputs::find(plan, None, options, cancel)?;
     needs_of(plan, options, &layout, &inputs, inputs.text_bytes())
 }
 
@@ -213,7 +213,7 @@ impl CheckedPlan {
         let plan =
             DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..with_absolute_paths(plan)? };
         let layout = Layout::of(&plan, options)?;
-        let inputs = inputs::find(&plan, snapshot, cancel)?;
+        let inputs = inputs::find(&plan, snapshot, options, cancel)?;
         inputs.refuse_overlap(&plan, &layout)?;
         for length in lengths {
             inputs.check_memory(&Rule::of(&plan, *length), options.memory_bytes)?;

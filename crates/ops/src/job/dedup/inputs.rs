@@ -6,11 +6,12 @@ use super::source::LineRange;
 use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
+use crate::job::damage::{leave_out_files, DamagedRows};
 use crate::job::fetch::{fetch, FetchRequest};
 use crate::job::job_progress::cost;
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
-use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
+use gristmill_core::{text, Cancel, DedupPlan, ExitClass, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile, HUB_RULES};
 use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot, Packing, Selection};
@@ -66,16 +67,21 @@ pub(super) fn fetch_remote(plan: &DedupPlan, is_preview: bool, context: &TaskCon
 }
 
 /// Finds the inputs of a plan. `snapshot` is the input that is a data set of the hub.
-pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Cancel) -> Outcome<Inputs> {
+pub(super) fn find(
+    plan: &DedupPlan,
+    snapshot: Option<&HubSnapshot>,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Outcome<Inputs> {
     let root = snapshot.map_or_else(|| PathBuf::from(&plan.input), HubSnapshot::path);
     let mut inputs = Inputs { root, is_remote: snapshot.is_some(), ..Inputs::default() };
     if let Some(against) = &plan.against {
-        inputs.add(Path::new(against), plan.compat, cancel)?;
+        inputs.add(Path::new(against), plan.compat, options, cancel)?;
         inputs.earlier_count = inputs.files.len();
     }
     match &plan.from_index {
         Some(index) => inputs.add_index(Path::new(index))?,
-        None => inputs.add(&inputs.root.clone(), plan.compat, cancel)?,
+        None => inputs.add(&inputs.root.clone(), plan.compat, options, cancel)?,
     }
     if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_file) {
         // The cache may have other files of the repository.
@@ -88,8 +94,9 @@ pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Ca
 }
 
 impl Inputs {
-    fn add(&mut self, path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<()> {
-        let found = list(path, follows_reference, cancel)?;
+    fn add(&mut self, path: &Path, follows_reference: bool, options: &RunOptions, cancel: &Cancel) -> Outcome<()> {
+        let mut found = list(path, follows_reference, cancel)?;
+        found.problems.extend(leave_out_files(&mut found.files, options, cancel)?);
         self.files.extend(found.files);
         self.problems.extend(found.problems);
         Ok(())
@@ -106,13 +113,29 @@ impl Inputs {
         for file in packed.iter().step_by(packed.len().div_ceil(EXAMINED_FILES).max(1)) {
             cancel.check()?;
             let (taken, given) = match file.source.is_table() {
-                true => text_share(file, &text_field(&plan.text_key), EXAMINED_BYTES, cancel)?,
+                true => match text_share(file, &text_field(&plan.text_key), EXAMINED_BYTES, cancel) {
+                    // Damage is reported when the rows are read.
+                    Err(failure) if failure.class == ExitClass::Data => continue,
+                    share => share?,
+                },
                 false => unpacked_share(file, EXAMINED_BYTES)?,
             };
             (bytes, text) = (bytes + taken, text + given);
         }
         self.per_hundred = (100 * text / bytes.max(1)).max(100);
         Ok(())
+    }
+
+    /// Leaves out row groups that are damaged, where that is accepted. Returns a problem for each.
+    pub(super) fn leave_out_damage(
+        &mut self,
+        text_key: &str,
+        options: &RunOptions,
+        cancel: &Cancel,
+    ) -> Outcome<Vec<Problem>> {
+        let damaged = DamagedRows::find(&self.line_files(), &text_field(text_key), options, cancel)?;
+        self.files.iter_mut().for_each(|file| file.damaged = damaged.of(&file.path));
+        Ok(damaged.problems)
     }
 
     /// Returns how the memory of a run is divided.
@@ -214,6 +237,7 @@ impl Inputs {
                 packing,
                 source: &gristmill_data::source::documents::Jsonl,
                 rows: None,
+                damaged: Vec::new(),
             });
         }
         self.index = Some(index);
@@ -345,6 +369,7 @@ impl Inputs {
         let mut text = format!("{}\n", self.earlier_count);
         for file in &self.files {
             text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
+            file.damaged.iter().for_each(|rows| text.push_str(&format!("{rows:?}\n")));
         }
         text.push_str(&format!("{:?}", self.extra_files));
         format!("{:032x}", xxh3_128(text.as_bytes()))
@@ -392,6 +417,7 @@ mod tests {
             packing: Packing::Plain,
             source: &gristmill_data::source::documents::Jsonl,
             rows: None,
+            damaged: Vec::new(),
         }
     }
 

@@ -45,7 +45,7 @@ struct UnlockedRun<'a> {
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let plan = &with_absolute_paths(plan)?;
-    let opened = UnlockedRun::new(context, plan, tuning)?;
+    let mut opened = UnlockedRun::new(context, plan, tuning)?;
     if decide_run(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
@@ -53,7 +53,9 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
     // An empty file is not reported: its output is empty as well.
-    for problem in tables::check(plan, &opened.inputs, threads, cancel)? {
+    let mut problems = opened.inputs.leave_out_damage(&plan.text_key, &context.options, cancel)?;
+    problems.extend(tables::check(plan, &opened.inputs, threads, cancel)?);
+    for problem in problems {
         context.problems.report(problem)?;
     }
     layouts::check(&opened.inputs.files_of_lines(), &DocumentFields::default(), ("deduplicating", threads), cancel)?;
@@ -82,7 +84,7 @@ impl<'a> UnlockedRun<'a> {
         let layout = Layout::of(plan, &context.options)?;
         recover(context, &layout)?;
         let snapshot = inputs::fetch_remote(plan, false, context)?;
-        let find = || inputs::find(plan, snapshot.as_ref(), &context.cancel);
+        let find = || inputs::find(plan, snapshot.as_ref(), &context.options, &context.cancel);
         let inputs = files::fetch_listing_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;

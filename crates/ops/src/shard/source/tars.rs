@@ -59,8 +59,8 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     let plain = plain.map(|shard| (shard.path.as_path(), shard.stamp.bytes));
     context.keeper.map_or(Ok(()), |keeper| keeper.keep(plain))?;
     context.handles.progress.restart(units.len() as u64, units.iter().map(|(_, shard, _)| shard.stamp.bytes).sum());
-    for chunk in units.chunks(SHARDS_A_THREAD * context.threads.max(1)) {
-        let scanned = run_units(chunk, context.threads, context.handles.cancel, |(number, shard, _)| {
+    for chunk in units.chunks(SHARDS_A_THREAD * context.options.threads.max(1)) {
+        let scanned = run_units(chunk, context.options.threads, context.handles.cancel, |(number, shard, _)| {
             scan(context, *number, shard)
         })?;
         for ((_, shard, split), scanned) in chunk.iter().zip(scanned) {

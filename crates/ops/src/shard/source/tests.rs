@@ -3,7 +3,7 @@
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
 use gristmill_core::shard_plan::{Column, KeyRule, Missing, RowColumns};
 use gristmill_core::{
-    Cancel, FileStamp, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, Severity, ShardPlan,
+    Cancel, FileStamp, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity, ShardPlan,
 };
 use gristmill_storage::fs::RealFs;
 use std::collections::BTreeMap;
@@ -87,8 +87,8 @@ fn list_within(input: &Path, plan: &ShardPlan, memory: usize) -> Outcome<Listed>
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(false));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let next_row = AtomicU64::new(0);
-    let (folder, threads, next_row, keeper) = (scratch.path(), 1, &next_row, None);
-    let context = SourceContext { plan, handles, fs: &RealFs, scratch: folder, memory, threads, keeper, next_row };
+    let (folder, options, next_row, keeper) = (scratch.path(), &RunOptions::default(), &next_row, None);
+    let context = SourceContext { plan, handles, fs: &RealFs, scratch: folder, memory, options, keeper, next_row };
     let mut kept = Kept::default();
     match input.is_dir() {
         true => super::files::list(input, &context, &mut kept)?,

@@ -144,6 +144,7 @@ mod tests {
             packing: Packing::Plain,
             source: &Jsonl,
             rows: Some(FileRows { all: rows.end, range: rows }),
+            damaged: Vec::new(),
         }
     }
 

@@ -6,11 +6,12 @@
 use super::super::format::{AssignRequest, AssignedFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
+use crate::job::damage::{leave_out_files, DamagedRows};
 use crate::job::fetch::{fetch, FetchRequest};
 use crate::job::job_progress::cost;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodingSpec, RowAssignment, RowFilter};
-use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, RunOptions, Subject};
 use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use gristmill_storage::files;
 use gristmill_storage::listing::find_changed;
@@ -85,12 +86,13 @@ pub(super) fn find(
     layout: &Layout,
     specs: &[EncodingSpec],
     snapshots: Vec<HubSnapshot>,
+    options: &RunOptions,
     cancel: &Cancel,
 ) -> Outcome<Inputs> {
     let mut inputs = Inputs { own: layout.own_places(plan), snapshots, ..Inputs::default() };
     let mut dealt = Vec::new();
     for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
-        let mut files = inputs.listed(plan, format, cancel)?;
+        let mut files = inputs.listed(plan, format, options, cancel)?;
         if format.assigns_rows(plan) {
             count_rows(&mut files, &mut inputs.problems, cancel)?;
         }
@@ -156,11 +158,18 @@ fn is_order_available(order: ReadingOrder, found: &[usize], slots: &[usize]) -> 
 }
 
 impl Inputs {
-    fn listed(&mut self, plan: &PackPlan, format: &dyn TokenFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
+    fn listed(
+        &mut self,
+        plan: &PackPlan,
+        format: &dyn TokenFormat,
+        options: &RunOptions,
+        cancel: &Cancel,
+    ) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
         let selection = Selection { snapshots: &self.snapshots, ..Selection::of(plan) };
-        let Listing { files, problems, .. } = list(&inputs, selection, format.input_rules(), cancel)?;
-        for problem in problems {
+        let Listing { mut files, problems, .. } = list(&inputs, selection, format.input_rules(), cancel)?;
+        let damaged = leave_out_files(&mut files, options, cancel)?;
+        for problem in problems.into_iter().chain(damaged) {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);
             }
@@ -275,6 +284,22 @@ impl Inputs {
             text.push_str(&format!("{:?}\n", output.files().into_iter().map(|(spool, _)| spool).collect::<Vec<_>>()));
         }
         format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// Does the same, also for the row groups that are left out.
+    pub(super) fn fingerprint_of_rows(&self) -> String {
+        let damaged: Vec<_> = self.passes.iter().flat_map(|pass| &pass.files).map(|file| &file.damaged).collect();
+        match damaged.iter().all(|groups| groups.is_empty()) {
+            true => self.fingerprint(),
+            false => format!("{} {damaged:?}", self.fingerprint()),
+        }
+    }
+
+    /// Leaves out row groups that are damaged.
+    pub(super) fn leave_out(&mut self, damaged: &DamagedRows) {
+        for file in self.passes.iter_mut().flat_map(|pass| &mut pass.files) {
+            file.damaged = damaged.of(&file.path);
+        }
     }
 
     /// Fails if a file has changed since it was found.

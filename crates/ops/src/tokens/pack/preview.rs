@@ -56,7 +56,7 @@ pub(super) fn preview_of(
     let tokenizer = load_tokenizer(plan, &run_both)?;
     tokenizer.verify_against_reference();
     let specs = formats::encodings(plan, &tokenizer)?;
-    let inputs = find(plan, &layout, &specs, snapshots, cancel)?;
+    let inputs = find(plan, &layout, &specs, snapshots, options, cancel)?;
     let hash = plan_hash(&with_absolute_paths(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {

@@ -11,6 +11,7 @@ use super::publish::{publish, Outputs};
 use super::record::{decide, with_absolute_paths, Decision, Recorded};
 use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
+use crate::job::damage::DamagedRows;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -89,7 +90,7 @@ impl<'a> Job<'a> {
         let tokenizer = load_tokenizer(plan, &run_both)?;
         let specs = formats::encodings(plan, &tokenizer)?;
         let snapshots = fetch_remote(plan, false, context)?;
-        let find = || find(plan, &layout, &specs, snapshots, &context.cancel);
+        let find = || find(plan, &layout, &specs, snapshots, &context.options, &context.cancel);
         let inputs = files::fetch_listing_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
@@ -102,12 +103,14 @@ impl<'a> Job<'a> {
         Ok(Self { context, plan, tokenizer, specs, layout, inputs, hash, tuning })
     }
 
-    /// Refuses files that do not contain lines of JSON, and reports empty ones.
-    fn check_layouts(&self) -> Outcome<()> {
+    /// Refuses files that do not contain lines of JSON, and reports empty ones and row groups that are left out.
+    fn check_layouts(&mut self) -> Outcome<()> {
         let context = self.context;
         let (files, fields) = (self.inputs.checked_files(self.plan), fields_of(self.plan, &self.specs));
         let notes = layouts::check(&files, &fields, ("packing", context.options.threads), &context.cancel)?;
-        notes.into_iter().try_for_each(|note| context.problems.report(note))
+        let damaged = DamagedRows::find(&files, &fields, &context.options, &context.cancel)?;
+        self.inputs.leave_out(&damaged);
+        notes.into_iter().chain(damaged.problems).try_for_each(|problem| context.problems.report(problem))
     }
 
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
@@ -206,7 +209,7 @@ impl<'a> Job<'a> {
     fn journal(&self) -> Outcome<(Journal, RunInputs, Option<Record>)> {
         let (context, fs) = (self.context, &*self.context.fs);
         let path = self.layout.run_folder.journal();
-        let inputs = self.inputs.fingerprint();
+        let inputs = self.inputs.fingerprint_of_rows();
         let (journal, begin, record) = Journal::open(fs, &path, &self.hash, &inputs)?;
         if let Some(record) = &record {
             context.log(format!("going on after {} of text", text::bytes(record.totals.bytes)));

@@ -118,8 +118,8 @@ impl DocumentSource for Arrow {
             Some((columns, form)) => (Some(BatchReader::new(&opened, columns)), form),
             None => (None, RowForm::Text(Arc::default())),
         };
-        let (block_bytes, cancel) = (block_bytes.max(1) as u64, cancel.clone());
-        Ok(Box::new(RowReader { file: opened, batches, form, block_bytes, current: None, at: from, cancel }))
+        let (block_bytes, cancel, left_out) = (block_bytes.max(1) as u64, cancel.clone(), file.damaged.clone());
+        Ok(Box::new(RowReader { file: opened, batches, form, block_bytes, current: None, at: from, left_out, cancel }))
     }
 
     fn sample(

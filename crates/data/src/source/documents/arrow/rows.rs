@@ -41,6 +41,8 @@ pub(super) struct RowReader {
     pub(super) current: Option<Arc<Batch>>,
     /// The next row, and the bytes of the file before it.
     pub(super) at: Position,
+    /// Rows of the record batches that are not read.
+    pub(super) left_out: Vec<Range<u64>>,
     pub(super) cancel: Cancel,
 }
 
@@ -48,6 +50,9 @@ impl RowReader {
     /// Returns the record batch of the next row; `None` after the last one.
     fn batch(&mut self) -> Outcome<Option<Arc<Batch>>> {
         let Some(batches) = &mut self.batches else { return Ok(None) };
+        while let Some(left_out) = self.left_out.iter().find(|rows| rows.contains(&self.at.line)) {
+            self.at.line = left_out.end;
+        }
         let number = self.file.batch_of(self.at.line);
         if self.current.as_ref().is_none_or(|current| current.number != number) {
             self.current = batches.read(number)?.map(Arc::new);

@@ -382,7 +382,16 @@ pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitS
         return Ok(Some(SplitSummary { splits, ..SplitSummary::default() }));
     }
     let mut problems = Vec::new();
-    let found = folder_splits(folder, None, &mut problems, cancel)?;
+    let found = match folder_splits(folder, None, &mut problems, cancel) {
+        // None of several subsets is the default, but some have no files.
+        Err(failure) if failure.subject.field.is_some() => {
+            let problems = other_subsets(folder, None, cancel)?;
+            let has_problems = !problems.is_empty();
+            return has_problems.then(|| Some(SplitSummary { problems, ..SplitSummary::default() })).ok_or(failure);
+        }
+        found => found?,
+    };
+    problems.extend(other_subsets(folder, Some(&found.subset), cancel)?);
     for split in &found.splits {
         add_once(&mut problems, problems_of(folder, &found, split, false));
     }
@@ -390,6 +399,20 @@ pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitS
     let summary = SplitSummary { splits, outside: found.outside.len() as u64, problems };
     let is_one = summary.splits.len() < 2 && summary.outside == 0 && summary.problems.is_empty();
     Ok((!is_one).then_some(summary))
+}
+
+/// Returns a problem for each subset of the card whose files cannot be found, other than `known`.
+fn other_subsets(folder: &Path, known: Option<&str>, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+    with_listing(folder, &mut Vec::new(), cancel, |listing| {
+        let names = subset_names(listing)?.into_iter().filter(|name| Some(name.as_str()) != known);
+        let problem_of = |name: String| {
+            let failure = find_splits(listing, Some(&name)).err()?;
+            let effect = format!("subset {} cannot be read", display_safe(&name));
+            let subject = Subject::path(folder.join("README.md"));
+            Some(Problem::of_failure(ProblemKind::MissingFile, failure).on(subject).with_effect(&effect))
+        };
+        Ok(names.filter_map(problem_of).collect())
+    })
 }
 
 /// Returns the note that a folder has several splits, all of which are read.

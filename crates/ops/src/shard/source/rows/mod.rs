@@ -7,6 +7,7 @@ mod sample;
 mod value;
 
 use super::refuse_split;
+use crate::job::damage::{leave_out_files, DamagedRows};
 use crate::shard::list::LINE;
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile, SourceRow};
 pub(in crate::shard) use coco::image_of;
@@ -58,8 +59,13 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
         split: (!splits.is_empty()).then_some(splits.as_str()),
         ..Selection::default()
     };
-    let listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
+    let mut listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
+    listing.problems.extend(leave_out_files(&mut listing.files, context.options, context.handles.cancel)?);
     listing.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
+    let files: Vec<&TextFile> = listing.files.iter().collect();
+    let damaged = DamagedRows::find(&files, &all_fields(), context.options, context.handles.cancel)?;
+    listing.files.iter_mut().for_each(|file| file.damaged = damaged.of(&file.path));
+    damaged.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
     let plain = listing.files.iter().filter(|file| file.has_plain_rows());
     let plain = plain.map(|file| (file.path.as_path(), file.stamp.bytes));
     context.keeper.map_or(Ok(()), |keeper| keeper.keep(plain))?;
@@ -72,6 +78,10 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
         rows.check_columns(first)?;
     }
     Ok(())
+}
+
+fn all_fields() -> DocumentFields {
+    DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::Verbatim }
 }
 
 /// What a row is called in its file, and its number there.
@@ -163,12 +173,11 @@ impl<'a> Rows<'a> {
 
     fn read_rows(&mut self) -> Outcome<()> {
         let (file, context) = (self.file, self.context);
-        let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::Verbatim };
         let cancel = context.handles.cancel;
         if file.has_plain_rows() {
             self.source = Some(self.sink.add_file(&file.path, file.stamp)?);
         }
-        let mut blocks = file.source.open(file, &fields, Position::default(), BLOCK_BYTES, cancel)?;
+        let mut blocks = file.source.open(file, &all_fields(), Position::default(), BLOCK_BYTES, cancel)?;
         let mut spare = Vec::new();
         while let Some(block) = blocks.next(spare)? {
             cancel.check()?;

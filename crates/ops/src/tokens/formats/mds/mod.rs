@@ -75,7 +75,7 @@ impl TokenFormat for Mds {
     }
 
     fn document_rules(&self) -> DocumentRules {
-        DocumentRules::PYTHON
+        DocumentRules::PYTHON_TEXT
     }
 
     /// The begin token, the template with the ids, and the end token: all of them are always put (docs/formats/mds.md §1).

@@ -89,8 +89,8 @@ impl TokenFormat for Megatron {
 
     /// Empty texts are left out by design: there is nothing to train on.
     fn document_rules(&self) -> DocumentRules {
-        let refused = DocumentRules::PYTHON.refused.with(Quirks::SECOND_HALF_IN_TEXT);
-        DocumentRules { skips_empty: true, refused, ..DocumentRules::PYTHON }
+        let refused = DocumentRules::PYTHON_TEXT.refused.with(Quirks::SECOND_HALF_IN_TEXT);
+        DocumentRules { skips_empty: true, refused, ..DocumentRules::PYTHON_TEXT }
     }
 
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {

@@ -95,9 +95,9 @@ impl TokenFormat for Olmo {
     /// The reference leaves out empty texts without a message, and refuses halves of characters.
     fn document_rules(&self) -> DocumentRules {
         DocumentRules {
-            refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::SECOND_HALF_IN_TEXT).with(Quirks::DEEP),
+            refused: DocumentRules::PYTHON_TEXT.refused.with(Quirks::SECOND_HALF_IN_TEXT),
             skips_empty: true,
-            ..DocumentRules::PYTHON
+            ..DocumentRules::PYTHON_TEXT
         }
     }
 
