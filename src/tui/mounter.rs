@@ -3,6 +3,7 @@
 use super::screen::{Effect, UiEnv};
 use super::widgets::{Level, Toast};
 use super::work::LatestWorker;
+use gristmill_core::text::count;
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,8 @@ pub fn unavailable_reason() -> Option<String> {
 struct MountChange {
     at: PathBuf,
     is_mounted: bool,
+    /// What is not shown of it.
+    losses: Vec<String>,
 }
 
 /// The worker that mounts and unmounts.
@@ -43,17 +46,24 @@ impl Mounter {
     /// Reports what became of the data set.
     pub fn gather(&mut self, env: &UiEnv, effects: &mut Vec<Effect>) -> bool {
         let Some(changed) = self.0.take() else { return false };
-        let words = match changed {
-            Ok(MountChange { at, is_mounted: true }) => {
-                format!("mounted at {}; the same key ends it", env.short_path(&at))
+        let (level, words) = match changed {
+            Ok(MountChange { at, is_mounted: true, losses }) => {
+                let at = env.short_path(&at);
+                match losses.first() {
+                    None => (Level::Ok, format!("mounted at {at}; the same key ends it")),
+                    Some(first) => {
+                        let problems = count(losses.len() as u64, "problem");
+                        (Level::Warn, format!("mounted at {at}, with {problems}: {first}"))
+                    }
+                }
             }
-            Ok(MountChange { at, .. }) => format!("unmounted {}", env.short_path(&at)),
+            Ok(MountChange { at, .. }) => (Level::Ok, format!("unmounted {}", env.short_path(&at))),
             Err(failure) => {
                 effects.push(Effect::failure(&failure));
                 return true;
             }
         };
-        effects.push(Effect::Toast(Toast::new(Level::Ok, words)));
+        effects.push(Effect::Toast(Toast::new(level, words)));
         true
     }
 }
@@ -61,7 +71,7 @@ impl Mounter {
 #[cfg(all(feature = "mount", target_os = "linux"))]
 fn change(path: &Path) -> Outcome<MountChange> {
     use gristmill_core::{Failure, Subject};
-    use gristmill_fuse::{list_mounts, unmount};
+    use gristmill_fuse::{list_mounts, mount_at, unmount};
     use gristmill_storage::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
     use gristmill_storage::{files, xdg};
     use std::process::{Command, Stdio};
@@ -77,7 +87,7 @@ fn change(path: &Path) -> Outcome<MountChange> {
         unmount(&mount.at, false)
             .or_else(|_| unmount(&mount.at, true))
             .map_err(|e| Failure::io(ACTIVITY, &mount.at, &e))?;
-        return Ok(MountChange { at: mount.at.clone(), is_mounted: false });
+        return Ok(MountChange { at: mount.at.clone(), is_mounted: false, losses: Vec::new() });
     }
     files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
     let name = path.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -90,10 +100,12 @@ fn change(path: &Path) -> Outcome<MountChange> {
     let path = files::absolute(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
     let done = command.output().map_err(|error| Failure::io(ACTIVITY, &program, &error))?;
-    if done.status.success() {
-        return Ok(MountChange { at, is_mounted: true });
-    }
     let text = String::from_utf8_lossy(&done.stderr);
+    if files::canonicalize(&at).is_ok_and(|at| mount_at(&at).is_some()) {
+        // With problems, the command does not succeed.
+        let losses = text.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_owned).collect();
+        return Ok(MountChange { at, is_mounted: true, losses });
+    }
     let why = text.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("the command mount failed");
     let failure = Failure::environment(ACTIVITY, why.to_owned()).on(Subject::path(path));
     Err(match text.lines().find_map(|line| line.strip_prefix("hint: ")) {
@@ -104,5 +116,5 @@ fn change(path: &Path) -> Outcome<MountChange> {
 
 #[cfg(not(all(feature = "mount", target_os = "linux")))]
 fn change(path: &Path) -> Outcome<MountChange> {
-    Ok(MountChange { at: path.to_owned(), is_mounted: false })
+    Ok(MountChange { at: path.to_owned(), is_mounted: false, losses: Vec::new() })
 }

@@ -289,6 +289,7 @@ fn what_is_excluded_already_stays_once() {
 #[test]
 fn excluding_a_whole_split_is_reported() {
     let sandbox = prepared();
+    sandbox.say("splits exclude data s_08.tar --dry-run").ends(0).complains("split 'val' is empty: every shard of it");
     let value = sandbox.say("splits exclude data s_08.tar --json").ends(0).json("ok");
     assert_eq!(split(&value, "val")["excluded_shards"], 1);
     assert_eq!(split(&value, "val")["samples"], 0);

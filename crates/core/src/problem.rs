@@ -150,8 +150,8 @@ problem_kinds! {
     BadRatio => "bad-ratio", "split ratio cannot be used";
     /// The ratio rounded the last shard away; the shard was assigned to the last non-empty part.
     RoundedAway => "rounded-away", "rounding lost a shard", shown;
-    /// A split that has no shard.
-    EmptySplit => "empty-split", "split without shards", shown;
+    /// A split that has no shard, or none with samples.
+    EmptySplit => "empty-split", "split without samples", shown;
     /// Shards that are in no split.
     UnassignedShards => "unassigned-shards", "shard in no split", shown;
     /// A shard that is in more than one split.

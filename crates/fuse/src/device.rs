@@ -5,7 +5,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use nix::errno::Errno;
 use nix::mount::{umount2, MntFlags, MsFlags};
 use rustix::fd::{AsRawFd as _, OwnedFd};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{makedev, FileType, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::ffi::{OsStr, OsString};
@@ -23,6 +23,9 @@ const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
 const ABORTED_TRIES: usize = 100;
 const ABORTED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const NO_DEVICE_HINT: &str = "load the module (modprobe fuse), or give the container the device (--device /dev/fuse)";
+/// What a helper prints of a device that is another one.
+const INVALID: &str = "Invalid argument";
+const OTHER_DEVICE_HINT: &str = "remove it, and make it again as root: mknod -m 666 /dev/fuse c 10 229";
 const NO_HELPER_HINT: &str = "install the package fuse3, or use --shell, which needs no rights";
 const NO_RIGHTS_HINT: &str = "--shell mounts for one command or shell, without rights";
 
@@ -67,6 +70,7 @@ fn mount_directly(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Optio
         Ok(()) => Ok(Some(Device { fd, can_clone: true })),
         Err(Errno::EPERM) => Ok(None),
         Err(Errno::ENODEV) => Err(no_device(rustix::io::Errno::NODEV)),
+        Err(Errno::EINVAL) if !is_fuse(&fd) => Err(other_device()),
         Err(error) => Err(Failure::io(ACTIVITY, at, &error.into())),
     }
 }
@@ -77,13 +81,26 @@ fn no_device(error: rustix::io::Errno) -> Failure {
         .with_hint(NO_DEVICE_HINT)
 }
 
-/// Returns the failure of a device that this user may not open: without it, no way of mounting is left.
+/// Whether this is the device of FUSE, whose number is the same everywhere.
+fn is_fuse(fd: &OwnedFd) -> bool {
+    let is_character = |mode| FileType::from_raw_mode(mode) == FileType::CharacterDevice;
+    rustix::fs::fstat(fd).is_ok_and(|facts| is_character(facts.st_mode) && facts.st_rdev == makedev(10, 229))
+}
+
+fn other_device() -> Failure {
+    Failure::environment(ACTIVITY, format!("{DEVICE} is not the device of FUSE"))
+        .on(Subject::path(DEVICE))
+        .with_hint(OTHER_DEVICE_HINT)
+}
+
+/// Returns the failure of a device that this user may not open, or that is another one: without it, no way of mounting is left.
 fn refused_device() -> Option<Failure> {
-    match open_device().err()? {
-        rustix::io::Errno::ACCESS => {}
+    match open_device() {
+        Ok(fd) => return (!is_fuse(&fd)).then(other_device),
+        Err(rustix::io::Errno::ACCESS) => {}
         // What a container refuses does not depend on the mode.
-        error @ rustix::io::Errno::PERM => return Some(no_device(error)),
-        _ => return None,
+        Err(error @ rustix::io::Errno::PERM) => return Some(no_device(error)),
+        Err(_) => return None,
     }
     let mode = rustix::fs::stat(DEVICE).ok()?.st_mode & 0o7777;
     let why = format!("{DEVICE} has mode {mode:04o}, so that this user may not open it");
@@ -130,7 +147,9 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
                 false => NO_RIGHTS_HINT,
             };
             let failure = || Failure::environment(ACTIVITY, why).on(Subject::path(at)).with_hint(hint);
-            Err(refused_device().filter(|_| message.contains(DEVICE)).unwrap_or_else(failure))
+            Err(refused_device()
+                .filter(|_| message.contains(DEVICE) || message.contains(INVALID))
+                .unwrap_or_else(failure))
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
         false => context.signals.cancel_on_signal(),
     };
     let set = MountedSet::open(&data, &view_of(args), &cancel)?;
-    let problems = set.file_problems();
+    let problems = set.problems(&cancel)?;
     problems.iter().for_each(|problem| context.printer.problem(problem));
     report_repeats(args, &set, context);
     if set.was_scanned() && files::is_dir(&data) {

@@ -62,7 +62,9 @@ impl PendingChange {
         for problem in self.editor.problems() {
             let is_old = self.problems_before.contains(&problem)
                 || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
-            if !is_old && problem.severity > Severity::Note {
+            // An edit that empties a split is noted, too.
+            let is_shown = problem.severity > Severity::Note || problem.kind == ProblemKind::EmptySplit;
+            if !is_old && is_shown {
                 problems.push(problem);
             }
         }

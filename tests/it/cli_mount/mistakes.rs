@@ -1,6 +1,7 @@
 //! What is refused, before anything is mounted.
 
 use super::{prepared, Mount};
+use std::process::Command;
 
 #[test]
 fn a_mount_point_must_be_an_empty_folder_outside_of_the_data() {
@@ -54,4 +55,24 @@ fn what_holds_nothing_is_refused_and_a_dry_run_mounts_nothing() {
         sandbox.say(&format!("mount data mnt --dry-run{flags}")).ends(0).says("would mount data");
     }
     assert!(!sandbox.has("mnt"));
+}
+
+#[test]
+fn another_device_in_the_place_of_fuse_is_reported_with_the_way_out() {
+    let Some(sandbox) = prepared() else { return };
+    let inner = sandbox.command(["mount", "data", "mnt"]);
+    let script = "mount --bind /dev/null /dev/fuse && exec \"$0\" \"$@\"";
+    let mut outer = Command::new("unshare");
+    outer.args(["--mount", "sh", "-c", script]).arg(inner.get_program()).args(inner.get_args());
+    outer.current_dir(inner.get_current_dir().unwrap());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    let ran = outer.output().unwrap();
+    let printed = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(3), "{printed}");
+    assert!(printed.contains("/dev/fuse is not the device of FUSE") && printed.contains("mknod"), "{printed}");
 }

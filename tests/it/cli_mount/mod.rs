@@ -5,6 +5,7 @@
 
 mod ends;
 mod golden;
+mod losses;
 mod mistakes;
 mod shows;
 mod tokens;

@@ -124,6 +124,17 @@ fn media_of_a_set_that_has_changed_are_refused() {
 }
 
 #[test]
+fn addresses_in_rows_are_refused_as_addresses() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jpg", "x");
+    sandbox.write("rows.jsonl", "{\"m\": \"a.jpg\"}\n{\"m\": \"s3://bucket/b.jpg\"}\n{\"m\": \"/c.jpg\"}\n");
+    let ran = sandbox.say("shard rows.jsonl --media m --output out").ends(1);
+    ran.complains("s3://bucket/b.jpg: it is an address, and not below one that --media-root names")
+        .complains("/c.jpg: it is absolute");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar").len(), 2);
+}
+
+#[test]
 fn lines_of_text_are_utf8() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.json", b"{\"t\": \"\xff\"}");

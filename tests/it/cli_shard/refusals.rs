@@ -17,7 +17,12 @@ fn the_same_plan_has_nothing_to_do_and_another_one_is_refused() {
     let before = files_below(&sandbox.path("out"));
     sandbox.say("reshard in --output out --max-count 2").ends(0).says("Nothing to do");
     let other = sandbox.say("shard in --output out --max-count 3").ends(1);
-    other.complains("max-count is 3 instead of 2").complains("name another output");
+    other.complains("--max-count is 3 instead of 2").complains("name another output, or remove this one");
+    sandbox
+        .say("shard in --output out --max-count 2 --require text,json --rename-part txt=text --limit 4")
+        .ends(1)
+        .complains("--require is text, json, and was not given")
+        .complains("--rename-part is txt, text, and was not given");
     sandbox.tar("in/1.tar", ["x", "y", "z"]);
     sandbox.say("shard in --output out --max-count 2").ends(1).complains("the input changed");
     assert_eq!(files_below(&sandbox.path("out")), before);

@@ -122,14 +122,18 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
-    /// Returns the problems of shards and files: those that are damaged, or do not say what they hold.
-    pub fn file_problems(&self) -> Vec<Problem> {
+    /// Returns the problems of shards and files that are damaged or do not state what they hold, and of samples that are not shown, or not
+    /// as a whole. Tables that state nothing of their rows are read for it.
+    pub fn problems(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
         let groups = self.samples.groups().groups.iter();
         let problem = |name: &str, why: &str, is_shown: bool| {
             let end = if is_shown { "" } else { "; nothing of it is shown" };
             Problem::problem(ProblemKind::Unreadable, Subject::shard(name), format!("{why}{end}"))
         };
-        groups.filter_map(|group| Some(problem(&group.name, group.failure.as_ref()?, group.samples > 0))).collect()
+        let damaged = groups.filter_map(|group| Some(problem(&group.name, group.failure.as_ref()?, group.samples > 0)));
+        let mut problems: Vec<Problem> = damaged.collect();
+        problems.append(&mut self.samples.losses(cancel)?);
+        Ok(problems)
     }
 
     /// Notes sizes and times of all files on a thread of its own: there may be many.

@@ -3,10 +3,11 @@
 use super::documents::Documents;
 use super::files::{read_unchanged, OpenFiles, PartsFiles};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
-use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Subject};
+use gristmill_core::text::{agree, count};
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
 use gristmill_storage::cache::open_cached;
-use gristmill_storage::location::is_remote;
+use gristmill_storage::location::{hint_for, is_remote};
 use gristmill_storage::read::stamp_at;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -21,6 +22,9 @@ const MAX_WINDOWS: usize = 4;
 const MAX_SINGLES: usize = 64;
 /// The most parts of a window that is kept.
 const MAX_KEPT_PARTS: usize = 16 << 10;
+
+/// The most problems of samples that are listed.
+const MAX_LISTED_LOSSES: usize = 100;
 
 /// The most loose files of a store that are open at a time.
 const MAX_OPEN_OBJECTS: usize = 32;
@@ -373,6 +377,35 @@ impl Samples {
     /// Whether the samples were found by reading the data.
     pub(super) fn were_scanned(&self) -> bool {
         matches!(self.keys, Keys::Sorted(_)) && !self.catalog.has_key_order()
+    }
+
+    /// Returns the problems of samples that are not shown, or not with all their parts, as far as they are known once all are counted.
+    pub(super) fn losses(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+        let list = self.catalog.problems();
+        let is_table = self.catalog.kind().table().is_some();
+        if !is_table && !self.were_scanned() {
+            // Lines are shown as they are, whatever is wrong with them.
+            return Ok(Vec::new());
+        }
+        let others = list.others().iter().filter(|problem| problem.severity > Severity::Note);
+        let mut losses: Vec<Problem> = others.map(|problem| Problem::clone(problem)).collect();
+        if is_table {
+            losses.append(&mut self.catalog.row_problems(cancel)?);
+        }
+        losses.extend(list.iter().map(|(at, known)| {
+            let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
+            Problem::problem(known.kind, Subject::shard(&*shard), known.why.to_string())
+        }));
+        let more = losses.len().saturating_sub(MAX_LISTED_LOSSES) as u64;
+        losses.truncate(MAX_LISTED_LOSSES);
+        if more > 0 {
+            let why =
+                format!("{} of the data set {} not listed", count(more, "more problem"), agree(more, "is", "are"));
+            let command = if is_table { "gristmill lint PATH" } else { "gristmill prepare PATH --dry-run" };
+            let hint = hint_for(self.root(), &format!("{command} lists all of them"));
+            losses.push(Problem::problem(ProblemKind::Other, Subject::path(self.root()), why).with_hint(hint));
+        }
+        Ok(losses)
     }
 
     /// Returns the state in which the file of a sample was mounted. That of a loose file is its first one that was seen.

@@ -2,6 +2,7 @@
 
 use super::list::InputFile;
 use super::sample::{Origin, Part, SourceFile};
+use crate::job::task::TaskContext;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
 use gristmill_data::source::tar::{read_sparse_map, StoredRange};
@@ -134,7 +135,7 @@ struct PendingRead {
 /// Entries of one archive, gathered and written in their order.
 pub(super) struct Gatherer<'a> {
     inputs: &'a OpenInputs<'a>,
-    cancel: &'a Cancel,
+    context: &'a TaskContext,
     out: Box<dyn WriteFile + 'a>,
     memory: GatherMemory,
     written: u64,
@@ -155,11 +156,11 @@ pub(super) struct GatherMemory {
 impl<'a> Gatherer<'a> {
     pub(super) fn new(
         inputs: &'a OpenInputs<'a>,
-        cancel: &'a Cancel,
+        context: &'a TaskContext,
         out: Box<dyn WriteFile + 'a>,
         memory: GatherMemory,
     ) -> Self {
-        Self { inputs, cancel, out, memory, written: 0, folder: OpenFolder::default(), hash: None }
+        Self { inputs, context, out, memory, written: 0, folder: OpenFolder::default(), hash: None }
     }
 
     /// Returns the bytes so far.
@@ -205,7 +206,7 @@ impl<'a> Gatherer<'a> {
                 let number = *file;
                 let file = self.inputs.open(number)?;
                 let mut end = 0;
-                for StoredRange { at, offset, bytes } in read_map(&file, *offset, part.bytes, self.cancel)? {
+                for StoredRange { at, offset, bytes } in read_map(&file, *offset, part.bytes, &self.context.cancel)? {
                     self.zeros(at - end)?;
                     match bytes > MAX_READ {
                         true => self.copy(&file, offset, bytes)?,
@@ -264,7 +265,7 @@ impl<'a> Gatherer<'a> {
     }
 
     fn flush(&mut self) -> Outcome<()> {
-        self.cancel.check()?;
+        self.context.cancel.check()?;
         self.memory.wanted.sort_unstable_by_key(|wanted| (wanted.file, wanted.offset));
         let mut rest = self.memory.wanted.as_slice();
         while let Some(first) = rest.first() {
@@ -306,7 +307,10 @@ impl<'a> Gatherer<'a> {
         if let Some(hash) = &mut self.hash {
             hash.update(&self.memory.gathered);
         }
-        self.written += self.memory.gathered.len() as u64;
+        let written = self.memory.gathered.len() as u64;
+        self.written += written;
+        // A shard of one large part takes minutes.
+        self.context.progress.add(0, written);
         self.memory.gathered.clear();
         Ok(())
     }

@@ -2,12 +2,14 @@
 
 use super::set_writers::PartKind;
 use crate::job::record::{self, refuse, Decision, RecordedInput, RecordedPlan};
+use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_storage::files;
 use gristmill_storage::location::{is_bucket, is_remote};
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "writing shards";
@@ -28,23 +30,48 @@ impl RecordedPlan for ShardPlan {
     }
 }
 
-/// Adds the answers in which two plans differ.
-fn compare(name: &str, earlier: &Value, now: &Value, found: &mut Vec<String>) {
-    let (Value::Object(old), Value::Object(new)) = (earlier, now) else {
-        let text = |value: &Value| match value {
-            Value::Null => "no answer".to_owned(),
-            value => value.to_string(),
-        };
-        if earlier != now {
-            found.push(format!("{name} is {} instead of {}", text(now), text(earlier)));
+/// Fields of the plan whose flags have other names, by their places in it.
+const FLAGS: &[(&str, &str)] = &[
+    ("inputs", "the input"),
+    ("read-as", "--as"),
+    ("rows.split", "--split-column"),
+    ("choice.splits", "--split"),
+    ("choice.rename-parts", "--rename-part"),
+    ("choice.repeated-keys", "--duplicates"),
+    ("preparation.splits", "the way of dividing the new shards"),
+    ("preparation.loading", "the sample type"),
+    ("preparation.media", "the choice of media metadata"),
+];
+
+/// Adds the answers in which two plans differ. `place` is where they are in the plan.
+fn compare(place: &str, earlier: &Value, now: &Value, found: &mut Vec<String>) {
+    let is_whole = FLAGS.iter().any(|(known, _)| *known == place);
+    if let (Value::Object(old), Value::Object(new), false) = (earlier, now, is_whole) {
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let below = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+            compare(&below, old.get(name).unwrap_or(&Value::Null), new.get(name).unwrap_or(&Value::Null), found);
         }
-        return;
-    };
-    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        compare(name, old.get(name).unwrap_or(&Value::Null), new.get(name).unwrap_or(&Value::Null), found);
+    } else if earlier != now {
+        let field = place.rsplit('.').next().unwrap_or(place);
+        let flag = FLAGS.iter().find(|(known, _)| *known == place);
+        let flag = flag.map_or_else(|| format!("--{field}"), |(_, flag)| (*flag).to_owned());
+        found.push(match (answer(earlier), answer(now)) {
+            (Some(old), Some(new)) => format!("{flag} is {new} instead of {old}"),
+            (None, Some(new)) => format!("{flag} is {new}, and was not given"),
+            (Some(old), None) => format!("{flag} was {old}, and is not given"),
+            (None, None) => format!("{flag} differs"),
+        });
+    }
+}
+
+/// Returns an answer as it is given on a command line; `None` if none is given, or if it has parts.
+fn answer(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(display_safe(text).into_owned()),
+        Value::Array(values) => Some(values.iter().map(answer).collect::<Option<Vec<String>>>()?.join(", ")),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Object(_) => None,
     }
 }
 
@@ -168,20 +195,19 @@ impl OutputLayout {
         let Some(recorded) = recorded else {
             for place in self.places() {
                 if is_not_empty(place)? {
-                    let failure = "there is something of that name already".to_owned();
-                    return Err(record::refuse::<ShardPlan>(place, failure, "name another output"));
+                    let why = "there is something of that name already, which gristmill shard did not write".to_owned();
+                    let hint = "name another output; --append adds shards to a prepared set";
+                    return Err(record::refuse::<ShardPlan>(place, why, hint));
                 }
             }
             return Ok(Decision::Run);
         };
-        if let Some(why) = recorded.other_plan(&self.plan) {
-            return refuse(why, "name another output");
-        }
-        if let Some(why) = recorded.other_input(&inputs_now(&recorded)) {
-            return refuse(why, "name another output");
-        }
-        if recorded.plan_hash != self.hash() || !recorded.is_whole() {
-            return refuse("shards that an earlier run wrote were changed or removed".into(), "name another output");
+        let changed = || "shards that an earlier run wrote were changed or removed".to_owned();
+        let is_changed = || recorded.plan_hash != self.hash() || !recorded.is_whole();
+        let why = recorded.other_plan(&self.plan).or_else(|| recorded.other_input(&inputs_now(&recorded)));
+        if let Some(why) = why.or_else(|| is_changed().then(changed)) {
+            let own = display_safe(&self.run_folder.path().to_string_lossy()).into_owned();
+            return refuse(why, &format!("name another output, or remove this one and {own} first"));
         }
         Ok(Decision::Nothing)
     }

@@ -130,7 +130,7 @@ impl ShardWriter<'_> {
             }
             let finished = self.write(&open, number, shard)?;
             self.record(&open, shard, &finished)?;
-            context.progress.add(1, shard.archive_bytes);
+            context.progress.add(1, 0);
             Ok((finished, false))
         })?;
         let resumed = finished.iter().filter(|(_, is_resumed)| *is_resumed).count() as u64;
@@ -230,7 +230,7 @@ impl ShardWriter<'_> {
         let mut sink = SpoolSink::create(fs, &set.folders.spools, (id, &shard.name), memory)?;
         let mut groups = WrittenShard::new(&shard.name, &mut sink);
         let memory = self.spare().pop().unwrap_or_default();
-        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, out, memory);
+        let mut archive = Gatherer::new(self.inputs, self.context, out, memory);
         archive.hash = self.plan.checksums.then(Sha256::new);
         let _ahead = self.read_files_ahead(set, shard)?;
         let mut samples = set.records.open_range(shard.offset, shard.bytes)?;

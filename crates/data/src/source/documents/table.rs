@@ -45,6 +45,11 @@ pub trait Table: Debug + Send + Sync {
         None
     }
 
+    /// Returns the rows without an object of JSON, of a file that states nothing of its rows: all of it is read.
+    fn row_problems(&self, _cancel: &Cancel) -> Outcome<Vec<Problem>> {
+        Ok(Vec::new())
+    }
+
     /// Appends one object of JSON and a newline for each row of a range, until these have `most_bytes` or a little more: at least one row, if
     /// there is one. Returns their number. If it fails, nothing is appended.
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64>;

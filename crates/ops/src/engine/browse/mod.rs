@@ -40,7 +40,7 @@ pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};
 
-use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Problem, Shard, Subject};
 use gristmill_data::source::contents;
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
@@ -209,6 +209,11 @@ pub trait Catalog: Send + Sync {
     /// Returns the samples with problems that a scan has found so far. Never waits.
     fn problems(&self) -> Arc<ProblemList> {
         Arc::default()
+    }
+
+    /// Returns the rows of tables that cannot be shown, of files that state nothing of their rows. Reads these again.
+    fn row_problems(&self, _cancel: &Cancel) -> Outcome<Vec<Problem>> {
+        Ok(Vec::new())
     }
 
     /// Returns what the index of the data set says about a sample; `None` where it has no row, or there is no index.

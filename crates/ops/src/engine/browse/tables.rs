@@ -6,7 +6,7 @@ use super::{
     or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, ProblemList,
     SampleAt, SamplesFile, StopOnDrop, VisitFields, Visitor,
 };
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, Subject};
 use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::VecDeque;
@@ -189,6 +189,17 @@ impl Catalog for Tables {
 
     fn problems(&self) -> Arc<ProblemList> {
         Arc::clone(&self.shared.problems)
+    }
+
+    fn row_problems(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+        let mut problems = Vec::new();
+        for (group, _) in (0u32..).zip(&self.shared.files) {
+            // One that cannot be opened is the failure of its group.
+            if let Ok(table) = self.shared.table(group) {
+                problems.append(&mut table.row_problems(cancel)?);
+            }
+        }
+        Ok(problems)
     }
 
     fn groups(&self) -> Arc<Groups> {

@@ -5,6 +5,7 @@ use super::facts::{MixFacts, MixNodeKind};
 use super::overlaps::list;
 use super::paths::{are_in_one_store, lexically, relative};
 use super::sets::{MemberCache, MemberSource, MixFile};
+use super::share;
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -89,12 +90,14 @@ fn member_at(library: &mut MemberCache, path: &Path) -> Option<FoundMember> {
         MemberSource::Web(set) => {
             let names = library.split_names(&set);
             let splits = names.into_iter().filter_map(|name| {
-                let samples = library.split(&set, None, &name).ok()?.declared();
-                Some((name, samples))
+                let view = library.split(&set, None, &name).ok()?;
+                Some((name, share::without_excluded(&set, &view, 0, view.declared())))
             });
-            let splits = splits.collect();
+            let splits: Vec<(String, u64)> = splits.collect();
             let is_crude = library.is_crude(&set, None).unwrap_or(false);
-            found(MixNodeKind::WebDataset, Some(set.info.samples()), splits, is_crude)
+            // Those of no split, and excluded ones, are in no mixture.
+            let samples = splits.iter().map(|(_, samples)| samples).sum();
+            found(MixNodeKind::WebDataset, Some(samples), splits, is_crude)
         }
     }
 }

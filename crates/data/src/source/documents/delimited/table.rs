@@ -154,6 +154,11 @@ impl Table for DelimitedTable {
         self.loss.clone()
     }
 
+    fn row_problems(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+        let units = self.check_units();
+        units.first().map_or(Ok(Vec::new()), |unit| Ok(self.check(unit, false, cancel)?.problems))
+    }
+
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
         let (begin, mut next) = (out.len(), rows.start);
         while next < rows.end.min(self.rows()) && (out.len() - begin < most_bytes || next == rows.start) {

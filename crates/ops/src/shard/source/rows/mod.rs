@@ -318,9 +318,12 @@ impl<'a> Rows<'a> {
                 (ProblemKind::BadName, why.clone(), "correct the split, or choose another --split-column")
             }
             LeftOut::Outside { path, why } => {
-                let hint = match path.contains("://") {
-                    true => "get the files first, for example by gristmill cp, and name their folder by --media-root",
-                    false => "--media-root names the folder that paths are relative to",
+                let hint = match path {
+                    path if path.starts_with("http://") || path.starts_with("https://") => {
+                        "get the files first, for example by gristmill cp, and name their folder by --media-root"
+                    }
+                    path if path.contains("://") => "--media-root names the folder of a store that they are below",
+                    _ => "--media-root names the folder that paths are relative to",
                 };
                 (ProblemKind::MediaOutside, format!("{}: {why}", display_safe(path)), hint)
             }

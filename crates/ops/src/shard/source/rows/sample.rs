@@ -188,6 +188,9 @@ impl SampleMaker<'_> {
             path = match below {
                 Some(below) => below,
                 None if is_web => return Err(outside("it is an address of the web, which is not downloaded")),
+                None if text.contains("://") => {
+                    return Err(outside("it is an address, and not below one that --media-root names"))
+                }
                 None => return Err(outside("it is absolute, and not below the folder of media")),
             };
         }

@@ -1,0 +1,75 @@
+//! What a mount does not show: rows, samples and shards with damage are problems, and excluded samples are in no split.
+
+use super::{prepared, sandbox, unmount, Mount};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Returns the names of all files of a mount, below its folder.
+fn names(mount: &Mount) -> BTreeSet<String> {
+    let entries = walkdir::WalkDir::new(&mount.at).into_iter().map(Result::unwrap);
+    let entries = entries.filter(|entry| entry.file_type().is_file());
+    entries.map(|entry| entry.path().strip_prefix(&mount.at).unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn rows_that_are_not_shown_are_problems() {
+    let Some(sandbox) = sandbox() else { return };
+    sandbox.write("rows/a.csv", "text,n\none,1\ntwo,2,3\nthree,3\n");
+    sandbox.write("rows/b.csv", b"text,n\n\xff,1\nfive,5\n");
+    let value = sandbox.say("mount rows mnt --dry-run --json").ends(1).json("problems");
+    let problems: Vec<String> = value["problems"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains("a.csv") && problems[0].contains("row 1: the row has more cells"), "{problems:?}");
+    assert!(problems[1].contains("b.csv") && problems[1].contains("row 0"), "{problems:?}");
+    let mut mount = Mount::say(&sandbox, "mount rows mnt", "mnt");
+    let shown = ["0.json", "2.json", "4.json"].map(|name| format!("000000000/{name}"));
+    assert_eq!(names(&mount), BTreeSet::from(shown));
+    unmount(&mount.at);
+    assert_eq!(mount.child.wait().unwrap().code(), Some(1));
+    // Lines are shown as they are.
+    sandbox.write("lines.jsonl", "{\"a\": 1}\nnothing\n");
+    let mount = Mount::say(&sandbox, "mount lines.jsonl mnt --layout flat", "mnt");
+    assert_eq!(fs::read_to_string(mount.at.join("1.json")).unwrap(), "nothing\n");
+    mount.unmount();
+}
+
+#[test]
+fn damage_in_shards_that_are_scanned_is_a_problem() {
+    let Some(sandbox) = sandbox() else { return };
+    sandbox.tar("raw/0.tar", ["a", "b", "c"]);
+    sandbox.tar("raw/1.tar", ["d"]);
+    let mut shard = sandbox.read("raw/0.tar");
+    // The checksum of the second sample's first header.
+    let place = shard.windows(5).position(|bytes| bytes == b"b.txt").unwrap();
+    shard[place + 148] = b'x';
+    sandbox.write("raw/0.tar", shard);
+    let ran = sandbox.say("mount raw mnt --dry-run").ends(1);
+    assert!(ran.err.contains("0.tar") && ran.err.contains("header"), "{}", ran.err);
+    let mut mount = Mount::say(&sandbox, "mount raw mnt", "mnt");
+    let shown = names(&mount);
+    assert!(shown.contains("a.txt") && shown.contains("d.txt") && !shown.contains("b.txt"), "{shown:?}");
+    unmount(&mount.at);
+    assert_eq!(mount.child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn excluded_samples_are_in_no_split_and_in_a_folder_of_their_own() {
+    let Some(sandbox) = prepared() else { return };
+    sandbox.say("splits exclude data 0.tar/a/1 1.tar").ends(0);
+    for (layout, shown) in [("tree", "a/2.txt"), ("flat", "a%2F2.txt"), ("folders", "a%2F2/txt")] {
+        let mount = Mount::say(&sandbox, &format!("mount data mnt --split train --layout {layout}"), "mnt");
+        let names = names(&mount);
+        assert_eq!(names, BTreeSet::from([shown.to_owned(), shown.replace("txt", "json")]), "{layout}");
+        mount.unmount();
+        // Without a split, every sample is there.
+        let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout}"), "mnt");
+        assert_eq!(self::names(&mount).len(), 6, "{layout}");
+        mount.unmount();
+    }
+    let mount = Mount::say(&sandbox, "mount data mnt --layout all", "mnt");
+    let below = |folder: &str| names(&mount).into_iter().filter(|name| name.starts_with(folder)).collect::<Vec<_>>();
+    assert_eq!(below("splits/train/"), ["splits/train/0.tar/a/2.json", "splits/train/0.tar/a/2.txt"]);
+    assert_eq!(below("excluded/0.tar/"), ["excluded/0.tar/a/1.json", "excluded/0.tar/a/1.txt"]);
+    assert_eq!(below("excluded/1.tar/"), ["excluded/1.tar/b.json", "excluded/1.tar/b.txt"]);
+    mount.unmount();
+}
