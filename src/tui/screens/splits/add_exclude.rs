@@ -171,13 +171,7 @@ impl Screen for AddExclude {
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        match self.worker.take() {
-            Some(found) => {
-                self.found = Some(found);
-                true
-            }
-            None => false,
-        }
+        self.worker.take_into(&mut self.found)
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
