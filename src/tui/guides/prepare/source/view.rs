@@ -6,7 +6,7 @@ use super::{FocusStop, SourceStep};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
+use crate::tui::widgets::{draw_table, padded, popup, text, Align, Cell, Column};
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{DatasetFacts, Duplicates, Problem, Rerun, ShardFacts, ShardState, Tgz};
 use gristmill_ops::engine::plan::fields::percent;
@@ -373,7 +373,6 @@ fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answe
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let at = step.findings.selected + 1;
     let title = format!("{at} of {}", answers.facts.findings.len());
-    let inner = popup(frame, area, area.width.saturating_sub(4), height, &title, ui);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(popup(frame, area, area.width.saturating_sub(4), height, &title, ui));
     draw_lines(frame.buffer_mut(), inner, lines);
 }

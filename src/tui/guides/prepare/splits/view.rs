@@ -7,7 +7,7 @@ use super::recorded::{has_rule, recorded_rule, recorded_splits};
 use super::{FocusStop, Mode, SplitsStep};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
-use crate::tui::widgets::{popup, split_bar, text};
+use crate::tui::widgets::{draw_panel, popup, split_bar, text};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Problem, ProblemKind, ShardId};
 use gristmill_ops::engine::plan::fields::percent;
@@ -197,7 +197,7 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
 }
 
 fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
-    use crate::tui::widgets::{list::draw_list, panel};
+    use crate::tui::widgets::list::draw_list;
     let ui = context.ui;
     let focused = context.focused && step.stop(answers) == FocusStop::Columns && step.naming.is_none();
     let stop = step.number_of(FocusStop::Columns, answers);
@@ -225,9 +225,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         };
         let title = format!("{before}{} {}{after}", column.name, column.shards.len());
         let is_focused = focused && index == at;
-        let block = panel(&title, is_focused, ui);
-        let inner = block.inner(rect);
-        frame.render_widget(block, rect);
+        let inner = draw_panel(frame, rect, &title, is_focused, ui);
         context.click_targets.add(inner, ClickTarget::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
