@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 16_858),
     ("tokenizer", 6_674),
     ("tokens", 12_091),
-    ("tui", 33_008),
+    ("tui", 32_724),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
