@@ -2,7 +2,7 @@
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::{popup, text, Gesture, MouseAreas};
+use crate::tui::widgets::{padded, popup, text, Gesture, MouseAreas};
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -122,8 +122,7 @@ impl Screen for Question {
         let buttons: usize = self.answers.iter().map(|a| text::width(&a.label) + 6).sum();
         let widest = lines.iter().map(|l| text::width(l)).max().unwrap_or(0).max(buttons).max(24);
         let to_u16 = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
-        let inner = popup(frame, area, to_u16(widest + 4), to_u16(lines.len() + 4), &self.title, ui);
-        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(popup(frame, area, to_u16(widest + 4), to_u16(lines.len() + 4), &self.title, ui));
         for (y, line) in (inner.y..inner.bottom()).zip(lines) {
             frame.render_widget(Line::from(line), Rect { y, height: 1, ..inner });
         }

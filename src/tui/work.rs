@@ -100,6 +100,16 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         }
     }
 
+    /// Takes the answer into `known`. Returns whether there was one.
+    pub fn take_into(&mut self, known: &mut Option<A>) -> bool {
+        let answer = self.take();
+        let is_new = answer.is_some();
+        if is_new {
+            *known = answer;
+        }
+        is_new
+    }
+
     /// Discards the newest question, and its answer. Returns whether it was still open.
     pub fn discard_newest(&mut self) -> bool {
         let was_open = self.is_waiting();
@@ -177,6 +187,11 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
         self.latest.submit((question, self.cancel.clone()));
     }
 
+    /// Cancels the question; the answer says so.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
     /// Cancels the question; there will be no answer. Returns whether one was pending.
     pub fn stop(&mut self) -> bool {
         self.cancel.cancel();
@@ -186,6 +201,11 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
     /// See [`LatestWorker::take`].
     pub fn take(&mut self) -> Option<A> {
         self.latest.take()
+    }
+
+    /// See [`LatestWorker::take_into`].
+    pub fn take_into(&mut self, known: &mut Option<A>) -> bool {
+        self.latest.take_into(known)
     }
 
     /// See [`LatestWorker::is_waiting`].

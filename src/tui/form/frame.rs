@@ -2,7 +2,7 @@
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{draw_selection, panel, text};
+use crate::tui::widgets::{draw_panel, draw_selection, padded, panel, text};
 use gristmill_core::text::count;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -108,10 +108,8 @@ pub fn narrow_title(title: &str, number: usize, of: usize, key: Option<&str>) ->
 
 /// Draws the pane of a step. Returns the place inside it.
 pub fn draw_pane(frame: &mut Frame, pane: Rect, title: &str, focused: bool, ui: &Ui) -> Rect {
-    let block = panel(title, focused, ui);
-    let inner = block.inner(pane);
-    frame.render_widget(block, pane);
-    Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner }
+    let inner = draw_panel(frame, pane, title, focused, ui);
+    padded(inner)
 }
 
 /// `just now`, `5 minutes ago`, `3 hours ago`, `2 days ago`.

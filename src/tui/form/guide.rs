@@ -280,12 +280,7 @@ impl Guide for PreviewGuide {
     }
 
     fn apply_results(&mut self, _: &mut Form) -> bool {
-        let taken = self.worker.take();
-        let is_new = taken.is_some();
-        if is_new {
-            self.known = taken;
-        }
-        is_new
+        self.worker.take_into(&mut self.known)
     }
 
     fn is_busy(&self) -> bool {

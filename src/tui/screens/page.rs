@@ -3,7 +3,7 @@
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{panel, text, Scroll};
+use crate::tui::widgets::{draw_panel, padded, text, Scroll};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -117,10 +117,7 @@ impl Screen for Page {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let block = panel(self.crumbs.last().map_or("", String::as_str), true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(draw_panel(frame, area, self.crumbs.last().map_or("", String::as_str), true, ui));
         let columns = usize::from(inner.width);
         let mut wrapped: Vec<Line> = Vec::new();
         for line in &self.lines {

@@ -24,7 +24,7 @@ pub use chart::{Bar, Chart, Unit};
 pub use input::TextField;
 pub use list::{draw_list, draw_selection, ListState};
 pub use mouse::{Gesture, MouseAreas};
-pub use panel::panel;
+pub use panel::{draw_panel, padded, panel};
 pub use popup::popup;
 pub use preview::PreviewState;
 pub use scroll::Scroll;

@@ -2,9 +2,11 @@
 
 use super::text::safe;
 use crate::tui::ui::Ui;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
+use ratatui::Frame;
 
 /// Returns the block of a pane. The title may come from the data: it is made safe. The pane in focus has the accent.
 pub fn panel<'a>(title: &str, focused: bool, ui: &Ui) -> Block<'a> {
@@ -14,4 +16,17 @@ pub fn panel<'a>(title: &str, focused: bool, ui: &Ui) -> Block<'a> {
         return block;
     }
     block.title(Line::from(Span::styled(format!(" {} ", safe(title)), ui.theme.title)))
+}
+
+/// Draws the border of a pane; see [`panel`]. Returns the area inside it.
+pub fn draw_panel(frame: &mut Frame, area: Rect, title: &str, focused: bool, ui: &Ui) -> Rect {
+    let block = panel(title, focused, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+/// Returns an area without its first and last column.
+pub fn padded(area: Rect) -> Rect {
+    Rect { x: area.x.saturating_add(1), width: area.width.saturating_sub(2), ..area }
 }

@@ -102,7 +102,7 @@ impl Guide for DedupGuide {
         let plan = plan_of(form);
         if self.listed != plan.source() {
             self.listed = plan.source().to_owned();
-            self.workers.files(PathBuf::from(plan.source()));
+            self.workers.files.submit(PathBuf::from(plan.source()));
         }
         let relevant = relevant(&plan);
         if self.known.estimates.of.as_ref() != Some(&relevant) {
@@ -126,11 +126,7 @@ impl Guide for DedupGuide {
     }
 
     fn apply_results(&mut self, _: &mut Form) -> bool {
-        let mut is_changed = false;
-        if let Some(files) = self.workers.take_files() {
-            self.known.files = Some(files);
-            is_changed = true;
-        }
+        let mut is_changed = self.workers.files.take_into(&mut self.known.files);
         for (length, estimate, is_first) in self.workers.take_lengths() {
             let estimates = &mut self.known.estimates;
             estimates.by_length.insert(length, estimate);
@@ -153,7 +149,7 @@ impl Guide for DedupGuide {
 
     fn status(&self) -> Option<String> {
         match () {
-            () if self.workers.is_listing() => Some("looking for files".to_owned()),
+            () if self.workers.files.is_waiting() => Some("looking for files".to_owned()),
             () if self.workers.is_busy() => Some("estimating".to_owned()),
             () => None,
         }

@@ -3,7 +3,7 @@
 
 use super::estimates::relevant;
 use crate::tui::screen::UiEnv;
-use crate::tui::work::{LatestWorker, Stream};
+use crate::tui::work::{Stoppable, Stream};
 use gristmill_core::{Cancel, DedupPlan, Outcome};
 use gristmill_data::source::dedup::{list, Listing};
 use gristmill_ops::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
@@ -37,15 +37,14 @@ impl EstimateEffort {
 }
 
 pub struct Workers {
-    files: LatestWorker<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
+    /// Finds the files.
+    pub files: Stoppable<PathBuf, Arc<Outcome<Listing>>>,
     lengths: Stream<EstimateQuestion, EstimateAnswer>,
-    review: LatestWorker<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
+    review: Stoppable<(DedupPlan, EstimateEffort), ReviewAnswer>,
     /// Lengths that were requested together and are not answered, how much text is examined, and what cancels them.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
     /// The answers for which they were requested.
     of: Option<DedupPlan>,
-    leaving: Cancel,
-    reviewing: Cancel,
 }
 
 impl Workers {
@@ -53,8 +52,8 @@ impl Workers {
     pub fn start(env: &UiEnv) -> Self {
         let (options, others) = (env.dedup_options(), env.dedup_options());
         Self {
-            files: LatestWorker::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
-                Arc::new(list(&folder, false, &cancel))
+            files: Stoppable::start("dedup-files", env.wake.clone(), |folder: PathBuf, cancel| {
+                Arc::new(list(&folder, false, cancel))
             }),
             lengths: Stream::start(
                 "dedup-lengths",
@@ -70,24 +69,17 @@ impl Workers {
                     (plan, lengths.into_iter().zip(each).collect(), look)
                 },
             ),
-            review: LatestWorker::start(
+            review: Stoppable::start(
                 "dedup-review",
                 env.wake.clone(),
-                move |(plan, look, cancel): (DedupPlan, EstimateEffort, Cancel)| {
-                    let found = estimate(&plan, &others, look.effort(), &cancel);
+                move |(plan, look): (DedupPlan, EstimateEffort), cancel| {
+                    let found = estimate(&plan, &others, look.effort(), cancel);
                     (plan, look, Arc::new(found))
                 },
             ),
             open: Vec::new(),
             of: None,
-            leaving: Cancel::default(),
-            reviewing: Cancel::default(),
         }
-    }
-
-    /// Finds the files.
-    pub fn files(&mut self, folder: PathBuf) {
-        self.files.submit((folder, self.leaving.clone()));
     }
 
     /// Estimates what each length removes, in this order; estimates for other answers or lengths are cancelled.
@@ -132,14 +124,7 @@ impl Workers {
 
     /// Finds out what a run would do; what was being found out for other answers ends.
     pub fn review(&mut self, plan: DedupPlan) {
-        self.reviewing.cancel();
-        self.reviewing = Cancel::default();
-        self.review.submit((plan, EstimateEffort::First, self.reviewing.clone()));
-    }
-
-    /// The files, once.
-    pub fn take_files(&mut self) -> Option<Arc<Outcome<Listing>>> {
-        self.files.take()
+        self.review.submit((plan, EstimateEffort::First));
     }
 
     /// Returns the estimates of lengths since the last call, for the newest answers, and whether each is the first one.
@@ -171,11 +156,8 @@ impl Workers {
     /// What a run would do, once.
     pub fn take_review(&mut self) -> Option<(DedupPlan, SharedEstimate)> {
         let (plan, look, found) = self.review.take()?;
-        if matches!(found.as_ref(), Err(failure) if failure.is_cancelled()) {
-            return None;
-        }
         if look.is_followed(&found) {
-            self.review.submit((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
+            self.review.submit((plan.clone(), EstimateEffort::Whole));
         }
         Some((plan, found))
     }
@@ -185,21 +167,14 @@ impl Workers {
         !self.open.is_empty()
     }
 
-    /// Whether files are being looked for.
-    pub fn is_listing(&self) -> bool {
-        self.files.is_waiting()
-    }
-
     /// Whether a question is open.
     pub fn is_busy(&self) -> bool {
-        self.is_listing() || self.is_estimating() || self.review.is_waiting()
+        self.files.is_waiting() || self.is_estimating() || self.review.is_waiting()
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
         self.stop();
-        self.leaving.cancel();
-        self.reviewing.cancel();
     }
 }

@@ -73,7 +73,7 @@ impl PackGuide {
     pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
         let mut workers = Workers::start(env);
         let folders = |input: &String| files::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
-        workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
+        workers.found.submit(plan.inputs.iter().map(folders).collect());
         Self {
             workers,
             last_requests: LastRequests::default(),
@@ -97,7 +97,11 @@ impl PackGuide {
         let asked = (plan.tokenizer.clone(), document.clone(), relevant);
         if self.last_requests.tokenizer.as_ref() != Some(&asked) {
             self.last_requests.tokenizer = Some(asked);
-            self.workers.tokenizer(TokenizerQuestion { name: plan.tokenizer.clone(), document, plan: plan.clone() });
+            self.workers.tokenizer.submit(TokenizerQuestion {
+                name: plan.tokenizer.clone(),
+                document,
+                plan: plan.clone(),
+            });
         }
     }
 
@@ -181,7 +185,7 @@ impl Guide for PackGuide {
         let files = (plan.inputs.clone(), chosen, formats::names(&plan));
         if !plan.inputs.is_empty() && self.last_requests.files.as_ref() != Some(&files) {
             self.last_requests.files = Some(files);
-            self.workers.files(plan.clone());
+            self.workers.files.submit(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {
             // The rules of this format count for the documents that are shown.
@@ -189,48 +193,36 @@ impl Guide for PackGuide {
             let extract = (plan.text.clone(), rules, Arc::as_ptr(&documents) as usize);
             if self.last_requests.extract.as_ref() != Some(&extract) {
                 self.last_requests.extract = Some(extract.clone());
-                self.workers.extract(extract.0, documents, rules);
+                self.workers.extract.submit((extract.0, documents, rules));
             }
         }
         self.request_tokenizer(form, &plan);
         if form.is_review() && form.plan().check(false).is_empty() && self.last_requests.preview.as_ref() != Some(&plan)
         {
             self.last_requests.preview = Some(plan.clone());
-            self.workers.preview(plan);
+            self.workers.preview.submit(plan);
         }
     }
 
     fn apply_results(&mut self, form: &mut Form) -> bool {
-        let mut is_changed = false;
-        if let Some((files, choices)) = self.workers.take_files() {
+        let mut is_changed = self.workers.tokenizer.take_into(&mut self.known.tokenizer);
+        is_changed |= self.workers.preview.take_into(&mut self.known.preview);
+        if let Some((files, choices)) = self.workers.files.take() {
             self.known.choices = choices;
             if let Ok(found) = files.as_ref() {
-                self.workers.documents(found.shown.clone());
+                self.workers.documents.submit(found.shown.clone());
             }
             self.known.files = Some(files);
             is_changed = true;
         }
-        if let Some(documents) = self.workers.take_documents() {
-            self.known.documents = Some(documents);
-            is_changed = true;
-        }
-        if let Some(extracted) = self.workers.take_extracted().filter(|found| found.field == plan_of(form).text) {
+        is_changed |= self.workers.documents.take_into(&mut self.known.documents);
+        if let Some(extracted) = self.workers.extract.take().filter(|found| found.field == plan_of(form).text) {
             self.known.extracted = Some(extracted);
             is_changed = true;
         }
-        if let Some(found) = self.workers.take_found() {
+        if let Some(found) = self.workers.found.take() {
             self.known.tokenizers = found;
             is_changed = true;
-        }
-        if let Some(tokenizer) = self.workers.take_tokenizer() {
-            self.known.tokenizer = Some(tokenizer);
-            is_changed = true;
-        }
-        if let Some((plan, preview)) = self.workers.take_preview() {
-            if !matches!(preview.as_ref(), Err(failure) if failure.is_cancelled()) {
-                self.known.preview = Some((plan, preview));
-                is_changed = true;
-            }
         }
         if is_changed {
             self.propose(form);
@@ -245,8 +237,8 @@ impl Guide for PackGuide {
 
     fn status(&self) -> Option<String> {
         match () {
-            () if self.workers.is_listing() => Some("looking for files".to_owned()),
-            () if self.workers.is_loading() => Some("loading the tokenizer".to_owned()),
+            () if self.workers.files.is_waiting() => Some("looking for files".to_owned()),
+            () if self.workers.tokenizer.is_waiting() => Some("loading the tokenizer".to_owned()),
             () if self.workers.is_busy() => Some("reading".to_owned()),
             () => None,
         }

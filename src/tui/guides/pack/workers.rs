@@ -3,9 +3,9 @@
 use super::pack_facts::TokenizerPreview;
 use super::probe;
 use crate::tui::screen::UiEnv;
-use crate::tui::work::LatestWorker;
+use crate::tui::work::{LatestWorker, Stoppable};
 use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
+use gristmill_core::{Outcome, PackPlan, RunOptions};
 use gristmill_data::source::documents::DocumentRules;
 use gristmill_data::source::documents::{SplitChoices, TextFile};
 use gristmill_ops::operations::pack::{
@@ -28,15 +28,20 @@ pub struct TokenizerQuestion {
 type FilesAnswer = (Arc<Outcome<InputFiles>>, SplitChoices);
 type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
+/// The workers.
 pub struct Workers {
-    files: LatestWorker<(PackPlan, Cancel), FilesAnswer>,
-    documents: LatestWorker<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
-    extract: LatestWorker<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
-    tokenizer: LatestWorker<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
-    found: LatestWorker<Vec<PathBuf>, Vec<String>>,
-    preview: LatestWorker<(PackPlan, Cancel), PreviewAnswer>,
-    leaving: Cancel,
-    previewing: Cancel,
+    /// Finds the files.
+    pub files: Stoppable<PackPlan, FilesAnswer>,
+    /// Reads documents of files.
+    pub documents: Stoppable<Vec<TextFile>, Arc<FirstDocuments>>,
+    /// Takes the text out of documents.
+    pub extract: LatestWorker<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
+    /// Loads a tokenizer and encodes a document.
+    pub tokenizer: LatestWorker<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
+    /// Looks for tokenizers.
+    pub found: LatestWorker<Vec<PathBuf>, Vec<String>>,
+    /// Finds out what a run would do.
+    pub preview: Stoppable<PackPlan, PreviewAnswer>,
 }
 
 impl Workers {
@@ -47,11 +52,11 @@ impl Workers {
         let options: RunOptions = env.options.clone();
         let mut loaded: Option<(String, Tokenizer)> = None;
         Self {
-            files: LatestWorker::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
-                (Arc::new(find_files(&plan, &cancel)), find_choices(&plan, &cancel))
+            files: Stoppable::start("pack-files", wake(), |plan: PackPlan, cancel| {
+                (Arc::new(find_files(&plan, cancel)), find_choices(&plan, cancel))
             }),
-            documents: LatestWorker::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
-                Arc::new(read_documents(&files, &cancel))
+            documents: Stoppable::start("pack-documents", wake(), |files: Vec<TextFile>, cancel| {
+                Arc::new(read_documents(&files, cancel))
             }),
             extract: LatestWorker::start(
                 "pack-text",
@@ -73,75 +78,11 @@ impl Workers {
             found: LatestWorker::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
                 probe::tokenizers(&inputs, &hubs)
             }),
-            preview: LatestWorker::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
-                let found = gristmill_ops::tokens::pack::preview(&plan, &options, &cancel);
+            preview: Stoppable::start("pack-preview", wake(), move |plan: PackPlan, cancel| {
+                let found = gristmill_ops::tokens::pack::preview(&plan, &options, cancel);
                 (plan, Arc::new(found))
             }),
-            leaving: Cancel::default(),
-            previewing: Cancel::default(),
         }
-    }
-
-    /// Finds the files.
-    pub fn files(&mut self, plan: PackPlan) {
-        self.files.submit((plan, self.leaving.clone()));
-    }
-
-    /// Reads documents of files.
-    pub fn documents(&mut self, files: Vec<TextFile>) {
-        self.documents.submit((files, self.leaving.clone()));
-    }
-
-    /// Takes the text out of documents.
-    pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, rules: DocumentRules) {
-        self.extract.submit((field, documents, rules));
-    }
-
-    /// Loads a tokenizer and encodes a document.
-    pub fn tokenizer(&mut self, question: TokenizerQuestion) {
-        self.tokenizer.submit(question);
-    }
-
-    /// Looks for tokenizers.
-    pub fn find_tokenizers(&mut self, inputs: Vec<PathBuf>) {
-        self.found.submit(inputs);
-    }
-
-    /// Finds out what a run would do; what was being found out for other answers ends.
-    pub fn preview(&mut self, plan: PackPlan) {
-        self.previewing.cancel();
-        self.previewing = Cancel::default();
-        self.preview.submit((plan, self.previewing.clone()));
-    }
-
-    /// The files, once.
-    pub fn take_files(&mut self) -> Option<FilesAnswer> {
-        self.files.take()
-    }
-
-    /// The documents, once.
-    pub fn take_documents(&mut self) -> Option<Arc<FirstDocuments>> {
-        self.documents.take()
-    }
-
-    /// Returns the values of the text field, once.
-    pub fn take_extracted(&mut self) -> Option<Arc<DocumentTexts>> {
-        self.extract.take()
-    }
-
-    /// Returns the facts about the tokenizer, once.
-    pub fn take_tokenizer(&mut self) -> Option<(String, Arc<Outcome<TokenizerPreview>>)> {
-        self.tokenizer.take()
-    }
-
-    /// Tokenizers that were found, once.
-    pub fn take_found(&mut self) -> Option<Vec<String>> {
-        self.found.take()
-    }
-
-    /// Returns the preview of the run, once.
-    pub fn take_preview(&mut self) -> Option<PreviewAnswer> {
-        self.preview.take()
     }
 
     /// Whether a question is open.
@@ -151,23 +92,6 @@ impl Workers {
             || self.extract.is_waiting()
             || self.tokenizer.is_waiting()
             || self.preview.is_waiting()
-    }
-
-    /// Whether files are being looked for.
-    pub fn is_listing(&self) -> bool {
-        self.files.is_waiting()
-    }
-
-    /// Whether a tokenizer is being loaded.
-    pub fn is_loading(&self) -> bool {
-        self.tokenizer.is_waiting()
-    }
-}
-
-impl Drop for Workers {
-    fn drop(&mut self) {
-        self.leaving.cancel();
-        self.previewing.cancel();
     }
 }
 

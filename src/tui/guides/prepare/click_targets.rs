@@ -3,8 +3,10 @@
 use super::step::{Answers, StepState};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::OptionLine;
 use crate::tui::widgets::{Gesture, ListState, MouseAreas};
 use gristmill_data::preview::cells::Depth;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use std::cell::RefCell;
@@ -82,6 +84,36 @@ pub struct DrawContext<'a> {
     pub depth: Depth,
     /// Areas of the fields, for the mouse.
     pub click_targets: &'a ClickTargets,
+}
+
+/// One of the options of a field, or a switch.
+#[derive(Clone, Copy)]
+pub struct StepOption<'a> {
+    /// The field and the option, or the switch.
+    pub target: ClickTarget,
+    pub is_on: bool,
+    pub label: &'a str,
+    pub note: &'a str,
+    /// Whether the cursor is on it.
+    pub is_focused: bool,
+    /// Columns of the label, so that notes are aligned.
+    pub label_columns: usize,
+}
+
+impl DrawContext<'_> {
+    /// Draws an option on a row, where the mouse selects it.
+    pub fn draw_option(&self, buffer: &mut Buffer, row: Rect, option: StepOption) {
+        let glyphs = self.ui.glyphs;
+        let sign = match (option.target, option.is_on) {
+            (ClickTarget::Switch(_), true) => glyphs.box_on,
+            (ClickTarget::Switch(_), false) => glyphs.box_off,
+            (_, true) => glyphs.radio_on,
+            (_, false) => glyphs.radio_off,
+        };
+        self.click_targets.add(row, option.target);
+        let StepOption { label, note, is_focused: focused, label_columns, .. } = option;
+        OptionLine { sign, label, note, focused, label_columns }.draw(buffer, row, self.focused, self.ui);
+    }
 }
 
 /// Handles a mouse event in a step.

@@ -4,24 +4,14 @@ use gristmill_core::plan::FieldExpr;
 use gristmill_core::{
     DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, Severity, ShardFacts, ShardId, SplitPlan,
 };
+use gristmill_ops::engine::plan;
 use gristmill_ops::engine::plan::fields::{self, DecodedSample};
 use gristmill_ops::engine::plan::splits::{self, PatternMatches, ResolvedSplits};
-use gristmill_ops::engine::plan::{self, suggest};
+use gristmill_ops::engine::plan::suggest::{self, Suggestion};
 use gristmill_ops::job::prepare::no_access;
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-
-/// A sample type that fits the data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuggestedType {
-    /// Class name, or the crude kind.
-    pub class: String,
-    /// The reason in the data.
-    pub why: String,
-    /// A field map for it.
-    pub fields: Vec<FieldExpr>,
-}
 
 /// A way to divide the shards that fits the data.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +47,7 @@ pub struct PlanFindings {
     /// A proposal for the splits.
     pub suggested_splits: SuggestedSplits,
     /// Sample types that fit, best first.
-    pub suggested_types: Vec<SuggestedType>,
+    pub suggested_types: Vec<Suggestion>,
     /// A field map for the class that is chosen now, whether it is among the suggestions or not.
     pub suggested_fields: Vec<FieldExpr>,
     left_out: Vec<bool>,
@@ -102,7 +92,7 @@ impl PlanFindings {
             unusable_samples: plan::unusable_samples(plan, facts),
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
-            suggested_types: suggested_types(facts, samples),
+            suggested_types: suggest::sample_types(facts, samples),
             resolved,
             left_out,
         }
@@ -162,11 +152,6 @@ fn suggested_splits(facts: &DatasetFacts) -> SuggestedSplits {
         }
     }
     found
-}
-
-fn suggested_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<SuggestedType> {
-    let all = suggest::sample_types(facts, samples).into_iter();
-    all.map(|s| SuggestedType { class: s.class, why: s.why, fields: s.fields }).collect()
 }
 
 fn suggested_fields(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<FieldExpr> {

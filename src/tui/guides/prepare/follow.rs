@@ -93,7 +93,7 @@ impl PrepareGuide {
             }
         }
         if self.scan.is_none() && !self.steps.answers.facts.scan_complete {
-            self.workers.open(self.path.clone());
+            self.workers.open.submit(self.path.clone());
         }
     }
 

@@ -80,7 +80,7 @@ impl PrepareGuide {
     /// Starts to open the data set of a plan.
     pub fn start(plan: &PreparePlan, env: &UiEnv) -> Self {
         let mut guide = Self::new(plan, env);
-        guide.workers.open(guide.path.clone());
+        guide.workers.open.submit(guide.path.clone());
         guide
     }
 
@@ -421,10 +421,10 @@ impl Guide for PrepareGuide {
             Step::Review => return false,
         }
         // Only drawing determines which pictures are wanted in which size.
-        if !self.workers.is_encoding() {
+        if !self.workers.pixels.is_waiting() {
             let wanted = self.steps.field_map.pixels.take_requests();
             if !wanted.is_empty() {
-                self.workers.encode(wanted);
+                self.workers.pixels.submit(wanted);
             }
         }
         true

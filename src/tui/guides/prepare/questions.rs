@@ -1,5 +1,6 @@
 //! Requests of the guided prepare to its workers, and the use of their results.
 
+use super::field_map::samples::SampleRequest;
 use super::step::Step;
 use super::PrepareGuide;
 use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
@@ -33,7 +34,7 @@ impl PrepareGuide {
         }
         self.derived_at = Some(Instant::now());
         self.derived_for = Some(now.clone());
-        self.workers.derive(now.0.clone(), Arc::clone(&now.1));
+        self.workers.derive.submit(now.clone());
     }
 
     fn request_field_values(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
@@ -48,7 +49,8 @@ impl PrepareGuide {
         });
         if !same {
             self.evaluated_for = Some((now.0.loading.clone(), Arc::clone(&now.1)));
-            self.workers.evaluate(sample_type.clone(), fields.clone(), Arc::clone(&now.1));
+            let (class, fields, facts) = (sample_type.clone(), fields.clone(), Arc::clone(&now.1));
+            self.workers.evaluate.submit(SampleRequest { class, fields, facts });
         }
     }
 
@@ -61,13 +63,13 @@ impl PrepareGuide {
         };
         let is_soon = self.media_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
         // Growing facts do not take a question back that is being answered: it would never be.
-        let waits = self.workers.is_reading() || is_soon && !now.1.scan_complete;
+        let waits = self.workers.media.is_waiting() || is_soon && !now.1.scan_complete;
         if same_filter && (same_facts || waits) {
             return;
         }
         self.media_at = Some(Instant::now());
         self.media_for = Some((media.clone(), Arc::clone(&now.1)));
-        self.workers.request_media(media.clone(), Arc::clone(&now.1));
+        self.workers.media.submit((media.clone(), Arc::clone(&now.1)));
     }
 
     fn request_preview(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
@@ -75,41 +77,34 @@ impl PrepareGuide {
             return;
         }
         let same = self.previewed_for.as_ref().is_some_and(|(plan, facts)| {
-            *plan == now.0 && (Arc::ptr_eq(facts, &now.1) || self.workers.is_previewing())
+            *plan == now.0 && (Arc::ptr_eq(facts, &now.1) || self.workers.preview.is_waiting())
         });
-        if !same || self.preview.is_none() && !self.workers.is_previewing() {
+        if !same || self.preview.is_none() && !self.workers.preview.is_waiting() {
             self.previewed_for = Some(now.clone());
-            self.workers.preview(now.0.clone(), Arc::clone(&now.1));
+            self.workers.preview.submit(now.clone());
         }
     }
 
     /// Applies the results of the workers. Returns whether anything changed.
     pub(super) fn take_answers(&mut self) -> bool {
-        let mut changed = false;
-        if let Some(outcome) = self.workers.take_opened() {
+        let mut changed = self.workers.preview.take_into(&mut self.preview);
+        changed |= self.workers.media.take_into(&mut self.steps.media.tally);
+        if let Some(outcome) = self.workers.open.take() {
             changed = true;
             match outcome {
                 Ok(opened) => self.opened(opened),
                 Err(failure) => self.failure = Some(failure),
             }
         }
-        if let Some(derived) = self.workers.take_derived() {
+        if let Some(derived) = self.workers.derive.take() {
             self.steps.set_findings(derived);
             changed = true;
         }
-        if let Some(results) = self.workers.take_results() {
+        if let Some(results) = self.workers.evaluate.take() {
             self.steps.field_map.results = results;
             changed = true;
         }
-        if let Some(preview) = self.workers.take_preview() {
-            self.preview = Some(preview);
-            changed = true;
-        }
-        if let Some(seen) = self.workers.take_tally() {
-            self.steps.media.tally = Some(seen);
-            changed = true;
-        }
-        if let Some(encoded) = self.workers.take_encoded() {
+        if let Some(encoded) = self.workers.pixels.take() {
             self.steps.field_map.pixels.insert(encoded);
             changed = true;
         }

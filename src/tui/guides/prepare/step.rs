@@ -120,21 +120,15 @@ pub trait StepState {
         false
     }
 
-    /// Moves the focus to the next field; false when it was the last.
-    fn focus_next(&mut self, answers: &Answers) -> bool {
+    /// Moves the focus to the next field, unless it is on the last.
+    fn focus_next(&mut self, answers: &Answers) {
         let next = self.focus() + 1;
-        let more = next < self.focus_count(answers);
-        if more {
+        if next < self.focus_count(answers) {
             self.set_focus(next);
         }
-        more
     }
-    /// Moves the focus to the field before; false when it was the first.
-    fn focus_previous(&mut self) -> bool {
-        let at = self.focus();
-        if at > 0 {
-            self.set_focus(at - 1);
-        }
-        at > 0
+    /// Moves the focus to the field before, unless it is on the first.
+    fn focus_previous(&mut self) {
+        self.set_focus(self.focus().saturating_sub(1));
     }
 }

@@ -8,7 +8,6 @@ use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
 use crate::tui::work::LatestWorker;
-use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
 use gristmill_ops::job::prepare::{preview, Preview};
 use gristmill_ops::job::scan::LiveScan;
@@ -27,12 +26,18 @@ type PlanAndFacts = (PreparePlan, Arc<DatasetFacts>);
 
 /// All workers. Dropping them ends their threads.
 pub struct Workers {
-    open: LatestWorker<PathBuf, Outcome<OpenedDataset>>,
-    derive: LatestWorker<PlanAndFacts, Arc<PlanFindings>>,
-    evaluate: LatestWorker<SampleRequest, Arc<SampleResults>>,
-    preview: LatestWorker<PlanAndFacts, Arc<Preview>>,
-    media: LatestWorker<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
-    pixels: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
+    /// Opens a data set.
+    pub open: LatestWorker<PathBuf, Outcome<OpenedDataset>>,
+    /// Checks a plan against the data.
+    pub derive: LatestWorker<PlanAndFacts, Arc<PlanFindings>>,
+    /// Runs real samples through a field map.
+    pub evaluate: LatestWorker<SampleRequest, Arc<SampleResults>>,
+    /// Computes what a run would do.
+    pub preview: LatestWorker<PlanAndFacts, Arc<Preview>>,
+    /// Finds out what answers about media would record.
+    pub media: LatestWorker<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
+    /// Encodes pictures for the terminal; another question takes the place of one that waits.
+    pub pixels: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
 }
 
 impl Workers {
@@ -62,66 +67,6 @@ impl Workers {
         }
     }
 
-    /// Opens a data set.
-    pub fn open(&mut self, path: PathBuf) {
-        self.open.submit(path);
-    }
-    /// Returns the result of opening.
-    pub fn take_opened(&mut self) -> Option<Outcome<OpenedDataset>> {
-        self.open.take()
-    }
-    /// Checks a plan against the data.
-    pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.derive.submit((plan, facts));
-    }
-    /// Returns the result of checking.
-    pub fn take_derived(&mut self) -> Option<Arc<PlanFindings>> {
-        self.derive.take()
-    }
-    /// Runs real samples through a field map.
-    pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
-        self.evaluate.submit(SampleRequest { class, fields, facts });
-    }
-    /// Returns the result of evaluating samples.
-    pub fn take_results(&mut self) -> Option<Arc<SampleResults>> {
-        self.evaluate.take()
-    }
-    /// Computes what a run would do.
-    pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
-        self.preview.submit((plan, facts));
-    }
-    /// Returns the preview of the run.
-    pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
-        self.preview.take()
-    }
-    /// Whether that is being computed.
-    pub fn is_previewing(&self) -> bool {
-        self.preview.is_waiting()
-    }
-    /// Looks at what answers about media would record.
-    pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
-        self.media.submit((plan, facts));
-    }
-    /// Whether it is being examined.
-    pub fn is_reading(&self) -> bool {
-        self.media.is_waiting()
-    }
-    /// Returns what the answers would record, and the answers.
-    pub fn take_tally(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
-        self.media.take()
-    }
-    /// Encodes pictures for the terminal.
-    pub fn encode(&mut self, wanted: Vec<PictureRequest>) {
-        self.pixels.submit(wanted);
-    }
-    /// Whether pictures are being encoded: another question would take their place.
-    pub fn is_encoding(&self) -> bool {
-        self.pixels.is_waiting()
-    }
-    /// Pictures that were encoded.
-    pub fn take_encoded(&mut self) -> Option<Vec<EncodedPicture>> {
-        self.pixels.take()
-    }
     /// Whether an answer that the screen shows is still open.
     pub fn is_waiting(&self) -> bool {
         self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()

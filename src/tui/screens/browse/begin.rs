@@ -12,8 +12,8 @@ impl BrowseStart {
     /// Asks the workers for the location.
     pub(super) fn search_start(&self, workers: &mut Workers) {
         match self {
-            Self::Key(key) => workers.locate(FindRequest::Key(key.clone())),
-            Self::Subject(subject) => workers.locate(FindRequest::Subject(subject.clone())),
+            Self::Key(key) => workers.locator.submit(FindRequest::Key(key.clone())),
+            Self::Subject(subject) => workers.locator.submit(FindRequest::Subject(subject.clone())),
             Self::First | Self::Number(_) => {}
         }
     }
@@ -64,7 +64,7 @@ impl BrowseScreen {
     /// Goes to the start location once a worker has found it.
     pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
         let OpenStage::Open(catalog, workers) = &mut self.stage else { return };
-        let place = match workers.take_located() {
+        let place = match workers.locator.take() {
             None => return,
             Some(Ok(located)) if located.may_grow => return self.start.search_start(workers),
             Some(Ok(located)) => located.place,

@@ -3,7 +3,7 @@
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::row;
-use crate::tui::widgets::{popup, text, Gesture, MouseAreas, TextField};
+use crate::tui::widgets::{padded, popup, text, Gesture, MouseAreas, TextField};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_ops::engine::browse::{KeyQuery, SampleFilter, SplitChoice};
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
@@ -319,7 +319,7 @@ impl FilterForm {
             None => Span::styled("Rows left empty leave nothing out.", ui.theme.muted),
         };
         let foot = row(inner, usize::from(inner.height).saturating_sub(1));
-        let foot = Rect { x: foot.x.saturating_add(1), width: foot.width.saturating_sub(2), ..foot };
+        let foot = padded(foot);
         frame.render_widget(Line::from(note), foot);
     }
 }

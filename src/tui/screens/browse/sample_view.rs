@@ -8,7 +8,7 @@ use crate::tui::screen::Ui;
 use crate::tui::screens::page::PageLine;
 use crate::tui::widgets::layout::{below, draw_lines, row};
 use crate::tui::widgets::preview::PreviewOptions;
-use crate::tui::widgets::{panel, text};
+use crate::tui::widgets::{draw_panel, padded, text};
 use gristmill_core::text::{bytes, grouped};
 use gristmill_ops::engine::browse::BrowseSample;
 use ratatui::layout::Rect;
@@ -27,11 +27,9 @@ impl BrowseScreen {
             (None, Some(at)) => format!("#{}", grouped(self.state.groups.number(at))),
             (None, None) => "Sample".to_owned(),
         };
-        let block = panel(&title, focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &title, focused, ui);
         self.mouse_areas.add(area, ScreenArea::Pane(Pane::Detail));
-        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(inner);
         if inner.is_empty() {
             return;
         }

@@ -206,7 +206,7 @@ impl BrowseScreen {
 
     fn opened(&mut self, catalog: Arc<dyn Catalog>) {
         let mut workers = Workers::start(&catalog, &self.env.wake);
-        workers.request_problems();
+        workers.problems.submit(());
         self.state.rows.forget_all();
         self.detail = None;
         self.last_request = None;
@@ -307,7 +307,7 @@ impl BrowseScreen {
             None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
         };
         self.last_request = Some(request);
-        workers.request_detail(DetailQuestion {
+        workers.detail.submit(DetailQuestion {
             sample,
             mode: state.mode,
             part,
@@ -356,7 +356,7 @@ impl BrowseScreen {
                 changed = true;
             }
         }
-        match workers.take_problems() {
+        match workers.problems.take() {
             Some(Ok(problems)) => {
                 Arc::make_mut(&mut self.problems).merge(&problems);
                 changed = true;
@@ -364,7 +364,7 @@ impl BrowseScreen {
             Some(Err(failure)) if !failure.is_cancelled() => effects.push(Effect::failure(&failure)),
             _ => {}
         }
-        if let Some(detail) = workers.take_detail() {
+        if let Some(detail) = workers.detail.take() {
             match &detail.body {
                 DetailBody::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
                 DetailBody::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
@@ -470,7 +470,7 @@ impl Screen for BrowseScreen {
                 !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()
                     || self.is_filtering()
-                    || workers.is_reading_detail()
+                    || workers.detail.is_waiting()
                     || self.leads.is_busy()
                     || self.exporter.is_busy()
                     || self.marker.is_busy()

@@ -7,7 +7,7 @@ use super::state::{Pane, PaneCount};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row};
-use crate::tui::widgets::{draw_list, panel, text};
+use crate::tui::widgets::{draw_list, draw_panel, text};
 use gristmill_core::text::grouped;
 use gristmill_ops::engine::browse::{BrowseSample, SampleAt};
 use ratatui::layout::Rect;
@@ -133,9 +133,7 @@ impl BrowseScreen {
     fn draw_groups(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.state.pane == Pane::Groups;
         let title = heading(self.group_word());
-        let block = panel(&title, focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &title, focused, ui);
         self.mouse_areas.add(area, ScreenArea::Pane(Pane::Groups));
         self.mouse_areas.add(inner, ScreenArea::Rows(Pane::Groups));
         let groups = Arc::clone(&self.state.groups);
@@ -201,9 +199,7 @@ impl BrowseScreen {
             Some(rows) => format!("{title}  {} marked", grouped(rows.end() - rows.start() + 1)),
             None => title,
         };
-        let block = panel(&title, focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &title, focused, ui);
         self.mouse_areas.add(area, ScreenArea::Pane(Pane::Samples));
         let foot = self.single_failure(usize::from(inner.width), ui);
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
@@ -350,9 +346,7 @@ fn part_names(sample: &BrowseSample) -> String {
 /// Draws a few lines in the middle of a pane.
 fn draw_message(frame: &mut Frame, area: Rect, title: &str, lines: Vec<Line<'static>>, ui: &Ui) {
     let title = text::fit_middle(title, usize::from(area.width).saturating_sub(6), ui.glyphs);
-    let block = panel(&title, true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = draw_panel(frame, area, &title, true, ui);
     let top = inner.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)) / 3;
     let widest = lines.iter().map(Line::width).max().unwrap_or(0);
     let margin = inner.width.saturating_sub(u16::try_from(widest).unwrap_or(u16::MAX)) / 2;

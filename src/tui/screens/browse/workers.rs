@@ -3,7 +3,7 @@
 use super::detail::{read_detail, Detail, DetailQuestion};
 use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
-use crate::tui::work::{LatestWorker, Stream, Wake};
+use crate::tui::work::{LatestWorker, Stoppable, Stream, Wake};
 use gristmill_core::{Cancel, Outcome, Subject};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
 use gristmill_ops::engine::browse::{
@@ -64,20 +64,19 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 /// The workers on an open catalog.
 pub struct Workers {
     rows: Stream<RowRequest, Option<FetchedRows>>,
-    detail: LatestWorker<DetailQuestion, Detail>,
-    finder: LatestWorker<SearchJob, ()>,
-    /// Cancels all fetches when the screen is closed.
+    /// Cancels all fetches of rows when the screen is closed.
     leaving: Cancel,
-    /// Cancels the read of the previous sample.
-    detail_cancel: Cancel,
-    search_cancel: Cancel,
+    /// Reads a sample; cancels the previous read.
+    pub detail: Stoppable<DetailQuestion, Detail>,
+    finder: Stoppable<SearchJob, ()>,
     search_matches: Arc<Mutex<SearchMatches>>,
     searches: u64,
-    filterer: LatestWorker<FilterJob, ()>,
-    filter_cancel: Cancel,
+    filterer: Stoppable<FilterJob, ()>,
     filter_matches: Arc<Mutex<FilterMatches>>,
-    problems: LatestWorker<(), Outcome<ProblemList>>,
-    locator: LatestWorker<FindRequest, Outcome<FoundLocation>>,
+    /// Finds the known problems of the last run.
+    pub problems: Stoppable<(), Outcome<ProblemList>>,
+    /// Finds the start location.
+    pub locator: Stoppable<FindRequest, Outcome<FoundLocation>>,
 }
 
 /// The location of what was searched for.
@@ -101,7 +100,6 @@ struct FilterJob {
     filter: SampleFilter,
     marks: Arc<Marks>,
     problems: Arc<ProblemList>,
-    cancel: Cancel,
 }
 
 /// The result of a filter since it was last taken.
@@ -118,7 +116,6 @@ pub struct FilterMatches {
 struct SearchJob {
     number: u64,
     query: KeyQuery,
-    cancel: Cancel,
 }
 
 /// The result of a search since it was last taken.
@@ -145,57 +142,45 @@ impl Workers {
             Some(FetchedRows { piece, spans })
         });
         let from = Arc::clone(catalog);
-        let detail = LatestWorker::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
+        let detail = Stoppable::start("browse-sample", wake.clone(), move |question: DetailQuestion, cancel| {
+            read_detail(&from, DetailQuestion { cancel: cancel.clone(), ..question })
+        });
         let search_matches: Arc<Mutex<SearchMatches>> = Arc::default();
         let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&search_matches), wake.clone());
-        let finder = LatestWorker::start("browse-find", wake.clone(), move |job: SearchJob| {
-            run_search(from.as_ref(), &job, &results, &woken)
+        let finder = Stoppable::start("browse-find", wake.clone(), move |job: SearchJob, cancel| {
+            run_search(from.as_ref(), &job, cancel, &results, &woken)
         });
         let filter_matches: Arc<Mutex<FilterMatches>> = Arc::default();
         let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&filter_matches), wake.clone());
-        let filterer = LatestWorker::start("browse-filter", wake.clone(), move |job: FilterJob| {
-            run_filter(from.as_ref(), &job, &results, &woken)
+        let filterer = Stoppable::start("browse-filter", wake.clone(), move |job: FilterJob, cancel| {
+            run_filter(from.as_ref(), &job, cancel, &results, &woken)
         });
-        let (from, cancel) = (Arc::clone(catalog), leaving.clone());
-        let problems =
-            LatestWorker::start("browse-problems", wake.clone(), move |()| problems::reported(from.as_ref(), &cancel));
-        let (from, cancel) = (Arc::clone(catalog), leaving.clone());
-        let locator = LatestWorker::start("browse-locate", wake.clone(), move |wanted| {
-            find_place(from.as_ref(), wanted, &cancel)
+        let from = Arc::clone(catalog);
+        let problems = Stoppable::start("browse-problems", wake.clone(), move |(), cancel| {
+            problems::reported(from.as_ref(), cancel)
         });
-        let [detail_cancel, search_cancel, filter_cancel] = std::array::from_fn(|_| Cancel::default());
-        Self {
-            rows,
-            detail,
-            finder,
-            leaving,
-            detail_cancel,
-            search_cancel,
-            search_matches,
-            searches: 0,
-            filterer,
-            filter_cancel,
-            filter_matches,
-            problems,
-            locator,
-        }
+        let from = Arc::clone(catalog);
+        let locator = Stoppable::start("browse-locate", wake.clone(), move |wanted, cancel| {
+            find_place(from.as_ref(), wanted, cancel)
+        });
+        let searches = 0;
+        Self { rows, leaving, detail, finder, search_matches, searches, filterer, filter_matches, problems, locator }
     }
 
     /// Applies a filter; replaces the previous one.
     pub fn apply_filter(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
         self.stop_filter();
-        self.filter_cancel = Cancel::default();
         let number = {
             let mut filter_matches = lock(&self.filter_matches);
             *filter_matches = FilterMatches { number: filter_matches.number + 1, ..FilterMatches::default() };
             filter_matches.number
         };
-        self.filterer.submit(FilterJob { number, filter, marks, problems, cancel: self.filter_cancel.clone() });
+        self.filterer.submit(FilterJob { number, filter, marks, problems });
     }
 
     /// Stops the filter.
     pub fn stop_filter(&mut self) {
-        self.filter_cancel.cancel();
+        self.filterer.cancel();
     }
 
     /// Takes the filter results since the last call.
@@ -208,26 +193,6 @@ impl Workers {
         }
     }
 
-    /// Requests the known problems of the last run.
-    pub fn request_problems(&mut self) {
-        self.problems.submit(());
-    }
-
-    /// Takes the problems, once.
-    pub fn take_problems(&mut self) -> Option<Outcome<ProblemList>> {
-        self.problems.take()
-    }
-
-    /// Requests the start location.
-    pub fn locate(&mut self, wanted: FindRequest) {
-        self.locator.submit(wanted);
-    }
-
-    /// Takes the start location, once.
-    pub fn take_located(&mut self) -> Option<Outcome<FoundLocation>> {
-        self.locator.take()
-    }
-
     /// Sets which rows are wanted.
     pub fn request_rows(&mut self, pieces: Vec<RowRequest>) {
         self.rows.set_questions(pieces);
@@ -238,36 +203,17 @@ impl Workers {
         self.rows.take().into_iter().flatten().collect()
     }
 
-    /// Reads a sample; cancels the previous read.
-    pub fn request_detail(&mut self, mut question: DetailQuestion) {
-        self.detail_cancel.cancel();
-        self.detail_cancel = Cancel::default();
-        question.cancel = self.detail_cancel.clone();
-        self.detail.submit(question);
-    }
-
-    /// Takes the detail of the sample, once.
-    pub fn take_detail(&mut self) -> Option<Detail> {
-        self.detail.take()
-    }
-
-    /// Whether a sample is being read.
-    pub fn is_reading_detail(&self) -> bool {
-        self.detail.is_waiting()
-    }
-
     /// Starts a search; stops the previous one.
     pub fn find(&mut self, query: KeyQuery) {
         self.stop_finding();
         self.searches += 1;
-        self.search_cancel = Cancel::default();
         *lock(&self.search_matches) = SearchMatches { number: self.searches, ..SearchMatches::default() };
-        self.finder.submit(SearchJob { number: self.searches, query, cancel: self.search_cancel.clone() });
+        self.finder.submit(SearchJob { number: self.searches, query });
     }
 
     /// Stops the search.
     pub fn stop_finding(&mut self) {
-        self.search_cancel.cancel();
+        self.finder.cancel();
     }
 
     /// Takes the matches since the last call, and how the search ended if it did.
@@ -280,9 +226,6 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         self.leaving.cancel();
-        self.detail_cancel.cancel();
-        self.search_cancel.cancel();
-        self.filter_cancel.cancel();
     }
 }
 
@@ -328,7 +271,13 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
     Ok(None)
 }
 
-fn run_filter(catalog: &dyn Catalog, job: &FilterJob, filter_matches: &Mutex<FilterMatches>, wake: &Wake) {
+fn run_filter(
+    catalog: &dyn Catalog,
+    job: &FilterJob,
+    cancel: &Cancel,
+    filter_matches: &Mutex<FilterMatches>,
+    wake: &Wake,
+) {
     let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
         let mut filter_matches = lock(filter_matches);
         if filter_matches.number == job.number {
@@ -338,7 +287,7 @@ fn run_filter(catalog: &dyn Catalog, job: &FilterJob, filter_matches: &Mutex<Fil
             wake.wake();
         }
     };
-    let ended = filter::run(catalog, &job.filter, &job.marks, &job.problems, &job.cancel, &mut |matches| {
+    let ended = filter::run(catalog, &job.filter, &job.marks, &job.problems, cancel, &mut |matches| {
         send(Some(matches), None);
     });
     send(None, Some(ended));
@@ -376,7 +325,13 @@ fn fetch(
     Ok(samples)
 }
 
-fn run_search(catalog: &dyn Catalog, job: &SearchJob, search_matches: &Mutex<SearchMatches>, wake: &Wake) {
+fn run_search(
+    catalog: &dyn Catalog,
+    job: &SearchJob,
+    cancel: &Cancel,
+    search_matches: &Mutex<SearchMatches>,
+    wake: &Wake,
+) {
     let mut batch: Vec<SampleAt> = Vec::new();
     let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
         let mut search_matches = lock(search_matches);
@@ -390,17 +345,17 @@ fn run_search(catalog: &dyn Catalog, job: &SearchJob, search_matches: &Mutex<Sea
         true
     };
     let mut last_sent: Option<Instant> = None;
-    let result = catalog.find(&job.query, &job.cancel, &mut |at| {
+    let result = catalog.find(&job.query, cancel, &mut |at| {
         batch.push(at);
         // The first match is passed on at once, because it is selected.
         if batch.len() >= MATCHES_PER_BATCH || last_sent.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             last_sent = Some(Instant::now());
-            return send(&mut batch, None) && !job.cancel.is_cancelled();
+            return send(&mut batch, None) && !cancel.is_cancelled();
         }
-        !job.cancel.is_cancelled()
+        !cancel.is_cancelled()
     });
     let ended = match result {
-        Ok(()) if job.cancel.is_cancelled() => Search::Stopped,
+        Ok(()) if cancel.is_cancelled() => Search::Stopped,
         Ok(()) => Search::Done,
         Err(failure) if failure.is_cancelled() => Search::Stopped,
         Err(failure) => Search::Failed(failure.to_string()),

@@ -9,7 +9,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{panel, text, Chart, Scroll};
+use crate::tui::widgets::{draw_panel, padded, text, Chart, Scroll};
 use crate::tui::work::Stream;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DatasetFacts};
@@ -225,10 +225,7 @@ impl Screen for FactsScreen {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let block = panel(&format!("Facts: {}", display_safe(&self.name)), true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(draw_panel(frame, area, &format!("Facts: {}", display_safe(&self.name)), true, ui));
         let lines = self.page(inner.width, ui);
         self.scroll.set_size(lines.len(), usize::from(inner.height));
         draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(self.scroll.top));

@@ -4,7 +4,7 @@ use super::entries::HomeEntry;
 use super::{headline, unfinished_runs, Focus, Home, PaneContent, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
+use crate::tui::widgets::{draw_panel, draw_table, text, Align, Cell, Column};
 use gristmill_core::text::bytes;
 use gristmill_storage::location::is_remote;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -36,9 +36,7 @@ impl Home {
             PaneContent::Folder(dir) => text::fit_middle(&self.env.short_path(dir), columns, ui.glyphs),
             PaneContent::Recent(_) => "Opened last".to_owned(),
         };
-        let block = panel(&title, self.focus != Focus::Actions, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &title, self.focus != Focus::Actions, ui);
         self.areas.filter = Rect { height: inner.height.min(1), ..inner };
         self.areas.list = Rect { y: inner.y.saturating_add(1), height: inner.height.saturating_sub(1), ..inner };
         self.mouse_areas.add(self.areas.filter, Focus::Filter);
@@ -150,9 +148,7 @@ impl Home {
             .map(|e| text::fit_middle(&self.env.short_path(&e.path), columns, ui.glyphs))
             .unwrap_or_default();
         let focused = self.focus == Focus::Actions;
-        let block = panel(&title, focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &title, focused, ui);
         let lines = self.facts(usize::from(inner.width).saturating_sub(2), ui);
         let mut y = inner.y;
         for line in lines {

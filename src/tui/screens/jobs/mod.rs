@@ -10,7 +10,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, MouseAreas, Toast};
+use crate::tui::widgets::{draw_list, draw_panel, text, Gesture, ListState, MouseAreas, Toast};
 use gristmill_ops::job::JobState;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -198,9 +198,7 @@ impl JobsPanel {
 
     fn draw_jobs(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = !self.table.has_cursor();
-        let block = panel("Jobs", focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, "Jobs", focused, ui);
         self.mouse_areas.add(inner, Pane::Jobs);
         if self.list.len == 0 {
             let line = Line::from(Span::styled("   no job runs, and none was interrupted", ui.theme.muted));
@@ -238,9 +236,7 @@ impl JobsPanel {
             None => return,
         };
         let is_log = title == "Log";
-        let block = panel(title, false, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, title, false, ui);
         self.mouse_areas.add(inner, Pane::Details);
         self.details_height = usize::from(inner.height);
         let most = lines.len().saturating_sub(self.details_height);

@@ -5,7 +5,7 @@ use crate::tui::jobs::{JobId, JobView};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::problems::{ProblemEditor, ProblemTable};
-use crate::tui::widgets::{panel, Level, Toast};
+use crate::tui::widgets::{draw_panel, padded, Level, Toast};
 use gristmill_ops::job::JobState;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -135,10 +135,8 @@ impl JobsPanel {
     /// Draws the list in the lower pane.
     pub(super) fn draw_problems(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.table.has_cursor();
-        let block = panel("Problems", focused, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = draw_panel(frame, area, "Problems", focused, ui);
+        let padded = padded(inner);
         self.table.table.draw(frame, padded, focused, focused, ui);
         self.mouse_areas.add(self.table.table.area, super::Pane::Problems);
         self.details_height = usize::from(inner.height);

@@ -7,7 +7,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
-use crate::tui::widgets::panel;
+use crate::tui::widgets::{draw_panel, padded};
 use gristmill_core::text::grouped;
 use gristmill_ops::engine::browse::{Groups, Marks, ProblemList, SampleAt};
 use ratatui::layout::Rect;
@@ -164,10 +164,8 @@ impl Screen for ProblemScreen {
             true => format!("Problems  the first {number}"),
             false => format!("Problems  {number}"),
         };
-        let block = panel(&title, true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = draw_panel(frame, area, &title, true, ui);
+        let padded = padded(inner);
         self.table.draw(frame, padded, true, true, ui);
         self.mouse_areas.clear();
         self.mouse_areas.add(self.table.area, ());

@@ -7,7 +7,7 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
-use crate::tui::widgets::{panel, text};
+use crate::tui::widgets::{draw_panel, padded, text};
 use gristmill_core::text::{bytes, grouped};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -61,15 +61,13 @@ fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<R
 
 /// Draws a frame and returns its inner area.
 fn framed(title: &str, focused: bool, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-    let block = panel(title, focused, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = draw_panel(frame, area, title, focused, ui);
     inner
 }
 
 /// Returns an area without its first and last column.
 fn indented(area: Rect) -> Rect {
-    Rect { x: area.x.saturating_add(1), width: area.width.saturating_sub(2), ..area }
+    padded(area)
 }
 
 fn nothing_lines(words: &str, troubles: &[String], columns: usize, ui: &Ui) -> Vec<Line<'static>> {

@@ -10,7 +10,7 @@ use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, repeats, splits};
 use crate::tui::widgets::mouse::{wheel, Gesture, MouseAreas};
 use crate::tui::widgets::page::{command_lines, wrapped};
-use crate::tui::widgets::{panel, Level, Toast};
+use crate::tui::widgets::{draw_panel, padded, Level, Toast};
 use gristmill_core::{DatasetFacts, DedupPlan, Outcome};
 use gristmill_ops::engine::plan::CommandLine;
 use ratatui::layout::Rect;
@@ -365,11 +365,9 @@ impl Screen for RunScreen {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let block = panel("Run", true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, "Run", true, ui);
         self.mouse_areas.clear();
-        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(inner);
         let mut words = self.order.words.clone();
         if let (Some(overview), Some(result)) = (&self.order.overview, &self.run.result) {
             if result.is_ok() && !overview.is_ready(result) {

@@ -6,7 +6,7 @@ use super::view::exclude_words;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::{popup, text, Gesture, Level, MouseAreas, TextField, Toast};
+use crate::tui::widgets::{padded, popup, text, Gesture, Level, MouseAreas, TextField, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
@@ -171,13 +171,7 @@ impl Screen for AddExclude {
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        match self.worker.take() {
-            Some(found) => {
-                self.found = Some(found);
-                true
-            }
-            None => false,
-        }
+        self.worker.take_into(&mut self.found)
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -198,8 +192,7 @@ pub fn draw(
     area: Rect,
     ui: &Ui,
 ) -> [Rect; 2] {
-    let inner = popup(frame, area, area.width.saturating_sub(2).min(76), 8, "Exclude", ui);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(popup(frame, area, area.width.saturating_sub(2).min(76), 8, "Exclude", ui));
     let columns = usize::from(inner.width);
     let fields =
         [("item", item, "SHARD, SHARD/KEY, or a range: shard_0001.tar/{001..009}"), ("note", note, "why (optional)")];

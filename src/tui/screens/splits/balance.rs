@@ -5,7 +5,7 @@ use super::session::SplitSession;
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
-use crate::tui::widgets::{split_bar, text, TextField};
+use crate::tui::widgets::{padded, split_bar, text, TextField};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::Outcome;
 use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
@@ -86,7 +86,7 @@ pub fn draw(
     let used = lines.len() + 2;
     let height = rows.height(used, SIZE.1);
     let inner = growing_popup(frame, area, (SIZE.0, height, SIZE.1), "Balance by samples", ui);
-    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let text_area = padded(inner);
     let label = "ratio  ";
     draw_lines(frame.buffer_mut(), row(text_area, 0), [Line::from(Span::styled(label, ui.theme.muted))]);
     let indent = u16::try_from(label.len()).unwrap_or(0).min(text_area.width);

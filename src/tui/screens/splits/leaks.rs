@@ -10,7 +10,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::screens::jobs::lines::phase_word;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
-use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
+use crate::tui::widgets::{draw_list, draw_panel, padded, progress_bar, text, Level, ListState, Toast};
 use gristmill_core::text::{count, duration, grouped};
 use gristmill_ops::engine::leaks::{Leak, LeakLocation, LeakOptions, LeakRepair, SplitLayout};
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
@@ -360,10 +360,7 @@ impl Screen for LeakScreen {
 
 /// Draws the check while it runs.
 pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let block = panel("Leak check", true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(draw_panel(frame, area, "Leak check", true, ui));
     let Some(view) = view else { return };
     let running = view.status.state == JobState::Running;
     let word = if running { phase_word(view.status.phase) } else { "waiting" };
@@ -409,9 +406,7 @@ pub fn draw_leaks(
         count(report.compared.shards, "shard"),
         if report.content { "contents compared" } else { "names compared, contents not" }
     );
-    let block = panel(&title(report), true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = draw_panel(frame, area, &title(report), true, ui);
     let columns = usize::from(inner.width).saturating_sub(2);
     let line = |words: &str| {
         Line::from(Span::styled(format!(" {}", text::fit_end(words, columns, ui.glyphs)), ui.theme.muted))

@@ -7,7 +7,7 @@ use super::state::{column_name, columns};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
-use crate::tui::widgets::{text, TextField};
+use crate::tui::widgets::{padded, text, TextField};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::Outcome;
 use gristmill_ops::engine::splits::{matching, SplitEditor};
@@ -95,7 +95,7 @@ pub fn draw(
     let used = lines.len() + 1;
     let height = rows.height(used, SIZE.1);
     let inner = growing_popup(frame, area, (SIZE.0, height, SIZE.1), "Shards by pattern", ui);
-    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let text_area = padded(inner);
     field.draw(frame, row(text_area, 0), true, "a regular expression from the start of the name: shard_00[01].*", ui);
     for (at, line) in lines.into_iter().enumerate() {
         draw_lines(frame.buffer_mut(), row(text_area, at + 1), [line]);

@@ -3,7 +3,7 @@
 use super::lookup_dialog::one_field;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::{popup, text, TextField};
+use crate::tui::widgets::{padded, popup, text, TextField};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -97,8 +97,7 @@ impl Screen for Prompt {
         lines.truncate(4);
         let refusal = self.refusal.iter().flat_map(|why| text::wrap(why, columns)).take(2).collect::<Vec<_>>();
         let height = u16::try_from(lines.len() + 1 + refusal.len().max(1) + 2).unwrap_or(u16::MAX);
-        let inner = popup(frame, area, width, height, &self.title, ui);
-        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+        let inner = padded(popup(frame, area, width, height, &self.title, ui));
         let row = |at: usize| {
             let y = inner.y.saturating_add(u16::try_from(at).unwrap_or(u16::MAX));
             Rect { y, height: 1, ..inner }.intersection(inner)

@@ -4,7 +4,7 @@ use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, problem_lines};
-use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
+use crate::tui::widgets::{draw_list, draw_panel, padded, text, Level, ListState, Toast};
 use crate::tui::work::LatestWorker;
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Failure, Problem, ProblemKind};
@@ -206,9 +206,7 @@ pub fn draw_changes(
             format!("What would be written: {edits}, lines +{added} -{removed}{}", more.unwrap_or_default())
         }
     };
-    let block = panel(&title, true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = draw_panel(frame, area, &title, true, ui);
     let Some(changes) = changes else {
         let words = format!(" {} comparing", ui.spinner());
         return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
@@ -279,10 +277,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
 
 /// Draws what was written.
 pub fn draw_written(written: &SplitFile, changes: Option<&ChangeList>, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let block = panel("Written", true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(draw_panel(frame, area, "Written", true, ui));
     let columns = usize::from(inner.width);
     let path = written.path.to_string_lossy();
     let (sign, result) = if written.nothing_to_do {

@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
 use crate::tui::widgets::mouse::MouseAreas;
-use crate::tui::widgets::{draw_list, panel, text};
+use crate::tui::widgets::{draw_list, draw_panel, padded, panel, text};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Problem};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
@@ -202,9 +202,7 @@ fn excluded_words(state: &SplitsState) -> String {
 fn draw_excludes(state: &mut SplitsState, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let title = format!("Excluded  {}", excluded_words(state));
     let focused = state.is_on_excludes;
-    let block = panel(&title, focused, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = draw_panel(frame, area, &title, focused, ui);
     let excludes = editor.excludes();
     if excludes.is_empty() {
         let key = |action| ui.key(Context::SplitsExcludes, action);
@@ -308,10 +306,7 @@ pub fn problem_words(problem: &Problem) -> String {
 
 /// Draws the message shown while there is nothing to edit.
 pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let block = panel("Splits", true, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(draw_panel(frame, area, "Splits", true, ui));
     let columns = usize::from(inner.width);
     let Some(failure) = failure else {
         let words = format!("{} reading", ui.spinner());

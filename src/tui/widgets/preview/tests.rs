@@ -1,7 +1,7 @@
 use super::*;
 use crate::tui::testing::{self, Size};
 use crate::tui::theme::ColourMode;
-use crate::tui::widgets::panel;
+use crate::tui::widgets::draw_panel;
 use gristmill_core::Cancel;
 use gristmill_data::preview::cells::Depth;
 use gristmill_data::preview::{page, part};
@@ -19,9 +19,7 @@ fn pane(state: &mut PreviewState, size: Size, colour: ColourMode) -> Terminal<Te
     let depth = if size.2 { Depth::Ascii } else { Depth::Shades };
     let mut pixels = Pixels::default();
     testing::terminal(size, colour, |frame, area, ui| {
-        let block = panel(&state.title(ui), true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = draw_panel(frame, area, &state.title(ui), true, ui);
         state.draw(frame.buffer_mut(), inner, true, &mut pixels, &PreviewOptions { ui, depth });
     })
 }

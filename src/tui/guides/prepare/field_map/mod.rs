@@ -192,9 +192,7 @@ impl FieldMapStep {
                 self.edited();
             }
             // Nothing to complete: Tab is what it is everywhere else.
-            None => {
-                self.focus_next(answers);
-            }
+            None => self.focus_next(answers),
         }
     }
 

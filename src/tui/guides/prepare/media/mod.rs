@@ -72,13 +72,6 @@ impl MediaStep {
         Some(format!("{name}{more} in {share} of samples: by extension would record {about}{}", count(rows, "row")))
     }
 
-    /// Selects the next strategy; after the last one, the focus moves on.
-    fn next_strategy(&mut self, after_last: impl FnOnce(&mut Self)) {
-        if !self.form.step(true, Strategy::None) {
-            after_last(self);
-        }
-    }
-
     fn matches_nothing(&self, answers: &Answers) -> bool {
         !answers.is_counting() && self.current_tally().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
     }
@@ -109,19 +102,17 @@ impl StepState for MediaStep {
             (FocusStop::Strategy, Action::Up) => {
                 self.form.step(false, Strategy::None);
             }
-            (FocusStop::Strategy, Action::Down) => self.next_strategy(|step| {
-                step.focus_next(answers);
-            }),
+            (FocusStop::Strategy, Action::Down) => {
+                if !self.form.step(true, Strategy::None) {
+                    self.focus_next(answers);
+                }
+            }
             (FocusStop::Strategy, Action::First) => self.form.strategy = Strategy::None,
             (FocusStop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
             (FocusStop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
             (FocusStop::Patterns, Action::DropRow) => self.form.patterns.clear(),
-            (_, Action::Up) => {
-                self.focus_previous();
-            }
-            (_, Action::Down) => {
-                self.focus_next(answers);
-            }
+            (_, Action::Up) => self.focus_previous(),
+            (_, Action::Down) => self.focus_next(answers),
             _ => {}
         }
         None

@@ -1,11 +1,11 @@
 //! Draws step Media.
 
-use super::super::click_targets::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext, StepOption};
 use super::super::step::Answers;
 use super::{FocusStop, MediaStep};
 use crate::tui::guides::media::form::Strategy;
 use crate::tui::guides::media::tally::{count_lines, probed_lines};
-use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
+use crate::tui::widgets::layout::{draw_lines, heading, row, stack, Section};
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -43,22 +43,15 @@ fn option_rows(step: &MediaStep) -> usize {
 }
 
 fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawContext) {
-    let ui = context.ui;
     let at = step.stop();
     let mut line = 0;
     for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
-        context.click_targets.add(row(area, line), ClickTarget::Choice(0, option));
-        let on = step.form.strategy == strategy;
-        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        let focused = on && at == FocusStop::Strategy;
-        OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 }.draw(
-            frame.buffer_mut(),
-            row(area, line),
-            context.focused,
-            ui,
-        );
+        let (target, is_on) = (ClickTarget::Choice(0, option), step.form.strategy == strategy);
+        let (label, note, is_focused) = (strategy.label(), strategy.note(), is_on && at == FocusStop::Strategy);
+        let option = StepOption { target, is_on, label, note, is_focused, label_columns: 13 };
+        context.draw_option(frame.buffer_mut(), row(area, line), option);
         line += 1;
-        if strategy == Strategy::Glob && on {
+        if strategy == Strategy::Glob && is_on {
             context.click_targets.add(row(area, line), ClickTarget::Field(1));
             draw_patterns(step, frame, row(area, line), context);
             line += 1;
@@ -67,16 +60,10 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawC
     if step.form.strategy == Strategy::None {
         return;
     }
-    let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
-    let note = "read pictures whole: finds damage";
-    let focused = at == FocusStop::Decode;
-    context.click_targets.add(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
-    OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
-        frame.buffer_mut(),
-        row(area, line),
-        context.focused,
-        ui,
-    );
+    let target = ClickTarget::Switch(step.stop_list().len().saturating_sub(1));
+    let (note, is_on, is_focused) = ("read pictures whole: finds damage", step.form.decode, at == FocusStop::Decode);
+    let option = StepOption { target, is_on, label: "decode", note, is_focused, label_columns: 13 };
+    context.draw_option(frame.buffer_mut(), row(area, line), option);
 }
 
 fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, context: &DrawContext) {

@@ -206,12 +206,8 @@ impl StepState for TypeStep {
             }
             (FocusStop::Cooker, Action::Toggle) => self.cooker = !self.cooker,
             (FocusStop::OwnClass, Action::DropRow) => self.own.clear(),
-            (_, Action::Up) => {
-                self.focus_previous();
-            }
-            (_, Action::Down) => {
-                self.focus_next(answers);
-            }
+            (_, Action::Up) => self.focus_previous(),
+            (_, Action::Down) => self.focus_next(answers),
             _ => {}
         }
         None

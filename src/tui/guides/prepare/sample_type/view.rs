@@ -1,9 +1,9 @@
 //! Draws step Sample type.
 
-use super::super::click_targets::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext, StepOption};
 use super::super::step::Answers;
 use super::{own_class_problem, Choice, FieldSource, FocusStop, TypeStep};
-use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
+use crate::tui::widgets::layout::{draw_lines, heading, row, stack, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
 use gristmill_core::sample_type::CRUDE_CLASS;
@@ -149,30 +149,18 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
-            context
-                .click_targets
-                .add(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::FieldSource), option));
-            let on = step.field_source == value;
-            let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-            let focused = at == FocusStop::FieldSource && on;
-            OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
-                frame.buffer_mut(),
-                row(area, line),
-                context.focused,
-                ui,
-            );
+            let target = ClickTarget::Choice(step.number_of(FocusStop::FieldSource), option);
+            let is_on = step.field_source == value;
+            let is_focused = at == FocusStop::FieldSource && is_on;
+            let option = StepOption { target, is_on, label, note, is_focused, label_columns: 17 };
+            context.draw_option(frame.buffer_mut(), row(area, line), option);
         }
     }
     if step.choice == Choice::Crude {
-        let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
-        let note = "a skeleton with your parts, ready to be filled in";
-        let focused = at == FocusStop::Cooker;
-        context.click_targets.add(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
-        OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
-            frame.buffer_mut(),
-            row(area, 1),
-            context.focused,
-            ui,
-        );
+        let target = ClickTarget::Switch(step.number_of(FocusStop::Cooker));
+        let (label, note) = ("write cooker.py", "a skeleton with your parts, ready to be filled in");
+        let (is_on, is_focused) = (step.cooker, at == FocusStop::Cooker);
+        let option = StepOption { target, is_on, label, note, is_focused, label_columns: 17 };
+        context.draw_option(frame.buffer_mut(), row(area, 1), option);
     }
 }

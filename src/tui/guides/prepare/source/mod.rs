@@ -194,12 +194,8 @@ impl SourceStep {
 
     fn leave_by(&mut self, action: Action, answers: &Answers) {
         match action {
-            Action::Up => {
-                self.focus_previous();
-            }
-            Action::Down => {
-                self.focus_next(answers);
-            }
+            Action::Up => self.focus_previous(),
+            Action::Down => self.focus_next(answers),
             _ => {}
         }
     }

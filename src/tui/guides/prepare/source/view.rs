@@ -1,12 +1,12 @@
 //! Draws step Source.
 
-use super::super::click_targets::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext, StepOption};
 use super::super::step::Answers;
 use super::{FocusStop, SourceStep};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, OptionLine, Section};
+use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
+use crate::tui::widgets::{draw_table, padded, popup, text, Align, Cell, Column};
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{DatasetFacts, Duplicates, Problem, Rerun, ShardFacts, ShardState, Tgz};
 use gristmill_ops::engine::plan::fields::percent;
@@ -137,28 +137,17 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
     let focused = step.stop(answers) == FocusStop::Rerun;
     let rows = [("update", changes.as_str(), Rerun::Update), ("overwrite", kept.as_str(), Rerun::Overwrite)];
     for (line, (label, note, value)) in rows.into_iter().enumerate() {
-        let on = step.rerun == value;
-        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        let place = row(area, line + 1);
-        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
-        OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
-            buffer,
-            place,
-            context.focused,
-            ui,
-        );
+        let (target, is_on) =
+            (ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line), step.rerun == value);
+        let option = StepOption { target, is_on, label, note, is_focused: focused && is_on, label_columns: 9 };
+        context.draw_option(buffer, row(area, line + 1), option);
     }
     if step.stop_list(answers).contains(&FocusStop::ResetExcludes) {
-        let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
-        let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
-        let focused = step.stop(answers) == FocusStop::ResetExcludes;
-        context.click_targets.add(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
-        OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
-            buffer,
-            row(area, 3),
-            context.focused,
-            ui,
-        );
+        let target = ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers));
+        let note = &format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
+        let (is_on, is_focused) = (step.reset_excludes, step.stop(answers) == FocusStop::ResetExcludes);
+        let option = StepOption { target, is_on, label: "forget excludes", note, is_focused, label_columns: 15 };
+        context.draw_option(buffer, row(area, 3), option);
     }
 }
 
@@ -281,15 +270,10 @@ fn draw_pair(
     let buffer = frame.buffer_mut();
     let below = title.len();
     draw_lines(buffer, area, title.iter().map(|line| heading(line, ui)));
-    for (line, (on, label, note)) in (below..).zip(options) {
-        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        context.click_targets.add(row(area, line), ClickTarget::Choice(stop, line - below));
-        OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
-            buffer,
-            row(area, line),
-            context.focused,
-            ui,
-        );
+    for (line, (is_on, label, note)) in (below..).zip(options) {
+        let target = ClickTarget::Choice(stop, line - below);
+        let option = StepOption { target, is_on, label, note, is_focused: focused && is_on, label_columns: 10 };
+        context.draw_option(buffer, row(area, line), option);
     }
 }
 
@@ -389,7 +373,6 @@ fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answe
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let at = step.findings.selected + 1;
     let title = format!("{at} of {}", answers.facts.findings.len());
-    let inner = popup(frame, area, area.width.saturating_sub(4), height, &title, ui);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = padded(popup(frame, area, area.width.saturating_sub(4), height, &title, ui));
     draw_lines(frame.buffer_mut(), inner, lines);
 }

@@ -219,9 +219,7 @@ impl SplitsStep {
                 let next = if down { at.checked_add(1) } else { at.checked_sub(1) };
                 match next.and_then(|n| Mode::ALL.get(n)) {
                     Some(&mode) => self.set_mode(mode, answers),
-                    None if down => {
-                        self.focus_next(answers);
-                    }
+                    None if down => self.focus_next(answers),
                     None => {}
                 }
             }
@@ -236,12 +234,8 @@ impl SplitsStep {
                 self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
             }
             FocusStop::NewTo => self.choose_new_to(down, answers),
-            _ if down => {
-                self.focus_next(answers);
-            }
-            _ => {
-                self.focus_previous();
-            }
+            _ if down => self.focus_next(answers),
+            _ => self.focus_previous(),
         }
     }
 

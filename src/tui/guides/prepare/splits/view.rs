@@ -1,13 +1,13 @@
 //! Draws step Splits.
 
-use super::super::click_targets::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext, StepOption};
 use super::super::derive::written_name;
 use super::super::step::Answers;
 use super::recorded::{has_rule, recorded_rule, recorded_splits};
 use super::{FocusStop, Mode, SplitsStep};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
-use crate::tui::widgets::{popup, split_bar, text};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
+use crate::tui::widgets::{draw_panel, popup, split_bar, text};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Problem, ProblemKind, ShardId};
 use gristmill_ops::engine::plan::fields::percent;
@@ -99,26 +99,21 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
     let ui = context.ui;
     let focused = step.stop(answers) == FocusStop::Mode && step.naming.is_none();
     for (line, mode) in Mode::ALL.into_iter().enumerate() {
-        let on = step.mode == mode;
-        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let is_on = step.mode == mode;
         let (label, note) = match mode {
             Mode::Ratio => ("by ratio", ""),
             Mode::Patterns => ("by pattern", "regular expressions on shard names"),
             Mode::Hand => ("by hand", "move shards between splits"),
         };
         let place = row(area, line);
-        let marks = focused && on && mode != Mode::Ratio;
-        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
-        OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
-            frame.buffer_mut(),
-            place,
-            context.focused,
-            ui,
-        );
+        let target = ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line);
+        let is_focused = focused && is_on && mode != Mode::Ratio;
+        let option = StepOption { target, is_on, label, note, is_focused, label_columns: 11 };
+        context.draw_option(frame.buffer_mut(), place, option);
         if mode == Mode::Ratio && !place.is_empty() {
             let x = place.x + 18;
             let field = Rect { x, width: 20, ..place }.intersection(place);
-            let typing = focused && on && context.focused;
+            let typing = focused && is_on && context.focused;
             step.ratio.draw(frame, field, typing, "such as 8,1,1", ui);
             if typing {
                 let sign = Rect { width: 17.min(place.width), ..place };
@@ -202,7 +197,7 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
 }
 
 fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
-    use crate::tui::widgets::{list::draw_list, panel};
+    use crate::tui::widgets::list::draw_list;
     let ui = context.ui;
     let focused = context.focused && step.stop(answers) == FocusStop::Columns && step.naming.is_none();
     let stop = step.number_of(FocusStop::Columns, answers);
@@ -230,9 +225,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         };
         let title = format!("{before}{} {}{after}", column.name, column.shards.len());
         let is_focused = focused && index == at;
-        let block = panel(&title, is_focused, ui);
-        let inner = block.inner(rect);
-        frame.render_widget(block, rect);
+        let inner = draw_panel(frame, rect, &title, is_focused, ui);
         context.click_targets.add(inner, ClickTarget::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
@@ -260,33 +253,22 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
 }
 
 fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
-    let ui = context.ui;
     let at = step.stop(answers);
     let mut line = 0;
     if step.mode != Mode::Hand {
-        let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
-        let note = "with a fixed seed, before they are divided";
-        let focused = at == FocusStop::Shuffle;
-        context.click_targets.add(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
-        OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
-            frame.buffer_mut(),
-            row(area, line),
-            context.focused,
-            ui,
-        );
+        let target = ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers));
+        let (label, note) = ("shuffle shards", "with a fixed seed, before they are divided");
+        let (is_on, is_focused) = (step.shuffle, at == FocusStop::Shuffle);
+        let option = StepOption { target, is_on, label, note, is_focused, label_columns: 15 };
+        context.draw_option(frame.buffer_mut(), row(area, line), option);
         line += 1;
     }
     if step.stop_list(answers).contains(&FocusStop::AllowEmpty) {
-        let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
-        let note = "a pattern without shards is meant so";
-        let focused = at == FocusStop::AllowEmpty;
-        context.click_targets.add(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
-        OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
-            frame.buffer_mut(),
-            row(area, line),
-            context.focused,
-            ui,
-        );
+        let target = ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers));
+        let (label, note) = ("allow empty", "a pattern without shards is meant so");
+        let (is_on, is_focused) = (step.allow_empty, at == FocusStop::AllowEmpty);
+        let option = StepOption { target, is_on, label, note, is_focused, label_columns: 15 };
+        context.draw_option(frame.buffer_mut(), row(area, line), option);
     }
 }
 
@@ -384,17 +366,12 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         .chain(names.iter().map(|n| (Some(n), n.as_str(), "all of them")));
     let has_rule = has_rule(answers);
     for (line, (value, label, note)) in options.enumerate().filter(|_| new > 0) {
-        let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
-        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        let place = row(places[1], line);
-        context.click_targets.add(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
-        OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
-            frame.buffer_mut(),
-            place,
-            context.focused,
-            ui,
-        );
-        if value.is_none() && !has_rule && !on {
+        let is_on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
+        let (place, target) =
+            (row(places[1], line), ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
+        let option = StepOption { target, is_on, label, note, is_focused: is_on, label_columns: 21 };
+        context.draw_option(frame.buffer_mut(), place, option);
+        if value.is_none() && !has_rule && !is_on {
             frame.buffer_mut().set_style(place, ui.theme.disabled);
         }
     }
