@@ -290,6 +290,9 @@ pub struct PreparedFacts {
     /// Those of the user that the last run would have added itself.
     #[serde(skip)]
     pub user_excludes: Vec<String>,
+    /// Version of the `split.yaml` that was read.
+    #[serde(skip)]
+    pub split_version: Option<FileStamp>,
     /// Shards on disk that are not in the index.
     pub new_shards: Vec<String>,
     /// Shards whose size or time differ from the last run (known only if that run was Gristmill's).

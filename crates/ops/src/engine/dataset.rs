@@ -116,6 +116,9 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         shard_counts: info.shard_counts,
         ..PreparedFacts::default()
     };
+    let split_yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
+    // Asked first: an edit between the two counts as one that was not read.
+    prepared.split_version = files::metadata(&split_yaml).ok().map(|info| info.stamp);
     match SplitFile::read(root) {
         Ok(Some(file)) => {
             let (splits, bad) = file.expanded();
@@ -124,12 +127,12 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
                 let subject = Subject::field(item.item.clone());
                 findings.push(Problem::problem(ProblemKind::BadBraces, subject, format!("split.yaml: {}", item.error)));
             }
-            findings.extend(file.repeated_excludes(&layout::in_nv_meta(root, layout::SPLIT_YAML)));
+            findings.extend(file.repeated_excludes(&split_yaml));
             prepared.excludes = file.exclude;
         }
         Ok(None) => findings.push(Problem::problem(
             ProblemKind::MissingFile,
-            Subject::path(root.join(layout::NV_META).join(layout::SPLIT_YAML)),
+            Subject::path(split_yaml),
             "the data set is prepared but has no split.yaml",
         )),
         Err(failure) => findings.push(Problem::of_failure(ProblemKind::BadFile, failure)),
@@ -211,7 +214,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
 struct IndexFiles<'a> {
     root: &'a Path,
     listing: OnceLock<Listing>,
-    /// What indexes in a store say of the ends of their shards, read together.
+    /// The ends of shards according to their indexes in a store, read together.
     ends: Mutex<HashMap<String, Outcome<u64>>>,
 }
 
@@ -303,7 +306,7 @@ fn change_of(
     if !shard.is_tgz {
         match indexes.end_of(shard) {
             Ok(end) if end <= shard.stamp.bytes => {}
-            // The store does not answer.
+            // Without an answer of the store, the shard counts as unchanged.
             Err(failure) if is_object && failure.class == ExitClass::Environment => return Err(failure),
             _ => return Ok(Some(ShardChange::Content)),
         }

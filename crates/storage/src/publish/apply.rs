@@ -6,16 +6,16 @@
 use super::super::files::{is_taken, metadata};
 use super::super::fs::{rename_here, Fs};
 use super::super::location::{is_remote, RemoteUrl};
-use super::super::read::open_any;
+use super::super::read::{open_any, read_whole};
 use super::super::run_folder::RunFolder;
 use super::super::store::{Condition, Content};
 use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
-use super::parent_of;
 use super::record::complete;
-use super::single::{put, remove_or_release};
+use super::single::{put, put_if, remove_or_release, write_file};
+use super::{parent_of, Versions};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome, ProblemKind};
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(super) struct Renamer<'a> {
     staging: PathBuf,
     /// Numbers of the entries whose target is on another file system and was written by this process.
     copied: HashSet<usize>,
+    /// Versions that targets must have, by the numbers of their entries.
+    versions: Option<&'a Versions>,
     /// Whether anything may have changed.
     pub(super) has_changed: bool,
 }
@@ -78,19 +80,36 @@ impl<'a> Renamer<'a> {
             list,
             staging: super::staging_of(own),
             copied: HashSet::new(),
+            versions: None,
             has_changed: false,
         }
+    }
+
+    /// Replaces objects of these versions only.
+    pub(super) fn with_versions(self, versions: &'a Versions) -> Self {
+        Self { versions: Some(versions), ..self }
     }
 
     /// Moves everything to its place, durably; the list is kept. `placed` is called for each file that is in place.
     pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
+        let (versioned, others): (Numbered<'_>, Numbered<'_>) =
+            others.into_iter().partition(|(number, entry)| self.version(*number, entry).is_some());
+        let removed = if versioned.is_empty() { Vec::new() } else { self.read_all(&last)? };
         for (number, entry) in &last {
             self.move_aside(*number, entry)?;
             self.has_changed = true;
         }
         if !last.is_empty() {
             self.sync_folders(&last)?;
+        }
+        for (number, entry) in &versioned {
+            if !self.place_version(*number, entry)? {
+                removed.iter().try_for_each(|(path, bytes)| write_file(self.fs, path, bytes, super::LIST_MODE))?;
+                self.has_changed = false;
+                return Err(changed(&self.target(entry)));
+            }
+            placed();
         }
         // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once,
         // the first one with the small ones.
@@ -261,6 +280,29 @@ impl<'a> Renamer<'a> {
         Ok(true)
     }
 
+    /// Returns the version of the object that an entry may replace, if it is limited to one.
+    fn version(&self, number: usize, entry: &Entry) -> Option<Option<FileStamp>> {
+        let version = self.versions?.get(&number)?;
+        is_remote(&self.target(entry)).then_some(*version)
+    }
+
+    /// Replaces an object that has its version, and returns whether it has.
+    fn place_version(&self, number: usize, entry: &Entry) -> Outcome<bool> {
+        let target = self.target(entry);
+        let (Some(url), Some(version)) = (RemoteUrl::parse(&target), self.version(number, entry)) else {
+            return self.place(number, entry).map(|_| true);
+        };
+        let content = open_any(&staged(&self.staging, number))?;
+        put_if(&target, &url, Content::File(&content), version.map_or(Condition::IfAbsent, Condition::IfStamp))
+    }
+
+    /// Reads the objects that are removed before anything else changes.
+    fn read_all(&self, entries: &[(usize, &Entry)]) -> Outcome<Vec<(PathBuf, Vec<u8>)>> {
+        let targets = entries.iter().filter(|(_, entry)| entry.had_old).map(|(_, entry)| self.target(entry));
+        let read = |path: PathBuf| Ok(read_whole(&path, MAX_JOINED_UPLOAD_BYTES)?.map(|bytes| (path, bytes)));
+        targets.filter(|target| is_remote(target)).filter_map(|path| read(path).transpose()).collect()
+    }
+
     fn take_out(&self, number: usize, entry: &Entry) -> Outcome<()> {
         if !entry.action.has_staged() {
             return Ok(());
@@ -301,6 +343,14 @@ impl<'a> Renamer<'a> {
         }
         Ok(())
     }
+}
+
+/// Creates the failure for a file that another program has written to since it was read.
+pub(super) fn changed(target: &Path) -> Failure {
+    Failure::environment("publishing", "it was changed by another program after this run had read it")
+        .of_kind(ProblemKind::ChangedDuringScan)
+        .on(Subject::path(target))
+        .with_hint("run the same command again: it starts from the new version")
 }
 
 /// Creates the failure for a file that is neither staged nor in place, because another process removed it.

@@ -15,7 +15,7 @@ mod single;
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};
 pub(super) use single::{remove_or_release, RELEASED};
 
-use super::files::{fetch_listing_during, symlink_metadata};
+use super::files::{fetch_listing_during, metadata, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
@@ -26,8 +26,9 @@ use super::store::Condition;
 use super::waiting::do_during;
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Progress};
+use gristmill_core::{Cancel, ExitClass, Failure, FileStamp, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -62,6 +63,9 @@ pub struct RolledForward {
     pub files: Vec<String>,
 }
 
+/// Versions of targets, `None` for no file, by the positions of their entries.
+type Versions = HashMap<usize, Option<FileStamp>>;
+
 /// A set of files that becomes visible as a unit. Leaves no trace if dropped without [`commit`](Self::commit).
 pub struct Publication<'a> {
     fs: &'a dyn Fs,
@@ -70,8 +74,10 @@ pub struct Publication<'a> {
     staging: PathBuf,
     /// Targets as absolute paths, in the order in which they are put in place. The name of a staged file is its position.
     entries: Vec<(Action, PathBuf)>,
+    /// By the position of an entry, the version that its target must have.
+    versions: Versions,
     counter: Counter<'a>,
-    /// A folder that is looked around in at the end.
+    /// A folder whose entries are listed at the end.
     listed_folder: Option<PathBuf>,
     /// Whether the rename list, and no longer this value, determines what happens to the staging folder.
     is_settled: bool,
@@ -86,11 +92,21 @@ impl<'a> Publication<'a> {
         fs.create_dir(&staging, super::fs::PRIVATE_FOLDER)?;
         fs.sync_dir(parent_of(&staging))?;
         let counter = Counter::default();
-        let (root, entries) = (root.to_owned(), Vec::new());
-        Ok(Self { fs, root, run_folder: own, staging, entries, counter, listed_folder: None, is_settled: false })
+        let (root, entries, versions) = (root.to_owned(), Vec::new(), Versions::new());
+        Ok(Self {
+            fs,
+            root,
+            run_folder: own,
+            staging,
+            entries,
+            versions,
+            counter,
+            listed_folder: None,
+            is_settled: false,
+        })
     }
 
-    /// Looks around in a folder while the last request of the publication is waited for.
+    /// Lists a folder while the last request of the publication is pending.
     pub fn with_listing(mut self, folder: &Path) -> Self {
         self.listed_folder = Some(folder.to_owned());
         self
@@ -130,6 +146,13 @@ impl<'a> Publication<'a> {
             file.close()?;
             Ok(())
         })
+    }
+
+    /// Permits that the file that was staged last replaces this version only, `None` for no file: if another program has written to it since
+    /// it was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a store
+    /// compares them as it writes.
+    pub fn replace_only(&mut self, version: Option<FileStamp>) {
+        self.versions.insert(self.entries.len().saturating_sub(1), version);
     }
 
     /// Adds a file that is already written. It may remain at its old path as a second name of the same bytes, so it must not be written to
@@ -210,7 +233,7 @@ impl<'a> Publication<'a> {
         // From here on the list determines what happens to the staging folder, and a stop would leave a part.
         let _whole = Cancel::default().begin_wait_scope();
         self.is_settled = true;
-        let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list);
+        let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list).with_versions(&self.versions);
         let counter = &mut self.counter;
         let moved = write_list(self.fs, self.run_folder, &list)
             .and_then(|()| mark_begun(self.fs, self.run_folder, &list))
@@ -278,7 +301,7 @@ impl<'a> Publication<'a> {
             self.entries.iter().map(|(_, target)| target.clone()).filter(|t| is_remote(t)).collect();
         let infos = infos_below(&self.root, &remote).map_err(|error| Failure::io("publishing", &self.root, &error))?;
         let mut infos = infos.into_iter();
-        for (action, target) in &self.entries {
+        for (number, (action, target)) in self.entries.iter().enumerate() {
             let old = match is_remote(target) {
                 true => infos.next().flatten(),
                 false => symlink_metadata(target).ok(),
@@ -287,6 +310,11 @@ impl<'a> Publication<'a> {
             if old.is_some_and(|info| info.is_dir()) && !is_remote(target) {
                 let why = "there is a folder of that name";
                 return Err(Failure::new(ExitClass::Environment, "publishing", why).on(Subject::path(target)));
+            }
+            // What is read through a link is the file that it leads to.
+            let now = || if is_remote(target) { old } else { metadata(target).ok() };
+            if self.versions.get(&number).is_some_and(|version| *version != now().map(|info| info.stamp)) {
+                return Err(apply::changed(target));
             }
             let target_text = list::written_down(&self.root, target);
             entries.push(Entry {

@@ -29,7 +29,7 @@ pub(crate) struct UploadRecord {
 /// Makes the object of a record visible. This may be repeated.
 pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
     let url = parse_target(target)?;
-    let way_out = "remove what the run has put at the output, or name another one, and run the same command again";
+    let way_out = "remove the files of the run at the output, or name another output, and run the command again";
     let lost = |why: &str, hint: String| Failure::data(ACTIVITY, why).on(Subject::path(target)).with_hint(hint);
     let Some(found) = read_record(record)? else {
         return Err(lost("the record of its upload is damaged", way_out.to_owned()));

@@ -13,7 +13,7 @@ use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::path::{Path, PathBuf};
 
-/// Permission bits of a file that there was not.
+/// Permission bits of a new file.
 const NEW_MODE: u32 = 0o644;
 
 /// Writes a single file such that at any moment either the complete old file or the complete new one exists.
@@ -40,7 +40,7 @@ pub(super) fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Out
     put_if(path, url, content, Condition::Always).map(drop)
 }
 
-fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> Outcome<bool> {
+pub(super) fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> Outcome<bool> {
     if url.key.is_empty() {
         return Err(Failure::usage("writing", "it is a bucket: name an object in it").on(Subject::path(path)));
     }
@@ -68,7 +68,7 @@ pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) 
         Some(Ok(is_put)) => {
             if is_put {
                 let problem = Problem::of_failure(ProblemKind::Other, failure).on(Subject::path(path));
-                let problem = problem.with_effect("it cannot be removed, and is marked as released");
+                let problem = problem.with_effect("it cannot be removed, so it was marked as released");
                 notices::add(Problem { severity: Severity::Note, ..problem });
             }
             Ok(())

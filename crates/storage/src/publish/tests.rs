@@ -278,7 +278,7 @@ fn interrupted_calls_and_short_writes_go_unnoticed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_synced_is_taken_at_its_word() {
+fn assumes_unsyncable_folder_is_durable() {
     for errno in [Errno::INVAL, Errno::NOTSUP] {
         let world = World::new(true, false);
         let fs = world.fs(Fault::Nothing);
@@ -406,7 +406,7 @@ fn a_damaged_rename_list_is_named_and_not_followed() {
 }
 
 #[test]
-fn a_work_folder_that_somebody_emptied_is_said_once_and_leaves_the_set_unprepared() {
+fn reports_emptied_work_folder_once() {
     let world = World::new(true, false);
     let fs = world.fs(Fault::Nothing);
     world.publish(&fs).unwrap();
@@ -653,4 +653,63 @@ fn an_interrupted_publish_is_given_up_if_another_machine_has_published_since() {
     assert_eq!(recover(&RealFs, root, &mine).unwrap(), None);
     assert_eq!(crate::files::read_to_string(root.join("info")).unwrap(), "theirs");
     assert!(!mine.renames().exists() && !crate::files::exists(marker(&theirs)));
+}
+
+#[test]
+fn an_edit_of_another_program_is_never_overwritten() {
+    let local = folder();
+    let state = tempfile::tempdir().unwrap();
+    for (root, is_late) in
+        [(local.path().to_owned(), false), ("mem://edited/early".into(), false), ("mem://edited/late".into(), true)]
+    {
+        let own = match is_remote(&root) {
+            true => RunFolder::in_state_folder(&root, state.path()),
+            false => RunFolder::for_webdataset(&root),
+        };
+        let [edited, other, info] = ["split", "a", "info"].map(|name| root.join(name));
+        for path in [&edited, &other, &info] {
+            write_file(&RealFs, path, b"old", 0o644).unwrap();
+        }
+        let read = crate::files::metadata(&edited).unwrap().stamp;
+        let mut publication = Publication::begin(&RealFs, &root, &own).unwrap();
+        publication.stage_bytes(&other, b"new", 0o644).unwrap();
+        publication.stage_bytes(&edited, b"new", 0o644).unwrap();
+        publication.replace_only(Some(read));
+        publication.stage_bytes(&info, b"new", 0o644).unwrap();
+        publication.mark_last(&info);
+        let list = publication.list(&info).unwrap();
+        write_file(&RealFs, &edited, b"their edit", 0o644).unwrap();
+        let failure = match is_late {
+            true => {
+                let mut mover = Renamer::new(&RealFs, &own, &root, &list).with_versions(&publication.versions);
+                let failure = mover.forward(&mut || {}).unwrap_err();
+                assert!(!mover.has_changed, "the publication is given up");
+                failure
+            }
+            false => publication.commit(&info).unwrap_err(),
+        };
+        assert!(
+            failure.why.contains("changed by another program") && failure.class == ExitClass::Environment,
+            "{failure}"
+        );
+        let texts = [&edited, &other, &info].map(|path| crate::files::read_to_string(path).unwrap());
+        assert_eq!(texts, ["their edit", "old", "old"], "{}", root.display());
+        assert_eq!(recover(&RealFs, &root, &own).unwrap(), None);
+    }
+}
+
+#[test]
+fn the_version_that_was_read_is_replaced() {
+    let state = tempfile::tempdir().unwrap();
+    let root = Path::new("mem://edited/not");
+    let own = RunFolder::in_state_folder(root, state.path());
+    for old in [false, true] {
+        let target = root.join("split");
+        let mut publication = Publication::begin(&RealFs, root, &own).unwrap();
+        publication.stage_bytes(&target, if old { b"second" } else { b"first" }, 0o644).unwrap();
+        publication.replace_only(crate::files::metadata(&target).ok().map(|info| info.stamp));
+        publication.stage_bytes(&root.join("info"), b"new", 0o644).unwrap();
+        publication.commit(&root.join("info")).unwrap();
+        assert_eq!(crate::files::read_to_string(&target).unwrap(), if old { "second" } else { "first" });
+    }
 }

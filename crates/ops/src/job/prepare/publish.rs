@@ -173,6 +173,10 @@ fn stage_texts(
         }
         files.note(&target, text.content.len() as u64)?;
         publication.stage_bytes(&target, text.content.as_bytes(), mode)?;
+        let facts = context.shared.facts_now();
+        if let (true, Some(prepared)) = (is_split, &facts.prepared) {
+            publication.replace_only(prepared.split_version);
+        }
     }
     Ok(())
 }
