@@ -27,7 +27,7 @@ fn the_same_plan_has_nothing_to_do_and_another_one_is_refused() {
     sandbox.say("shard in --output out --max-count 2").ends(1).complains("the input changed");
     assert_eq!(files_below(&sandbox.path("out")), before);
     sandbox.write("full/x", "x");
-    sandbox.say("shard in --output full").ends(1).complains("there is something of that name");
+    sandbox.say("shard in --output full").ends(1).complains("the output exists already");
     assert!(!sandbox.has("full.gristmill"));
 }
 
@@ -41,7 +41,7 @@ fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
         ("shard in --output out --rename-part a=b --rename-part a=c", "two names"),
         ("shard in --output out --require a --drop-parts a", "no sample has it"),
         ("shard in --output out --no-prepare --split-ratio 1,1,1", "cannot be used with"),
-        ("shard in --output in/out", "inside of each other"),
+        ("shard in --output in/out", "overlap"),
         ("shard in --output out --key name", "the input has none"),
         ("shard in --output out --split train", "not prepared"),
         ("shard in --output out --split-ratio 1,2", "three numbers"),
@@ -67,6 +67,20 @@ fn repeated_keys_are_refused_with_both_places_and_nothing_is_written() {
     assert_eq!((names.len(), names[11].as_str()), (12, "000000005.txt"));
     sandbox.tar("in/2.tar", ["f", "g", "f"]);
     sandbox.say("shard in --output other --duplicates prefix").ends(1).complains("twice in one shard");
+}
+
+#[test]
+fn parts_that_the_first_sample_of_a_key_lacks_are_not_left_out_silently() {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str| (name.to_owned(), b"{}".to_vec());
+    sandbox.tar_of("in/a.tar", &["0.png", "1.png", "0.json", "1.json"].map(entry));
+    let ran = sandbox.say("shard in --output first --duplicates keep-first").ends(1);
+    ran.complains("left out with its part 'json', which the first one lacks").complains("--duplicates merge");
+    sandbox.say("shard in --output all --duplicates merge").ends(0);
+    assert_eq!(entries(&sandbox, "all/shard_000000.tar"), ["0.json", "0.png", "1.json", "1.png"]);
+    sandbox.tar_of("in/a.tar", &["0.png", "0.json", "1.png", "0.png"].map(entry));
+    sandbox.say("shard in --output later --duplicates keep-first").ends(0);
+    assert_eq!(entries(&sandbox, "later/shard_000000.tar"), ["0.json", "0.png", "1.png"]);
 }
 
 #[test]

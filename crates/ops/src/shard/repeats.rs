@@ -3,14 +3,17 @@
 use super::list::{Listing, LINE};
 use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolContext};
 use gristmill_core::shard_plan::RepeatedKeys;
-use gristmill_core::text::{count_verb, grouped};
+use gristmill_core::text::{count_verb, display_safe_bytes, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::tar::is_reserved;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 const ACTIVITY: &str = "comparing the keys";
-/// Repeated keys that are listed with their places.
+/// Maximum number of repeated keys that are reported with their places.
 const MAX_LISTED: u64 = 1_000;
+/// Maximum number of first samples whose parts are remembered, in some 32 MB; of the others, each later sample is a problem.
+const MAX_FIRST_SAMPLES: usize = 1 << 20;
 
 /// Receives samples in their order.
 pub(super) type TakeSample<'t> = &'t mut dyn FnMut(ListedSample) -> Outcome<()>;
@@ -38,19 +41,7 @@ pub(super) fn settle_keys<'a>(
     match rule {
         RepeatedKeys::Fail => Err(found.refusal(plan)),
         RepeatedKeys::Prefix => found.prefix(plan, &mut samples, take),
-        RepeatedKeys::KeepFirst => found
-            .members
-            .for_each(&mut |number, [first]| {
-                let number = number_of(number);
-                samples.pass_until(number, take)?;
-                let Some(sample) = samples.next_sample()? else { return Ok(()) };
-                if number == first {
-                    return take(sample);
-                }
-                let why = "a later sample of this key, left out";
-                problems.report(Problem::note(ProblemKind::DuplicateKey, subject_of(&sample.sample), why))
-            })
-            .and_then(|()| samples.pass_rest(take)),
+        RepeatedKeys::KeepFirst => keep_first(found.members, &mut samples, problems, take),
         RepeatedKeys::Merge => merge(found.members, &mut samples, context, take),
     }
 }
@@ -89,7 +80,7 @@ struct Repeats<'a> {
     later: u64,
     /// Whether a key is in two inputs.
     is_in_two_inputs: bool,
-    /// Whether a key is in one shard twice, and one such key.
+    /// A key that is twice in one shard, if there is one.
     in_one_shard: Option<String>,
     /// The first key that is repeated.
     example: Option<String>,
@@ -213,6 +204,67 @@ fn input_names(inputs: &[PathBuf]) -> Vec<String> {
     names
 }
 
+/// Leaves out all samples of a key but its first one. That one of them has other parts than the first one is a problem: the parts of a sample
+/// that are not next to each other are several samples of its key.
+fn keep_first(
+    members: RecordSorter<'_, 1>,
+    samples: &mut Samples,
+    problems: &dyn ProblemSink,
+    take: TakeSample<'_>,
+) -> Outcome<()> {
+    let mut first_parts = FirstParts::default();
+    members.for_each(&mut |number, [first]| {
+        let number = number_of(number);
+        samples.pass_until(number, take)?;
+        let Some(listed) = samples.next_sample()? else { return Ok(()) };
+        if number == first {
+            first_parts.insert(number, &listed);
+            return take(listed);
+        }
+        let subject = subject_of(&listed.sample);
+        problems.report(match first_parts.lacking(first, &listed) {
+            None => Problem::note(ProblemKind::DuplicateKey, subject, "a later sample of this key, left out"),
+            Some(part) => {
+                let why =
+                    format!("a later sample of this key, left out with its part '{part}', which the first one lacks");
+                let problem = Problem::problem(ProblemKind::DuplicateKey, subject, why);
+                problem.with_hint("--duplicates merge brings the parts of a key together, if none is repeated")
+            }
+        })
+    })?;
+    samples.pass_rest(take)
+}
+
+/// Names of the parts of first samples. Most samples have the same names, which are kept once.
+#[derive(Default)]
+struct FirstParts {
+    sets: HashMap<Vec<Vec<u8>>, u32>,
+    names: Vec<Vec<Vec<u8>>>,
+    of_sample: HashMap<u64, u32>,
+}
+
+impl FirstParts {
+    fn insert(&mut self, number: u64, listed: &ListedSample) {
+        if self.of_sample.len() >= MAX_FIRST_SAMPLES {
+            return;
+        }
+        let names: Vec<Vec<u8>> = listed.sample.parts.iter().map(|part| part.name.clone()).collect();
+        let set = *self.sets.entry(names).or_insert_with_key(|names| {
+            self.names.push(names.clone());
+            u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.of_sample.insert(number, set);
+    }
+
+    /// Returns a part of a later sample that the first one lacks, as far as the first one is known.
+    fn lacking(&self, first: u64, later: &ListedSample) -> Option<String> {
+        let known = self.of_sample.get(&first).and_then(|set| self.names.get(*set as usize));
+        let is_lacking = |name: &Vec<u8>| known.is_none_or(|known| !known.contains(name));
+        let mut names = later.sample.parts.iter().map(|part| &part.name);
+        names.find(|name| is_lacking(name)).map(|name| display_safe_bytes(name))
+    }
+}
+
 /// Brings the parts of each key together at the place of its first sample.
 fn merge(
     members: RecordSorter<'_, 1>,
@@ -255,10 +307,11 @@ fn merge(
 fn add_parts(to: &mut ListedSample, from: ListedSample) -> Outcome<()> {
     for part in from.sample.parts {
         if to.sample.parts.iter().any(|known| known.name == part.name) {
-            let name = gristmill_core::text::display_safe_bytes(&part.name);
+            let name = display_safe_bytes(&part.name);
             let why = format!("several samples of the key have a part '{name}', so they cannot become one");
             let failure = Failure::data(ACTIVITY, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
-            return Err(failure.with_hint("--duplicates keep-first keeps the first of them"));
+            let hint = "--duplicates keep-first keeps the first sample of each key, and only its parts";
+            return Err(failure.with_hint(hint));
         }
         to.sample.parts.push(part);
     }
