@@ -171,6 +171,11 @@ impl<R: Send + 'static> Task<R> {
         })
     }
 
+    /// Waits for the end. The findings become findings of the task that waits.
+    pub(crate) fn wait_reporting(self, handles: &Handles<'_>) -> Outcome<R> {
+        self.wait_with_progress(handles, |_| {})
+    }
+
     fn wait_with_progress(self, handles: &Handles<'_>, show: impl Fn(&JobStatus)) -> Outcome<R> {
         while !self.ends_within(POLL_INTERVAL) {
             if handles.cancel.is_cancelled() {

@@ -2,8 +2,10 @@
 
 use super::{missing, Operation, Plan};
 use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
+use crate::job::pool::run_units;
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
-use crate::job::task::TaskContext;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
@@ -11,12 +13,15 @@ use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemS
 use gristmill_data::formats::forager::INDEX_FOLDER;
 use gristmill_data::source::documents::{list_jsonl, Selection};
 use gristmill_storage::files;
-use gristmill_storage::location::is_read_only;
+use gristmill_storage::location::{is_read_only, is_remote};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ACTIVITY: &str = "indexing";
+/// Files of a store that are indexed at once.
+const STORE_FILES: usize = 16;
 
 /// The program that reads an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +186,7 @@ impl Operation for Index {
         }
         if plan.index_path.is_none() && plan.paths.iter().any(|path| is_read_only(path)) {
             let hint = "--index-path names another place, of a single file; or copy the data first, with gristmill cp";
-            refuse("PATH", "the index is made next to it, in a place that cannot be written", hint);
+            refuse("PATH", "the index is written next to it, and that location is not writable", hint);
         }
         if plan.skip_bad_lines && plan.compat {
             refuse("--skip-bad-lines", "the reference program, which --compat follows, refuses such files", "");
@@ -232,23 +237,25 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
             let selection = Selection { follows_reference: true, ..Selection::default() };
             let listing = list_jsonl(paths, selection, &context.cancel)?;
             listing.problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
-            for file in listing.files {
-                if !file.packing.is_plain() {
-                    let why = "it is compressed, and a raw index is for plain text";
-                    context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&file.path), why))?;
-                    continue;
+            let (plain, compressed): (Vec<_>, Vec<_>) =
+                listing.files.into_iter().partition(|file| file.packing.is_plain());
+            for file in compressed {
+                let why = "it is compressed, and a raw index is for plain text";
+                context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&file.path), why))?;
+            }
+            let sources: Vec<PathBuf> = plain.into_iter().map(|file| file.path).collect();
+            let results = index_each(&sources, &|source| start_raw(raw(source), context.options.clone()), context)?;
+            for (source, result) in sources.into_iter().zip(results) {
+                match result {
+                    Some(Ok(report)) => reports.indexes.push((source, report)),
+                    Some(Err(failure)) => reports.failures.push(failure),
+                    None => {}
                 }
-                match context.run_part(start_raw(raw(&file.path), context.options.clone())?) {
-                    Ok(report) => reports.indexes.push((file.path, report)),
-                    // A refused file does not prevent the others.
-                    Err(failure) if failure.class == ExitClass::Data => reports.failures.push(failure),
-                    Err(failure) if failure.is_cancelled() || reports.indexes.is_empty() => return Err(failure),
-                    // The report lists what was made before.
-                    Err(failure) => {
-                        reports.failures.push(failure);
-                        break;
-                    }
-                }
+            }
+            // The report lists what was made before.
+            let is_refusal = |failure: &Failure| failure.class == ExitClass::Data;
+            if reports.indexes.is_empty() && !reports.failures.iter().all(is_refusal) {
+                return reports.failures.pop().map_or_else(|| Ok(reports), Err);
             }
         }
         _ => return Err(Failure::usage(ACTIVITY, "the format or the path is missing")),
@@ -256,6 +263,40 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
     reports.problems = context.problems.to_vec();
     reports.counts = context.problems.counts();
     Ok(reports)
+}
+
+/// Indexes each file, and returns `None` for those that were not begun. A file that is refused does not prevent the others; any other failure
+/// does. In a store several files are read at once, because each takes several requests one after another.
+fn index_each(
+    sources: &[PathBuf],
+    start: &(dyn Fn(&PathBuf) -> Outcome<Task<IndexReport>> + Sync),
+    context: &TaskContext,
+) -> Outcome<Vec<Option<Outcome<IndexReport>>>> {
+    let at_once = if sources.iter().any(|source| is_remote(source)) { STORE_FILES } else { 1 };
+    let handles = context.handles();
+    if at_once > 1 {
+        context.phase_of(Phase::Scan, "file", format!("indexing {}", count(sources.len() as u64, "file")));
+        context.progress.expect(sources.len() as u64, 0);
+    }
+    let is_stopped = AtomicBool::new(false);
+    run_units(sources, at_once, &context.cancel, |source| {
+        if is_stopped.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let part = start(source)?;
+        let result = match at_once {
+            1 => context.run_part(part),
+            _ => part.wait_reporting(&handles).inspect(|report| context.progress.add(1, report.bytes)),
+        };
+        match result {
+            Err(failure) if failure.is_cancelled() => Err(failure),
+            Err(failure) if failure.class != ExitClass::Data => {
+                is_stopped.store(true, Ordering::Relaxed);
+                Ok(Some(Err(failure)))
+            }
+            result => Ok(Some(result)),
+        }
+    })
 }
 
 /// The indexes that a run made, or would make.

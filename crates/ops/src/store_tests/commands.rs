@@ -64,6 +64,23 @@ fn raw_indexes() {
 }
 
 #[test]
+fn raw_indexes_of_a_folder() {
+    let input = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        let text =
+            if number == 7 { "no JSON\n".to_owned() } else { "{\"text\": \"a document\"}\n".repeat(1 + number % 3) };
+        std::fs::write(input.path().join(format!("{number:02}.jsonl")), text).unwrap();
+    }
+    let made = compare_trees("indexes", input.path(), |root| run(root, "index", "@/data", "format=modalities"));
+    let indexes = made.keys().filter(|name| name.ends_with(".idx")).count();
+    assert_eq!(
+        (indexes, made.contains_key("data/07.idx")),
+        (39, false),
+        "a file that is refused does not prevent the others"
+    );
+}
+
+#[test]
 fn packed_files_made_of_others() {
     let made = compare_trees("modalities", &golden("modalities/merge/input"), |root| {
         run(
