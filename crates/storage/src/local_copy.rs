@@ -51,12 +51,16 @@ fn is_whole(copy: &Path, stamp: FileStamp) -> bool {
 }
 
 fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
-    let object = open_read(path)?;
-    let stamp = object.stamp().map_err(|error| Failure::io("opening", path, &error))?;
+    let failure = |error| Failure::io("opening", path, &error);
+    // To open an object reads its beginning.
+    let stamp = metadata(path).map_err(failure)?.stamp;
     let copy = folder.join(name_of(path, stamp));
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }
+    let object = open_read(path)?;
+    let stamp = object.stamp().map_err(failure)?;
+    let copy = folder.join(name_of(path, stamp));
     // One thread copies, the others use what it has copied.
     static COPY_LOCK: Mutex<()> = Mutex::new(());
     let _copying = COPY_LOCK.lock().unwrap_or_else(PoisonError::into_inner);

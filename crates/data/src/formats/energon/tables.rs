@@ -9,6 +9,7 @@ use gristmill_storage::read::open_read;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -77,9 +78,17 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 ///
 /// One in a store is copied to the cache folder. One that an interrupted run did not finish writing is refused.
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
-    drop(open_read(path)?);
+    connect(path, &local_database(path)?)
+}
+
+/// Returns the local file of a database that [`open_readonly`] would open.
+pub fn local_database(path: &Path) -> Outcome<Cow<'_, Path>> {
+    if !is_remote(path) {
+        // SQLite does not say why a file cannot be opened.
+        drop(open_read(path)?);
+    }
     check_finished(path)?;
-    connect(path, &local_copy(path)?)
+    local_copy(path)
 }
 
 /// Opens the local file `local` with the content of `path`.
@@ -217,6 +226,11 @@ impl Tables {
     /// Opens the tables and checks that they exist, with the columns that the loader queries.
     pub fn open(path: &Path) -> Outcome<Self> {
         Self::of(open_readonly(path)?, path)
+    }
+
+    /// Opens the tables of a database from the file that [`local_database`] has returned for it.
+    pub fn open_local(path: &Path, local: &Path) -> Outcome<Self> {
+        Self::of(connect(path, local)?, path)
     }
 
     /// Opens the database of a version that was just found at its path, without asking its store for more if there is a copy of it.

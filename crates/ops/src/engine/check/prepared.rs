@@ -6,7 +6,7 @@ use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
-use gristmill_data::formats::energon::tables::{has_only_media, Tables};
+use gristmill_data::formats::energon::tables::{has_only_media, local_database, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
 use gristmill_storage::listing::stamps_below;
@@ -16,6 +16,7 @@ use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The state shared by the checks of one data set.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct PreparedDataset {
     pub stamps: HashMap<String, FileStamp>,
     /// The files of an interrupted publish; `None` when none was interrupted.
     pub pending: Option<Vec<String>>,
+    /// The file from which the tables are read, once they have been opened.
+    local_database: OnceLock<PathBuf>,
 }
 
 impl PreparedDataset {
@@ -61,7 +64,8 @@ impl PreparedDataset {
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
         let has_tables = files::exists(&database) && !has_only_media(&database);
-        Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
+        let (root, local_database) = (root.to_owned(), OnceLock::new());
+        Ok(Self { root, info, splits, splits_failure, has_tables, stamps, pending, local_database })
     }
 
     /// Returns the number of shards in the index.
@@ -104,7 +108,12 @@ impl PreparedDataset {
         if !self.has_tables {
             return Ok(None);
         }
-        Tables::open(&self.database()).map(Some)
+        let database = self.database();
+        if self.local_database.get().is_none() {
+            let _ = self.local_database.set(local_database(&database)?.into_owned());
+        }
+        let local = self.local_database.get().map_or(&*database, PathBuf::as_path);
+        Tables::open_local(&database, local).map(Some)
     }
 
     /// Returns the path of the sample tables.
