@@ -19,7 +19,7 @@ pub mod table;
 pub mod text;
 pub mod toast;
 
-pub use bars::{progress_bar, split_bar};
+pub use bars::{progress_bar, range_bar, split_bar};
 pub use chart::{Bar, Chart, Unit};
 pub use input::TextField;
 pub use list::{draw_list, draw_selection, ListState};

@@ -24,7 +24,7 @@ pub enum Origin {
         /// Its size, time and inode when it was listed: it must be the same when it is copied.
         stamp: FileStamp,
     },
-    /// A stretch of a file that many parts are in, such as a shard.
+    /// A byte range of a file that contains many parts, such as a shard.
     Range {
         /// The file.
         file: SourceFile,
@@ -73,8 +73,13 @@ pub struct Part {
 impl Part {
     /// Whether it is media by its last extension.
     pub fn is_media(&self) -> bool {
-        std::str::from_utf8(&self.name).is_ok_and(|name| type_by_extension(&format!("x.{name}")).is_some())
+        std::str::from_utf8(&self.name).is_ok_and(is_media)
     }
+}
+
+/// Whether parts of this name are media by its last extension.
+pub fn is_media(name: &str) -> bool {
+    type_by_extension(&format!("x.{name}")).is_some()
 }
 
 /// A sample to be written.
@@ -88,7 +93,7 @@ pub struct Sample {
     pub shard: String,
     /// Its parts, in the order of the input. Of each name there is one.
     pub parts: Vec<Part>,
-    /// Whether `split.yaml` of the input excludes it. It counts once, and is nothing that is written.
+    /// Whether `split.yaml` of the input excludes it. Used for counting only.
     pub is_excluded: bool,
 }
 

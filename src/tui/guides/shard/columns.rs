@@ -1,12 +1,15 @@
 //! The columns of rows: what each becomes.
 
+use crate::tui::screen::Ui;
 use gristmill_core::options::Answer;
 use gristmill_core::shard_plan::Column;
-use gristmill_core::text::display_safe;
-use gristmill_core::{Cancel, Outcome, ShardPlan};
+use gristmill_core::text::{agree, count, display_safe};
+use gristmill_core::{Cancel, Outcome, ProblemKind, ShardPlan};
 use gristmill_ops::browse;
 use gristmill_ops::engine::browse::SampleAt;
 use gristmill_ops::shard::examples::FutureSample;
+use gristmill_ops::shard::ShardReport;
+use ratatui::text::{Line, Span};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -120,6 +123,14 @@ fn shown(value: Value) -> String {
 pub(super) fn image_columns(sample: &FutureSample) -> Vec<RowColumn> {
     let column = |(name, value)| RowColumn { name: format!("image.{name}"), value: shown(value) };
     sample.annotated_image().into_iter().flatten().take(MAX_COLUMNS).map(column).collect()
+}
+
+/// Returns a line about the media of rows that are not there; none if all are.
+pub(super) fn missing_media_line(report: &ShardReport, ui: &Ui) -> Option<Line<'static>> {
+    let missing = report.counts.iter().filter(|(_, kind, _)| *kind == ProblemKind::MissingMedia);
+    let missing: u64 = missing.map(|(_, _, count)| count).sum();
+    let words = format!("{} of media {} missing", count(missing, "file"), agree(missing, "is", "are"));
+    (missing > 0).then(|| Line::from(Span::styled(words, ui.theme.warn)))
 }
 
 /// Returns the columns of the first rows of an input; none if it has no rows.

@@ -1,9 +1,11 @@
 //! The guide of `shard`: the fields of a step, what the data say about them, and samples as they will be written.
 
-use super::columns::{image_columns, read_columns, Mark, RowColumn};
+use super::columns::{image_columns, missing_media_line, read_columns, Mark, RowColumn};
+use super::costs::{media_lines, order_lines};
 use super::inputs::{self, input_fields, plan_of, ADD, INPUTS};
-use super::parts::part_lines;
+use super::parts::{PartList, PARTS};
 use super::samples::{preview_part, shown_samples, SamplePreviews, SampleTexts};
+use super::size::{estimate, Slider};
 use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
 use crate::tui::keymap::{Action, Context};
@@ -27,18 +29,22 @@ use std::path::PathBuf;
 
 /// The columns of rows.
 pub(super) const COLUMNS: Field = Field::List("columns");
+/// The sliders of the size of a shard.
+pub(super) const SIZE: Field = Field::List("size");
 
 /// Columns from which on samples are next to the fields, and their columns.
 const WIDE: u16 = 76;
 const SAMPLE_COLUMNS: u16 = 34;
 /// Rows that anything below the fields needs.
 const MIN_BELOW_ROWS: u16 = 4;
+/// Rows of the help of a field.
+const HELP_ROWS: u16 = 2;
 /// The most columns of rows that are in view, and columns of the screen of a mark and a name.
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
-/// What the preview does.
+/// Name of the preview's work in the background.
 const SAMPLE_ACTIVITY: &str = "looking for samples";
-/// Shards above this number are hard on file systems and stores.
+/// Number of shards above which file systems and stores become slow.
 const MANY_SHARDS: u64 = 10_000;
 
 type ReadColumns = (PathBuf, Outcome<Vec<RowColumn>>);
@@ -58,6 +64,12 @@ pub struct ShardGuide {
     pub(super) list: ListState,
     /// The list of inputs.
     pub(super) inputs: ListState,
+    /// The parts that can be chosen.
+    pub(super) parts: PartList,
+    /// The list of sliders.
+    pub(super) sliders: ListState,
+    /// Samples and bytes of the last preview.
+    amount: Option<(u64, u64)>,
     /// The number of the random sample that is shown.
     pub(super) random: usize,
     /// Their pictures and texts.
@@ -80,6 +92,9 @@ impl ShardGuide {
             unnamed: 0,
             list: ListState::new(0),
             inputs: ListState::new(0),
+            parts: PartList::default(),
+            sliders: ListState::new(0),
+            amount: None,
             random: 0,
             previews: SamplePreviews::start(env),
         }
@@ -137,7 +152,7 @@ impl Guide for ShardGuide {
     fn begin(&mut self, form: &mut Form) {
         let inputs = plan_of(form).inputs.len();
         self.inputs.set_len(inputs);
-        // What is asked for next has the focus.
+        // The next missing answer has the focus.
         form.set_fields(self.fields(form));
         form.focus_on(if inputs == 0 { ADD } else { Field::Option("output") });
     }
@@ -146,8 +161,13 @@ impl Guide for ShardGuide {
         if missing_samples_reason(form).is_none() {
             self.preview.request_preview(form.plan());
         }
-        self.inputs.set_len(plan_of(form).inputs.len());
-        let input = plan_of(form).inputs.first().cloned().unwrap_or_default();
+        let plan = plan_of(form);
+        self.inputs.set_len(plan.inputs.len());
+        self.sliders.set_len(Slider::of_plan(&plan).len());
+        let known = report_of(&self.preview, form).and_then(Result::ok);
+        self.parts.update(&plan, known.map(|report| &report.examples.parts));
+        self.amount = known.map(|report| (report.samples, report.bytes)).or(self.amount);
+        let input = plan.inputs.first().cloned().unwrap_or_default();
         if form.step_id() == "samples" && self.requested_input != input {
             self.requested_input.clone_from(&input);
             self.set_columns(Vec::new());
@@ -217,6 +237,8 @@ impl Guide for ShardGuide {
                 fields.splice(0..0, input_fields(form));
             }
             "samples" if !self.columns.is_empty() => fields.insert(0, COLUMNS),
+            "choose" if !self.parts.shares.is_empty() => fields.insert(0, PARTS),
+            "shards" if !Slider::of_plan(&plan_of(form)).is_empty() => fields.insert(0, SIZE),
             _ => {}
         }
         fields
@@ -235,12 +257,14 @@ impl Guide for ShardGuide {
         match name {
             "columns" => Some(&mut self.list),
             "inputs" => Some(&mut self.inputs),
+            "parts" => Some(&mut self.parts.list),
+            "size" => Some(&mut self.sliders),
             _ => None,
         }
     }
 
     fn changes_rows(&self, list: &str) -> bool {
-        list == "columns"
+        matches!(list, "columns" | "size")
     }
 
     fn contexts(&self, form: &Form) -> KeyContexts {
@@ -267,6 +291,15 @@ impl Guide for ShardGuide {
                 return Some(Vec::new());
             }
             return inputs::change(action, form, &mut self.inputs).then(Vec::new);
+        }
+        if form.is_focused(PARTS) && action == Action::Toggle {
+            self.parts.toggle(form);
+            return Some(Vec::new());
+        }
+        if form.is_focused(SIZE) && matches!(action, Action::Left | Action::Right) {
+            let slider = self.sliders.get().and_then(|at| Slider::of_plan(&plan_of(form)).get(at).copied());
+            slider.into_iter().for_each(|slider| slider.step(form, action == Action::Right));
+            return Some(Vec::new());
         }
         if !form.is_focused(COLUMNS) || !matches!(action, Action::Left | Action::Right | Action::Toggle) {
             return None;
@@ -296,14 +329,16 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     let is_list = |field: &Field| matches!(field, Field::List(_));
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| !is_list(field)).collect();
     let list = form.fields().iter().copied().find(is_list);
+    let fields_rows = u16::try_from(fields.len() + form.mistakes.len() + 1).unwrap_or(u16::MAX);
     let list_rows = match list {
         Some(INPUTS) => guide.inputs.len.min(LIST_ROWS),
+        Some(SIZE) => Slider::of_plan(&plan_of(form)).len() + 1,
+        Some(PARTS) => guide.parts.rows(usize::from(area.height.saturating_sub(fields_rows.saturating_add(HELP_ROWS)))),
         Some(_) => guide.columns.len().min(LIST_ROWS) + 1,
         None => 0,
     };
     let list_rows = u16::try_from(list_rows).unwrap_or_default();
-    let rows = u16::try_from(fields.len() + form.mistakes.len() + 1).unwrap_or(u16::MAX).saturating_add(list_rows);
-    let has_room = rows.saturating_add(MIN_BELOW_ROWS) <= area.height;
+    let has_room = fields_rows.saturating_add(list_rows).saturating_add(MIN_BELOW_ROWS) <= area.height;
     if !has_room && !is_wide && list_rows == 0 {
         return false;
     }
@@ -312,6 +347,10 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
         let known = report_of(&guide.preview, form).and_then(Result::ok);
         let known = known.map(|report| report.examples.inputs.as_slice()).unwrap_or_default();
         inputs::draw(form, &mut guide.inputs, known, frame, place, ui);
+    } else if list == Some(PARTS) {
+        guide.parts.draw(form, frame, place, ui);
+    } else if list == Some(SIZE) {
+        draw_sliders(guide, form, frame, place, ui);
     } else if list.is_some() {
         draw_columns(guide, form, frame, place, ui);
     }
@@ -361,18 +400,37 @@ fn draw_columns(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area
     });
 }
 
+fn draw_sliders(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let area = Rect { height: area.height.saturating_sub(1), ..area };
+    form.mouse_areas.add(area, MouseTarget::Field(SIZE));
+    let plan = plan_of(form);
+    let sliders = Slider::of_plan(&plan);
+    guide.sliders.set_len(sliders.len());
+    draw_list(frame.buffer_mut(), area, &mut guide.sliders, form.is_focused(SIZE), ui, |at, room| {
+        sliders.get(at).map_or_else(Line::default, |slider| slider.line(&plan, room, ui))
+    });
+}
+
 /// Returns what the data say about the answers of a step.
 fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let Some(Ok(report)) = guide.report(form) else { return Vec::new() };
+    let report = match (guide.report(form), guide.amount) {
+        (Some(Ok(report)), _) => report,
+        // The sliders show what they do before the samples are divided again.
+        (None, Some((samples, size))) if form.step_id() == "shards" => {
+            return vec![heading(&estimate(&plan_of(form), samples, size), ui)];
+        }
+        _ => return Vec::new(),
+    };
     match form.step_id() {
-        "samples" => rule_lines(&report.examples.names, plan_of(form).key_rule, columns, ui),
-        "choose" => {
-            let mut lines = chosen_line(report, ui);
-            lines.extend(part_lines(&report.examples.parts, columns, ui));
+        "samples" => {
+            let mut lines: Vec<Line<'static>> = missing_media_line(report, ui).into_iter().collect();
+            lines.extend(rule_lines(&report.examples.names, plan_of(form).key_rule, columns, ui));
             lines
         }
-        "source" => chosen_line(report, ui),
+        "choose" | "source" => chosen_line(report, ui),
         "shards" => shard_lines(report, columns, ui),
+        "order" => order_lines(report, columns, ui),
+        "media" => media_lines(&report.examples.parts, &plan_of(form), columns, ui),
         _ => Vec::new(),
     }
 }

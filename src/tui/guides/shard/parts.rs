@@ -1,42 +1,118 @@
-//! The parts of the samples, by which some are chosen: how many samples have each, and its bytes.
+//! The parts of the samples as a list, in which they are chosen: how many samples have each, and its bytes.
 
+use super::inputs::plan_of;
+use crate::tui::form::{Field, Form, MouseTarget};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::layout::heading;
-use crate::tui::widgets::{split_bar, text};
+use crate::tui::widgets::layout::{below, draw_lines, heading};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::{split_bar, text, ListState};
+use gristmill_core::options::Answer;
 use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::ShardPlan;
 use gristmill_ops::shard::examples::{PartShare, PartTally};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::PathBuf;
 
-/// Parts that are shown.
-const SHOWN_PARTS: usize = 8;
-/// Columns of the figures of a part, and of its bar.
-const FIGURE_COLUMNS: usize = 20;
+/// The parts.
+pub(super) const PARTS: Field = Field::List("parts");
+/// Columns of the bar of a part.
 const BAR_COLUMNS: usize = 10;
+/// Rows of the list.
+const MAX_ROWS: usize = 8;
+const MIN_ROWS: usize = 2;
+/// The longest name of a part that is shown.
+const MAX_NAME_COLUMNS: usize = 16;
 
-/// Returns the parts as lines, those that most samples have first.
-pub(super) fn part_lines(tally: &PartTally, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let shares = tally.shares();
-    if shares.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = vec![heading(&format!("Parts of {}", count(tally.samples(), "sample")), ui)];
-    let shown = shares.iter().take(SHOWN_PARTS);
-    let widest = shown.clone().map(|share| text::width(&display_safe(&share.name))).max().unwrap_or_default();
-    let room = columns.saturating_sub(FIGURE_COLUMNS + BAR_COLUMNS + 2).min(widest.max(4));
-    lines.extend(shown.map(|share| part_line(share, tally.samples(), room, ui)));
-    let more = shares.len().saturating_sub(SHOWN_PARTS) as u64 + tally.unlisted();
-    if more > 0 {
-        lines.push(Line::from(Span::styled(format!(" and {}", count(more, "more part")), ui.theme.muted)));
-    }
-    lines
+/// The parts of the last preview, those that most samples have first: they stay while the next one is made.
+#[derive(Default)]
+pub(super) struct PartList {
+    inputs: Vec<PathBuf>,
+    samples: u64,
+    pub(super) shares: Vec<PartShare>,
+    unlisted: u64,
+    pub(super) list: ListState,
 }
 
-fn part_line(part: &PartShare, samples: u64, room: usize, ui: &Ui) -> Line<'static> {
+impl PartList {
+    /// Takes the parts of a preview; forgets those of other inputs.
+    pub(super) fn update(&mut self, plan: &ShardPlan, tally: Option<&PartTally>) {
+        if let Some(tally) = tally {
+            (self.samples, self.shares, self.unlisted) = (tally.samples(), tally.shares(), tally.unlisted());
+        } else if plan.inputs != self.inputs {
+            self.shares.clear();
+        }
+        self.inputs.clone_from(&plan.inputs);
+        self.list.set_len(self.shares.len());
+    }
+
+    /// Returns the rows that the list takes of `free` ones, with its heading and the row after it.
+    pub(super) fn rows(&self, free: usize) -> usize {
+        match self.shares.len().min(MAX_ROWS).min(free.saturating_sub(2)) {
+            rows if rows < MIN_ROWS.min(self.shares.len()) => 0,
+            rows => rows + 2,
+        }
+    }
+
+    /// Writes the selected part, or leaves it out.
+    pub(super) fn toggle(&self, form: &mut Form) {
+        let Some(part) = self.list.get().and_then(|at| self.shares.get(at)) else { return };
+        let choice = plan_of(form).choice;
+        let (name, mut kept, mut dropped) = (part.name.clone(), choice.keep_parts, choice.drop_parts);
+        let without = |names: &mut Vec<String>| names.retain(|known| *known != name);
+        if is_written(&plan_of(form), &name) {
+            // An empty list of those that are kept would mean all.
+            match kept.as_slice() {
+                [] | [_] => dropped.push(name.clone()),
+                _ => without(&mut kept),
+            }
+        } else {
+            without(&mut dropped);
+            if !kept.is_empty() && !kept.contains(&name) {
+                kept.push(name.clone());
+            }
+        }
+        for (option, names) in [("keep-parts", kept), ("drop-parts", dropped)] {
+            form.answer(option, &if names.is_empty() { Answer::Unset } else { Answer::List(names) });
+        }
+    }
+
+    /// Draws the parts, with a heading.
+    pub(super) fn draw(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let more = if self.unlisted > 0 {
+            format!(", and {}", count(self.unlisted, "part of other names"))
+        } else {
+            String::new()
+        };
+        let title = format!("Parts of {}{more}", count(self.samples, "sample"));
+        draw_lines(frame.buffer_mut(), area, [heading(&title, ui)]);
+        let area = Rect { height: area.height.saturating_sub(2), ..below(area, 1) };
+        form.mouse_areas.add(area, MouseTarget::Field(PARTS));
+        let (plan, samples, shares) = (plan_of(form), self.samples, &self.shares);
+        let widest = shares.iter().map(|share| text::width(&display_safe(&share.name))).max().unwrap_or_default();
+        let columns = widest.clamp(4, MAX_NAME_COLUMNS);
+        draw_list(frame.buffer_mut(), area, &mut self.list, form.is_focused(PARTS), ui, |at, _| {
+            shares.get(at).map_or_else(Line::default, |share| {
+                part_line(share, samples, is_written(&plan, &share.name), columns, ui)
+            })
+        });
+    }
+}
+
+/// Whether the plan writes parts of this name.
+pub(super) fn is_written(plan: &ShardPlan, name: &str) -> bool {
+    let is_in = |names: &[String]| names.iter().any(|known| known == name);
+    (plan.choice.keep_parts.is_empty() || is_in(&plan.choice.keep_parts)) && !is_in(&plan.choice.drop_parts)
+}
+
+fn part_line(part: &PartShare, samples: u64, is_on: bool, room: usize, ui: &Ui) -> Line<'static> {
     let share = part.samples as f64 / samples.max(1) as f64;
     let name = text::pad_end(&text::fit_end(&display_safe(&part.name), room, ui.glyphs), room);
     let figures = format!(" {} {:>11} ", percent(part.samples, samples), bytes(part.bytes));
+    let (sign, style) = if is_on { (ui.glyphs.box_on, ui.theme.text) } else { (ui.glyphs.box_off, ui.theme.muted) };
     Line::from(vec![
-        Span::raw(format!(" {name}{figures}")),
+        Span::styled(format!("{sign} {name}{figures}"), style),
         Span::styled(split_bar(share, BAR_COLUMNS, ui.glyphs), ui.theme.bar(0)),
     ])
 }

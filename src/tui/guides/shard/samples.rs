@@ -132,7 +132,7 @@ pub(super) struct SampleTexts<'a> {
     pub(super) plan: ShardPlan,
     /// The key that takes another sample by chance.
     pub(super) key: String,
-    /// The look of the terminal.
+    /// Styles, characters and keys.
     pub(super) ui: &'a Ui<'a>,
 }
 

@@ -1,6 +1,7 @@
 use super::columns::{image_columns, Mark, RowColumn};
-use super::guide::{ShardGuide, COLUMNS};
+use super::guide::{ShardGuide, COLUMNS, SIZE};
 use super::inputs::{plan_of, ADD, INPUTS};
+use super::parts::PARTS;
 use crate::tui::form::testing::FormTest;
 use crate::tui::form::{Field, FormScreen, Guide as _};
 use crate::tui::keymap::Action;
@@ -344,5 +345,55 @@ fn the_parts_that_can_be_chosen_are_shown_with_their_shares() {
     }
     let mut test = form(Some(Ok(found)));
     test.go_to("choose");
+    test.guide.request_data(&mut test.form);
     test.compare("shard_choose");
+    // The list stays while the samples are listed again.
+    test.form.focus_on(PARTS);
+    test.act_in_guide(&[Action::Down, Action::Toggle]);
+    let choice = |test: &FormTest<ShardGuide>| {
+        let choice = plan_of(&test.form).choice;
+        (choice.keep_parts.join(","), choice.drop_parts.join(","))
+    };
+    assert_eq!(choice(&test), (String::new(), "txt".to_owned()));
+    assert!(test.shown((100, 28, true)).contains("[ ] txt"), "{}", test.shown((100, 28, true)));
+    test.act_in_guide(&[Action::Toggle]);
+    assert_eq!(choice(&test), Default::default());
+    test.form.answer("keep-parts", &Answer::List(vec!["jpg".to_owned()]));
+    test.act_in_guide(&[Action::Toggle]);
+    assert_eq!(choice(&test).0, "jpg,txt");
+    test.act_in_guide(&[Action::Up, Action::Toggle, Action::Down, Action::Toggle]);
+    assert_eq!(choice(&test), ("txt".to_owned(), "txt".to_owned()), "none is another answer than all");
+}
+
+#[test]
+fn sliders_change_the_size_of_a_shard() {
+    let mut test = form(Some(Ok(report(40))));
+    test.go_to("shards");
+    test.guide.request_data(&mut test.form);
+    test.refresh();
+    test.form.focus_on(SIZE);
+    test.act_in_guide(&[Action::Left, Action::Down, Action::Left]);
+    let division = plan_of(&test.form).division;
+    assert_eq!((division.max_count, division.max_size), (5_000, 2 << 30));
+    // Before the samples are divided again.
+    assert!(test.shown((100, 28, false)).contains("about 8 shards"), "{}", test.shown((100, 28, false)));
+    test.act_in_guide(&[Action::Up, Action::Right, Action::Right]);
+    assert_eq!(plan_of(&test.form).division.max_count, 20_000);
+    test.form.answer("shards", &Answer::Text("3".to_owned()));
+    test.refresh();
+    assert!(!test.form.fields().contains(&SIZE), "the number of shards is given");
+}
+
+#[test]
+fn a_shuffle_has_its_cost_and_each_set_its_parts() {
+    let mut found = report(40);
+    found.seconds = Some(90.0);
+    for _ in 0..4 {
+        found.examples.parts.add([(b"jpg".as_slice(), 1 << 20), (b"txt", 100)]);
+    }
+    let mut test = form(Some(Ok(found)));
+    test.go_to("order");
+    test.compare("shard_order");
+    test.go_to("media");
+    test.compare("shard_media");
 }

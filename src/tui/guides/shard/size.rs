@@ -1,0 +1,123 @@
+//! The size of a shard as two sliders: its most samples, and its most bytes.
+
+use super::inputs::plan_of;
+use crate::tui::form::Form;
+use crate::tui::screen::Ui;
+use crate::tui::widgets::{range_bar, text};
+use gristmill_core::options::Answer;
+use gristmill_core::text::{count, exact_size, grouped};
+use gristmill_core::ShardPlan;
+use ratatui::text::{Line, Span};
+
+/// Values of the sliders.
+const COUNTS: [u64; 13] =
+    [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];
+const MIB: u64 = 1 << 20;
+const SIZES: [u64; 11] = [
+    16 * MIB,
+    32 * MIB,
+    64 * MIB,
+    128 * MIB,
+    256 * MIB,
+    512 * MIB,
+    1_024 * MIB,
+    2_048 * MIB,
+    4_096 * MIB,
+    8_192 * MIB,
+    16_384 * MIB,
+];
+/// Columns of the name and the value of a slider, and the most of its bar.
+const NAME_COLUMNS: usize = 9;
+const VALUE_COLUMNS: usize = 11;
+const MAX_BAR_COLUMNS: usize = 24;
+
+/// What a slider sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slider {
+    /// The most samples of a shard.
+    Count,
+    /// Its most bytes.
+    Size,
+}
+
+impl Slider {
+    /// Returns those that decide the number of shards.
+    pub(super) fn of_plan(plan: &ShardPlan) -> Vec<Self> {
+        let division = &plan.division;
+        match (division.shards, division.even) {
+            (Some(_), _) => Vec::new(),
+            (None, true) => vec![Self::Count],
+            (None, false) => vec![Self::Count, Self::Size],
+        }
+    }
+
+    fn values(self) -> &'static [u64] {
+        match self {
+            Self::Count => &COUNTS,
+            Self::Size => &SIZES,
+        }
+    }
+
+    fn value(self, plan: &ShardPlan) -> u64 {
+        match self {
+            Self::Count => plan.division.max_count,
+            Self::Size => plan.division.max_size,
+        }
+    }
+
+    /// Moves it to the next value, or to the one before.
+    pub(super) fn step(self, form: &mut Form, is_next: bool) {
+        let (values, now) = (self.values(), self.value(&plan_of(form)));
+        let next = match is_next {
+            true => values.iter().find(|value| **value > now),
+            false => values.iter().rev().find(|value| **value < now),
+        };
+        let Some(next) = next.copied() else { return };
+        match self {
+            Self::Count => form.answer("max-count", &Answer::Text(next.to_string())),
+            Self::Size => form.answer("max-size", &Answer::Text(exact_size(next))),
+        }
+    }
+
+    /// Returns it as a line.
+    pub(super) fn line(self, plan: &ShardPlan, columns: usize, ui: &Ui) -> Line<'static> {
+        let (values, now) = (self.values(), self.value(plan));
+        let position = values.partition_point(|value| *value < now);
+        let share = position as f64 / (values.len() - 1).max(1) as f64;
+        let (name, value) = match self {
+            Self::Count => ("samples", grouped(now)),
+            Self::Size => ("bytes", gristmill_core::text::bytes(now)),
+        };
+        let room = columns.saturating_sub(NAME_COLUMNS + VALUE_COLUMNS + 1).min(MAX_BAR_COLUMNS);
+        Line::from(vec![
+            Span::raw(text::pad_end(name, NAME_COLUMNS)),
+            Span::styled(range_bar(share, Some(1.0), room, ui.glyphs), ui.theme.bar(0)),
+            Span::raw(text::pad_start(&value, VALUE_COLUMNS)),
+        ])
+    }
+}
+
+/// Returns how many shards there are about, from the samples and bytes of the last preview.
+pub(super) fn estimate(plan: &ShardPlan, samples: u64, bytes: u64) -> String {
+    let division = &plan.division;
+    let by_count = samples.div_ceil(division.max_count.max(1));
+    let by_size = if division.even { 0 } else { bytes.div_ceil(division.max_size.max(1)) };
+    format!("about {}", count(division.shards.unwrap_or(by_count.max(by_size)), "shard"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_shards_follows_the_smaller_limit() {
+        let mut plan = ShardPlan::default();
+        assert_eq!(estimate(&plan, 200_000, 1_000_000_000), "about 20 shards");
+        assert_eq!(estimate(&plan, 200_000, 90_000_000_000), "about 30 shards");
+        plan.division.even = true;
+        assert_eq!(estimate(&plan, 200_000, 90_000_000_000), "about 20 shards");
+        plan.division.shards = Some(7);
+        assert_eq!(estimate(&plan, 200_000, 90_000_000_000), "about 7 shards");
+        assert!(Slider::of_plan(&plan).is_empty());
+    }
+}
