@@ -2,7 +2,7 @@
 
 use super::{run_shard, ShardReport};
 use crate::job::task::Task;
-use gristmill_core::{Outcome, ProblemKind, RunOptions, ShardPlan};
+use gristmill_core::{ExitClass, Outcome, ProblemKind, RunOptions, ShardPlan};
 use gristmill_storage::files::exists;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
@@ -11,6 +11,7 @@ use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::{store_of, UnfinishedUpload};
 use gristmill_storage::walk::Walk;
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,6 +97,76 @@ fn kill_at_operations(root: &Path) {
     }
     assert!(resumed > 1, "finished shards are taken over");
     assert_eq!(sent > 1, is_remote(root), "shards are sent while they are written");
+}
+
+#[test]
+fn a_disk_that_is_full_at_any_operation_leaves_nothing_half_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let counting = Arc::new(FaultFs::new(Fault::Nothing));
+    let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
+    run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap();
+    let wanted = visible(&dir.path().join("wanted"));
+    let mut refused = 0;
+    for at in (0..counting.ops()).step_by(11) {
+        let output = dir.path().join(format!("out-{at}"));
+        let plan = plan("reshard_count", &output);
+        match run(plan.clone(), Arc::new(FaultFs::new(Fault::Full { at, errno: Errno::NOSPC }))) {
+            Ok(_) => assert!(visible(&output) == wanted, "{at}"),
+            Err(failure) => {
+                refused += 1;
+                assert_eq!(failure.class, ExitClass::Environment, "{at}: {failure}");
+                assert!(!exists(output.join(".nv-meta/.info.json")), "{at}: {failure}");
+            }
+        }
+        run(plan, Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{at}: {failure}"));
+        assert!(visible(&output) == wanted, "{at}");
+        RealFs.remove_dir_all(&output).unwrap();
+        RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    RealFs.create_dir(&dir.path().join("more"), 0o755).unwrap();
+    write_input(&dir.path().join("more"), true, 'a');
+    let added = |output: &Path| ShardPlan {
+        inputs: vec![dir.path().join("more")],
+        append: true,
+        new_to: Some("train".to_owned()),
+        ..plan("reshard_count", output)
+    };
+    // What loaders find the shards by.
+    let listed = |output: &Path| {
+        let file = |name: &str| gristmill_storage::files::read(output.join(".nv-meta").join(name)).ok();
+        [file(".info.json"), file("split.yaml")]
+    };
+    let first = dir.path().join("wanted");
+    run(plan("reshard_count", &first), Arc::new(RealFs)).unwrap();
+    let old = listed(&first);
+    let counting = Arc::new(FaultFs::new(Fault::Nothing));
+    run(added(&first), Arc::clone(&counting) as Arc<dyn Fs>).unwrap();
+    let (wanted, new) = (visible(&first), listed(&first));
+    let kills = (0..counting.ops()).step_by(7).map(|at| (at, Fault::Kill { at }));
+    let full = (3..counting.ops()).step_by(17).map(|at| (at, Fault::Full { at, errno: Errno::NOSPC }));
+    let (mut before, mut after) = (0, 0);
+    for (at, fault) in kills.chain(full) {
+        let output = dir.path().join(format!("out-{at}"));
+        run(plan("reshard_count", &output), Arc::new(RealFs)).unwrap();
+        let stopped = run(added(&output), Arc::new(FaultFs::new(fault)));
+        match listed(&output) {
+            now if now == old => before += 1,
+            now if now == new => after += 1,
+            // Between two renames of a publication, no loader starts.
+            [info, _] => assert!(info.is_none() && stopped.is_err(), "{fault:?}: something is half-made"),
+        }
+        run(added(&output), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        assert!(visible(&output) == wanted, "{fault:?}");
+        RealFs.remove_dir_all(&output).unwrap();
+        RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
+    }
+    assert!(before > 10 && after > 0, "{before}, {after}");
 }
 
 #[test]
