@@ -30,9 +30,9 @@ pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     let commands = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand)
         .then(|| commands_hint(typed.command, typed.unknown.as_deref()));
     let mut failure = usage_failure(&error.render().to_string(), commands);
-    if let Some(path) = path_for_a_command(error) {
+    if let (Some(path), true) = (path_for_a_command(error), typed.names.is_empty()) {
         failure.hint =
-            Some(format!("gristmill browse {path} shows what is in it; without arguments the files here are listed"));
+            Some(format!("gristmill browse {path} opens it; gristmill without arguments lists the files here"));
     }
     printer.error(&failure);
     printer.result(object(&typed.name(), "error", 2, Map::new(), &[failure]));
@@ -99,7 +99,7 @@ fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedComm
 /// Converts the parser's message into a failure: its first line is the reason, its tip, choices or usage the hint.
 fn usage_failure(text: &str, commands: Option<String>) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or("the arguments do not parse");
+    let first = lines.next().unwrap_or("the arguments are not valid");
     let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
     let (mut tip, mut choices, mut usage) = (None, None, None);
     let mut in_list = why.ends_with(':');
@@ -127,7 +127,7 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
 /// Returns the hint for a command that does not exist below `parent`: the most similar name, or all names.
 pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
     if typed.is_some_and(|word| LISTING_WORDS.contains(&word)) && parent.find_subcommand("browse").is_some() {
-        return "gristmill browse PATH lists what is there, gristmill info PATH says what it is".to_owned();
+        return "gristmill browse PATH opens a data set, gristmill info PATH describes it".to_owned();
     }
     match typed.and_then(|word| nearest(word, command_names(parent))) {
         Some(near) => format!("did you mean '{near}'?"),
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
         let all = commands_hint(&program, Some("frobnicate"));
         assert!(all.starts_with("the commands are prepare, prepare-media, pack, count, dedup"), "{all}");
-        assert!(commands_hint(&program, Some("ls")).starts_with("gristmill browse PATH lists"));
+        assert!(commands_hint(&program, Some("ls")).starts_with("gristmill browse PATH opens"));
         let mix = program.find_subcommand("mix").unwrap();
         assert_eq!(commands_hint(mix, Some("chek")), "did you mean 'check'?");
     }

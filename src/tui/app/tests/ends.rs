@@ -59,7 +59,7 @@ fn a_running_job_is_in_the_title_line_until_it_has_ended() {
 }
 
 #[test]
-fn what_is_typed_stays_in_view_and_takes_no_new_notice_away() {
+fn typing_keeps_text_and_new_notice_visible() {
     let mut test = open_test();
     test.keys("/").type_text("coc");
     ended(&mut test, "pack tokens", JobState::Done);
@@ -84,7 +84,7 @@ fn a_warning_is_not_covered_by_an_end() {
 }
 
 #[test]
-fn the_bell_rings_only_where_it_is_wished() {
+fn rings_bell_only_if_enabled() {
     let mut test = open_test();
     ended(&mut test, "pack tokens", JobState::Done);
     assert_eq!(test.app.take_requests(), []);

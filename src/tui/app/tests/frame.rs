@@ -35,14 +35,14 @@ fn what_the_command_could_not_open_decides_the_exit_code() {
         let env = test.app.env.clone();
         test.app.push_of_command(browse::open_tokens(path, BrowseStart::First, view, env));
         test.settle();
-        test.assert_shows("these are no packed");
+        test.assert_shows("these are not packed");
         test
     };
     let mut test = open();
     test.keys("q");
     assert_eq!(test.app.exit_code(), Some(2));
     let mut test = open();
-    test.keys("esc").assert_hides("these are no packed");
+    test.keys("esc").assert_hides("these are not packed");
     test.keys("q");
     assert_eq!(test.app.exit_code(), Some(0), "the failure was left");
 }
@@ -104,7 +104,7 @@ fn an_interrupt_from_outside_is_like_the_key() {
 }
 
 #[test]
-fn ctrl_z_and_its_signal_ask_to_be_put_to_sleep() {
+fn ctrl_z_and_sigtstp_request_suspend() {
     let mut test = open_test();
     test.keys("ctrl-z");
     assert_eq!(test.app.take_requests(), [Request::Suspend]);
@@ -127,7 +127,7 @@ fn help_lists_what_works_here_and_runs_it() {
 #[test]
 fn help_can_be_searched_by_the_words_of_its_sentences() {
     let mut test = open_test();
-    test.keys("?").type_text("puts the program to sleep").assert_shows("Ctrl-z");
+    test.keys("?").type_text("suspends the program").assert_shows("Ctrl-z");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn cancelling_and_clearing_jobs() {
     let mut test = open_test();
     with_jobs(&mut test);
     test.keys("J x").assert_shows("cancelled");
-    test.keys("c").assert_shows("no job runs, and none was interrupted");
+    test.keys("c").assert_shows("no running or interrupted jobs");
     test.keys("esc").assert_shows("coco/");
 }
 
@@ -295,7 +295,7 @@ fn a_job_that_failed_is_started_again() {
 }
 
 #[test]
-fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
+fn lists_other_runs_and_resumes_stopped_ones() {
     let mut test = open_test();
     let data = test.folder.path().join("data");
     let state = test.folder.path().join("state");
@@ -316,10 +316,10 @@ fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
     assert!(line("prepare half").contains("interrupted") && line("pack tok").contains("interrupted"), "{screen}");
     assert!(line("pack busy").contains("runs elsewhere") && screen.contains("~/data/busy"), "{screen}");
     assert!(test.app.is_busy(), "the sign of what runs turns");
-    test.keys("g g").assert_shows("What it had done is kept.");
+    test.keys("g g").assert_shows("Its finished work is kept.");
     test.keys("j").assert_shows(&format!("Process {} on", std::process::id()));
     test.keys("r").assert_shows("another process works on it");
-    test.keys("x").assert_shows("it is none of this process");
+    test.keys("x").assert_shows("it belongs to another process");
     test.keys("G r").assert_shows("▸ pack ▸ corpus.jsonl");
     test.assert_shows("--format nanosets");
     drop(lock);
@@ -350,8 +350,8 @@ fn a_stopped_run_that_is_gone_on_with_states_it_until_its_answers_change() {
     remember_now(&test.folder.path().join("state"), &clean);
     test.keys("J").assert_shows("dedup clean");
     test.keys("r").assert_shows("a run of these answers was stopped; Enter resumes it");
-    test.keys("esc esc").assert_shows("How long is a repeat");
-    test.keys("j space").keys("enter").keys("enter").assert_shows("a run of another plan was stopped here");
+    test.keys("esc esc").assert_shows("Minimum length of a repeat");
+    test.keys("j space").keys("enter").keys("enter").assert_shows("a stopped run of another plan");
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn the_mouse_works_in_popups() {
 }
 
 #[test]
-fn what_is_done_with_shift_belongs_to_the_terminal() {
+fn ignores_mouse_events_with_shift() {
     let mut test = open_test();
     let (column, row) = test.find("? help");
     let kind = MouseEventKind::Down(MouseButton::Left);

@@ -55,7 +55,7 @@ fn the_right_pane_lists_only_what_can_be_done() {
 fn an_interrupted_preparation_is_offered_for_resume() {
     let mut test = open_test();
     test.keys("j j j").assert_shows("c  resume");
-    test.assert_shows("! A preparation was begun");
+    test.assert_shows("! A preparation was started");
     test.keys("c").assert_shows("▸ prepare ▸ half");
 }
 
@@ -70,9 +70,9 @@ fn an_output_of_which_nothing_is_there_yet_is_listed_and_its_run_is_gone_on_with
     put(&data.join("tok.gristmill/work/plan.yaml"), pack_to_yaml(&plan).unwrap().as_bytes());
     put(&data.join("lost.gristmill/work/plan.yaml"), b"");
     test.keys("f5 / t o k enter").assert_shows("▸ tok");
-    test.assert_shows("! A pack was begun here and not");
+    test.assert_shows("! A pack was started here and did");
     test.assert_hides("lost");
-    test.keys("e").assert_shows("nothing of it is there yet");
+    test.keys("e").assert_shows("the output does not exist yet");
     test.keys("c").assert_shows("▸ pack ▸ corpus.jsonl");
     test.assert_shows("--format nanosets");
     test.keys("esc esc esc esc esc").assert_shows("▸ tok");
@@ -111,7 +111,7 @@ fn a_data_set_can_be_entered_like_a_folder() {
 }
 
 #[test]
-fn the_filter_takes_letters_and_gives_them_back() {
+fn filter_accepts_and_deletes_letters() {
     let mut test = open_test();
     test.keys("/").type_text("jq").assert_shows("no name like that");
     test.keys("ctrl-u").type_text("crps").assert_shows("▸ corpus.jsonl");
@@ -132,7 +132,7 @@ fn a_pasted_text_goes_into_the_filter() {
 }
 
 #[test]
-fn hidden_entries_come_and_go() {
+fn toggles_hidden_entries() {
     let mut test = open_test();
     test.keys(".").assert_shows(".hidden");
     test.keys(".").assert_hides(".hidden");

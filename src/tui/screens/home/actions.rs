@@ -55,7 +55,7 @@ impl Home {
         let seen = self.entry_facts.get(&entry.path);
         match action {
             Action::Enter if !entry.is_folder => return Some("this is not a folder".into()),
-            Action::Edit if seen.is_some_and(|l| l.is_begun) => return Some("nothing of it is there yet".into()),
+            Action::Edit if seen.is_some_and(|l| l.is_begun) => return Some("the output does not exist yet".into()),
             Action::Edit if entry.is_folder => return Some("this is a folder".into()),
             Action::Edit if seen.is_some_and(is_shard) => return Some("a shard is not text".into()),
             Action::Enter | Action::Edit => return None,
@@ -65,11 +65,11 @@ impl Home {
         match action {
             Action::Resume => resume_refusal(seen),
             Action::Info => None,
-            _ if seen.is_begun => Some("nothing of it is there yet".into()),
+            _ if seen.is_begun => Some("the output does not exist yet".into()),
             Action::Prepare | Action::Dedup | Action::Media | Action::Splits | Action::Mix
                 if is_read_only(&entry.path) =>
             {
-                Some("nothing can be written there: gristmill cp copies it".into())
+                Some("this location is read-only; copy the data with gristmill cp".into())
             }
             Action::Prepare => prepare_refusal(seen),
             Action::Browse => browse_refusal(seen),
@@ -208,7 +208,7 @@ impl Home {
         let without = RunScreen::new(job_requests::jsonl_without_bad_lines(&path), self.env.clone());
         let answers = vec![
             DialogChoice::new("Write the index", vec![Effect::Push(Box::new(run))]),
-            DialogChoice::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),
+            DialogChoice::new("Index a copy without the bad lines", vec![Effect::Push(Box::new(without))]),
             DialogChoice::new("Leave it", Vec::new()),
         ];
         Box::new(Question::new("Prepare JSONL", lines, answers))
@@ -251,10 +251,10 @@ impl Home {
         match (action, kind) {
             (Action::Prepare, Some(DatasetKind::Jsonl)) => "Writes the index by which training finds each line.",
             (Action::Prepare, Some(DatasetKind::Metadataset)) => {
-                "Opens every member, says what is wrong, and writes the index of joins."
+                "Opens every member, reports problems, and writes the index of joins."
             }
             (Action::Browse, _) if self.selected_facts().is_some_and(|seen| seen.is_deduplicated) => {
-                "Shows what the dedup took out of the documents, and where the copy that stays is."
+                "Shows the text that dedup removed, and where its kept copy is."
             }
             _ => action.help(),
         }

@@ -184,13 +184,13 @@ impl Home {
             PreparationState::Interrupted => {
                 let key = ui.key(Context::Home, Action::Resume);
                 let goes_on = match self.disabled_reason(Action::Resume) {
-                    None => format!("{key} goes on with it."),
-                    Some(_) => "The same plan on the same output goes on with it.".to_owned(),
+                    None => format!("{key} resumes it."),
+                    Some(_) => "Running the same plan with the same output resumes it.".to_owned(),
                 };
                 (Some(format!("{} {} {goes_on}", ui.glyphs.warn, unfinished_runs::state_text(seen))), ui.theme.warn)
             }
             PreparationState::Locked(holder) => {
-                (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn)
+                (Some(format!("{} In use by {holder}.", ui.glyphs.warn)), ui.theme.warn)
             }
             PreparationState::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),
             PreparationState::Broken(why) => (Some(format!("{} {why}", ui.glyphs.cross)), ui.theme.error),
@@ -214,6 +214,8 @@ impl Home {
         let fits = |limit: &usize| columns > 24 && rows(*limit) <= usize::from(area.height);
         let longest = sentences.iter().map(Vec::len).max().unwrap_or(0);
         let limit = (0..=longest).rev().find(fits).unwrap_or(0);
+        // What is left is enough for a further line of some.
+        let mut spare = if columns > 24 { usize::from(area.height).saturating_sub(rows(limit)) } else { 0 };
         let widest = possible.iter().map(|a| text::width(&ui.key(Context::Home, *a))).max().unwrap_or(0);
         let keys = (widest + 1).max(3);
         self.action_rows.clear();
@@ -231,6 +233,9 @@ impl Home {
                 Span::styled(label, label_style),
             ]));
             self.action_rows.push(action);
+            let is_longer = sentence.len() > limit && spare > 0;
+            spare -= usize::from(is_longer);
+            let limit = limit + usize::from(is_longer);
             let is_cut = sentence.len() > limit;
             for (number, line) in sentence.into_iter().take(limit).enumerate() {
                 let mark = if is_cut && number + 1 == limit { ui.glyphs.ellipsis } else { "" };

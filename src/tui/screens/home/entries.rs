@@ -233,7 +233,7 @@ pub fn inspect(path: &Path) -> EntryFacts {
         Ok(facts) if facts.is_dir() => inspect_folder(path),
         Ok(facts) if !facts.is_file() => unusable("a fifo, socket or device"),
         Ok(facts) => inspect_file(path, facts.len()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a link to something that is not there"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a broken link"),
         Err(error) => unusable(&error.to_string()),
     };
     unfinished_runs::add_state(path, seen)
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_in_a_persons_order() {
+    fn sorts_names_in_natural_order() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["Beta", "alpha", "gamma"] {
             put(&dir.path().join(name), b"");

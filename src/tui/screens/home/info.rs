@@ -56,9 +56,7 @@ fn first_lines(entry: &HomeEntry, seen: &EntryFacts, ascii: bool) -> Vec<PageLin
         PreparationState::Interrupted => {
             lines.push(PageLine::new(Tone::Warn, super::unfinished_runs::state_text(seen)))
         }
-        PreparationState::Locked(holder) => {
-            lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}.")))
-        }
+        PreparationState::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by {holder}."))),
         PreparationState::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
         PreparationState::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),
         PreparationState::None | PreparationState::Raw | PreparationState::Prepared => {}

@@ -1,6 +1,7 @@
 //! Facts about JSONL files, metadatasets and the files of prepared data sets, from a few small reads regardless of the size of the data.
 
 use super::entries::{EntryFacts, PreparationState};
+use super::unfinished_runs::locked_by;
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
@@ -72,7 +73,7 @@ fn webdataset(path: &Path, kind: DatasetKind) -> PreparationState {
     let own = RunFolder::for_webdataset(path);
     if own.exists() {
         if let Ok(Some(holder)) = DatasetLock::holder(&own) {
-            return PreparationState::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
+            return locked_by(&holder);
         }
         if files::is_file(own.journal()) || files::is_file(own.renames()) {
             return PreparationState::Interrupted;
@@ -182,7 +183,7 @@ fn yaml(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
         Ok(found) => {
             let missing = missing_member(&found, path.parent().unwrap_or(Path::new(".")));
             let state = missing.map_or(PreparationState::Prepared, |name| {
-                PreparationState::Broken(format!("its member {name} is not there"))
+                PreparationState::Broken(format!("its member {name} does not exist"))
             });
             EntryFacts { state, mixture: Some(mixture(&found)), ..entry_facts }
         }
@@ -271,8 +272,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         put(&at("empty.pbin"), b"");
         std::os::unix::fs::symlink("/nonexistent", at("dangling")).unwrap();
-        for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")]
-        {
+        for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a broken link")] {
             let seen = inspect(&at(name));
             assert_eq!((seen.word(), &seen.state), ("unusable", &PreparationState::Broken(why.into())), "{name}");
             assert!(!seen.is_ready_to_browse());
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_data_set_is_examined_with_the_eyes_of_a_loader() {
+    fn checks_prepared_data_set_as_loader_does() {
         let dir = tempfile::tempdir().unwrap();
         let in_meta = |name: &str| dir.path().join(".nv-meta").join(name);
         std::fs::create_dir(dir.path().join(".nv-meta")).unwrap();
@@ -326,9 +326,9 @@ mod tests {
         let seen = inspect(&path);
         assert_eq!(seen.kind, DatasetKind::Metadataset);
         assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");
-        assert_eq!(seen.state, PreparationState::Broken("its member a is not there".into()));
+        assert_eq!(seen.state, PreparationState::Broken("its member a does not exist".into()));
         put(&dir.path().join("a"), b"");
-        assert_eq!(inspect(&path).state, PreparationState::Broken("its member b is not there".into()));
+        assert_eq!(inspect(&path).state, PreparationState::Broken("its member b does not exist".into()));
         put(&dir.path().join("b"), b"");
         assert_eq!(inspect(&path).state, PreparationState::Prepared);
         put(&path, format!("{head}  train:\n    blnd: []\n").as_bytes());

@@ -4,11 +4,12 @@
 use super::entries::{name_of, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
-use gristmill_storage::files;
-
 use gristmill_core::DatasetKind;
 use gristmill_ops::job::unfinished;
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
+use gristmill_storage::files;
+use gristmill_storage::identity::ProcessIdentity;
+use gristmill_storage::lock::Holder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,16 @@ pub(super) fn state_text(seen: &EntryFacts) -> String {
         _ if seen.can_prepare() => "preparation",
         _ => "run",
     };
-    format!("A {run} was begun here and not finished.")
+    format!("A {run} was started here and did not finish.")
+}
+
+/// Returns the state of an entry that a process has locked.
+pub(super) fn locked_by(holder: &Holder) -> PreparationState {
+    let process = &holder.process;
+    PreparationState::Locked(match *process == ProcessIdentity::current() {
+        true => "a job of this program".to_owned(),
+        false => format!("process {} on {}", process.pid, process.host),
+    })
 }
 
 /// Returns the outputs of unfinished runs in a folder that are not visible yet.
@@ -44,10 +54,7 @@ pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };
     match run.state {
         unfinished::State::Lost => seen,
-        unfinished::State::Running(by) => {
-            let state = PreparationState::Locked(format!("{} on {}", by.process.pid, by.process.host));
-            EntryFacts { state, kind, is_begun, ..seen }
-        }
+        unfinished::State::Running(by) => EntryFacts { state: locked_by(&by), kind, is_begun, ..seen },
         unfinished::State::Publishing(_) | unfinished::State::Interrupted => EntryFacts {
             state: PreparationState::Interrupted,
             kind,

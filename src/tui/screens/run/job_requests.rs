@@ -68,7 +68,7 @@ pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
 
 fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     let name = name_of(path);
-    let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
+    let ends = ["is ready to train on", "is indexed", "is already indexed"];
     let command = command_line(&plan);
     let start: StartJob = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
     JobRequest {
@@ -97,7 +97,7 @@ pub fn pack(plan: PackPlan) -> JobRequest {
     // The format of a single file is not recognized without the usual extension.
     let is_shown = !formats::has_single_files(&plan) || is_known(&plan);
     let outputs = if is_shown { formats::opened(&plan) } else { Vec::new() };
-    let ends = ["is ready to train on", "is packed", "was packed like this already"];
+    let ends = ["is ready to train on", "is packed", "is already packed with this plan"];
     JobRequest {
         words: RunTexts { overview: "Files", keeps_work: true, ..run_texts(&name, ends, "the answers") },
         next: outputs.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
@@ -128,7 +128,7 @@ fn is_empty(folder: &Path) -> bool {
 /// Returns the request to deduplicate.
 pub fn dedup(plan: DedupPlan) -> JobRequest {
     let path = PathBuf::from(plan.visible_output());
-    let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
+    let ends = ["is deduplicated", "is deduplicated", "is already deduplicated with this plan"];
     let texts = run_texts(&name_of(&path), ends, "the answers");
     JobRequest {
         words: RunTexts { overview: "Report", keeps_work: true, ..texts },

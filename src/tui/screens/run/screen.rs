@@ -78,7 +78,7 @@ impl JobOutput {
 
 /// Returns the notice for a key press that was meant to stop a run that had just ended.
 fn too_late() -> Effect {
-    Effect::Toast(Toast::new(Level::Info, "the run has ended; nothing is excluded by that key press"))
+    Effect::Toast(Toast::new(Level::Info, "the run has ended; the key press had no effect"))
 }
 
 /// The screen of one job.

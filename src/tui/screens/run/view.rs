@@ -217,7 +217,8 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
     let style = if failure.is_cancelled() { ui.theme.text } else { ui.theme.error };
-    lines.extend(wrapped(&failure.to_string(), columns, style));
+    let what = if failure.is_cancelled() { "The run was cancelled.".to_owned() } else { failure.to_string() };
+    lines.extend(wrapped(&what, columns, style));
     if let Some(hint) = &failure.hint {
         lines.push(Line::default());
         lines.extend(text::wrap(hint, columns).into_iter().map(Line::from));
@@ -227,9 +228,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     let back = ui.key(Context::Run, Action::Close);
     // An error in the data repeats until an answer changes, so no work is kept for it.
     let tries = match failure.class {
-        ExitClass::Environment | ExitClass::Interrupted if words.keeps_work => {
-            " tries again; what was scanned is not scanned twice."
-        }
+        ExitClass::Environment | ExitClass::Interrupted if words.keeps_work => " retries; finished work is reused.",
         _ => " tries again.",
     };
     lines.push(Line::from(vec![Span::styled(retry, ui.theme.key), Span::styled(tries, ui.theme.muted)]));
