@@ -28,7 +28,13 @@ pub fn local(path: &Path) -> Outcome<String> {
             };
             match is_remote(path) || is_hub_url(text) {
                 true => refuse(format!("{scheme}:// is not supported yet by this command"), COPY_HINT),
-                false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
+                false => {
+                    let lower = text.replacen(scheme, &scheme.to_ascii_lowercase(), 1);
+                    let is_upper = lower != text && is_remote(Path::new(&lower));
+                    let hint =
+                        if is_upper { "the scheme is written in lower case".to_owned() } else { known_schemes() };
+                    refuse(format!("there are no addresses of {scheme}://"), &hint)
+                }
             }
         }
         _ => refuse_meant_address(path, text).map(|()| text.to_owned()),
@@ -285,6 +291,8 @@ mod tests {
         assert!(!failure.to_string().contains("abc"));
         assert!(failure.why.contains("there are no addresses of nfs://"), "{failure}");
         assert!(failure.hint.unwrap().ends_with("hf://"));
+        let failure = local(Path::new("S3://bucket/x")).unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("the scheme is written in lower case"));
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
         #[cfg(feature = "remote")]
         assert_eq!(local(Path::new("s3:/b/x")).unwrap_err().hint.unwrap(), "s3://b/x");

@@ -189,7 +189,7 @@ impl S3Client {
                         false => RetryReason::new("the store has other bytes than were sent"),
                     }
                 }
-                Attempt::Complete => RetryReason::new("the store refuses, and then does not"),
+                Attempt::Complete => RetryReason::new("the store refuses requests inconsistently"),
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
                     if refusal.may_concern_checksum() && checksum.take().is_some() {

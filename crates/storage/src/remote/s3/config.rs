@@ -15,6 +15,8 @@ pub(super) const FIRST_REGION: &str = "us-east-1";
 /// Settings of the requests.
 #[derive(Clone, Debug)]
 pub(super) struct S3Config {
+    /// The profile that is named by a flag or in the settings.
+    pub(super) profile: Option<String>,
     /// The region that is set.
     pub(super) region: Option<String>,
     /// An endpoint in place of that of Amazon, without a slash at its end, and what sets it.
@@ -43,6 +45,7 @@ impl S3Config {
         let payer = environment.text("AWS_REQUEST_PAYER");
         let region = region.or_else(|| profiles.own("region").map(str::to_owned));
         Ok(Self {
+            profile: settings.flags.profile.clone(),
             region: region.map(check_region).transpose()?,
             endpoint,
             base: None,
@@ -63,6 +66,7 @@ impl S3Config {
     ) -> Outcome<Self> {
         let endpoint = endpoint.map(|(address, source)| check_endpoint(&address, source)).transpose()?;
         Ok(Self {
+            profile: None,
             region: None,
             base: Some(usual.to_owned()).filter(|_| endpoint.is_none()),
             endpoint,

@@ -65,17 +65,17 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
             (format!("the secret of the key {} is wrong", key_end()), key_hint(refusal, client))
         }
         (401, _) if refusal.keys.is_some() && client.context.maker == Vendor::Google => {
-            ("the credentials have ended".to_owned(), format!("renew {}", source(refusal)))
+            ("the credentials have expired".to_owned(), format!("renew {}", source(refusal)))
         }
         (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => {
             let source = source(refusal);
             let hint = format!("renew {source}; after single sign-on, run `aws sso login --profile NAME`");
-            ("the credentials have ended".to_owned(), hint)
+            ("the credentials have expired".to_owned(), hint)
         }
-        (_, "RequestTimeTooSkewed") => {
-            let minutes = refusal.clock_offset.abs() / 60;
-            text(&format!("the clock here is {minutes} minutes from that of the store"), "set the clock")
-        }
+        (_, "RequestTimeTooSkewed") => match refusal.clock_offset.abs() / 60 {
+            0 => text("the clock here differs from that of the store", "set the clock"),
+            minutes => text(&format!("the clock here is {minutes} minutes from that of the store"), "set the clock"),
+        },
         (_, "InvalidObjectState") => {
             let class = refusal.storage_class.as_deref().map(|class| format!(" ({class})")).unwrap_or_default();
             text(&format!("it is archived{class}"), "restore it first")
@@ -95,6 +95,10 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
 }
 
 fn without_keys(client: &S3Client) -> (String, String) {
+    if let (Some(profile), false) = (&client.context.config.profile, client.context.config.is_anonymous) {
+        let hint = "add keys, a role, single sign-on or a process to it in ~/.aws/config, or name another profile";
+        return (format!("the profile {profile} has no credentials"), hint.to_owned());
+    }
     let (why, hint) = match client.context.config.is_anonymous {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
         false if client.context.maker == Vendor::Google => (

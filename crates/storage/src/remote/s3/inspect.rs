@@ -24,7 +24,7 @@ const MAX_SIZED_UPLOADS: usize = 100;
 /// How much earlier or later than its record an upload may have begun, in nanoseconds: stores give whole seconds, and requests are repeated.
 const BEGIN_EARLY_NS: i64 = 3_000_000_000;
 const BEGIN_LATE_NS: i64 = 30_000_000_000;
-/// The tag of a version that there is not.
+/// A tag that no version has.
 const NO_VERSION: &str = "00000000000000000000000000000000";
 /// A checksum that no short content has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
@@ -83,7 +83,7 @@ impl S3Store {
         };
         let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
-        // A version that there is not.
+        // A version that does not exist.
         let other = if self.client.context.maker == Vendor::Google { "1" } else { NO_VERSION };
         self.known.forget(key);
         Ok(StoreGuards {

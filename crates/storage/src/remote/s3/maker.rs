@@ -1,4 +1,4 @@
-//! What the makers of stores with this interface do in their own ways.
+//! Differences between the vendors of stores with the S3 interface.
 
 use super::super::super::store::Condition;
 use super::super::store_settings::NewObjects;
@@ -10,7 +10,7 @@ use base64::prelude::{Engine as _, BASE64_STANDARD};
 use reqwest::header::HeaderMap;
 use reqwest::Method;
 
-/// The maker of a store.
+/// The vendor of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Vendor {
     /// Amazon, and all whose stores take the same signatures.

@@ -271,7 +271,7 @@ impl<C: ObjectClient> Objects<C> {
         ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version }
     }
 
-    /// Returns the first bytes of an object that were read a moment ago, if nothing shows that it has changed since.
+    /// Returns the recently read first bytes of an object, if it is not known to have changed since.
     fn beginning_of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
         let info = self.known.info(key)??;
         self.beginnings.of(key).filter(|(version, _)| version.info() == info)

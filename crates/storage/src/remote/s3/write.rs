@@ -38,7 +38,7 @@ const MIN_PENDING_BYTES: u64 = 64 << 20;
 const MAX_PENDING_BYTES: u64 = 128 << 20;
 /// Uploads of an object that are tried, if they vanish.
 pub(in crate::remote) const MAX_UPLOADS: u32 = 2;
-/// Variable with the size of a part in bytes, for tests.
+/// Environment variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
 /// An object that is made of parts.
@@ -84,7 +84,7 @@ pub(super) fn parts_at_once(size: u64) -> usize {
 
 /// The version of an object that is replaced.
 enum VersionBefore {
-    /// It was asked for.
+    /// Returned by a request.
     Pending(Option<PendingAnswer>),
     /// `None` if there is no object.
     Known(Option<String>),
@@ -205,7 +205,7 @@ impl S3Store {
     /// Makes an object of parts; returns whether the condition held.
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
         let mut before = match condition {
-            // Parts are sent meanwhile.
+            // Parts are sent while the earlier version is requested.
             Condition::Always => VersionBefore::Pending(Some(self.begin_call(head(parts.key)))),
             _ => {
                 let (holds, version) = self.check(parts.key, condition)?;
@@ -216,7 +216,7 @@ impl S3Store {
             }
         };
         if let (Some(record), true) = (&parts.record, parts.ahead.borrow().is_none()) {
-            // Its parts are of no use.
+            // The parts of a vanished upload cannot be used again.
             record.read().into_iter().for_each(|begun| self.end_begun(parts.key, &begun));
         }
         for _ in 0..MAX_UPLOADS {

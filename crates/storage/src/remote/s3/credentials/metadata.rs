@@ -27,7 +27,7 @@ impl CredentialChain {
         let variable = |name: &str| self.environment.text(&format!("AWS_CONTAINER_{name}"));
         let relative = variable("CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
         let Some(address) = relative.or_else(|| variable("CREDENTIALS_FULL_URI")) else { return Ok(None) };
-        let url = Url::parse(&address).map_err(|_| refuse("it is no address"))?;
+        let url = Url::parse(&address).map_err(|_| refuse("it is not an address"))?;
         if !is_allowed(&url) {
             return Err(refuse("it may only be https, or lead to this machine or to the service of containers"));
         }

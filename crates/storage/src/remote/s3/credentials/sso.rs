@@ -24,7 +24,7 @@ impl CredentialChain {
         let (account, role) = (required("sso_account_id")?, required("sso_role_name")?);
         let (region, start) = (required("sso_region")?, required("sso_start_url")?);
         let expired = || {
-            Failure::environment(ACTIVITY, "its single sign-on has ended")
+            Failure::environment(ACTIVITY, "its single sign-on session has expired")
                 .on(Subject::field(&source))
                 .with_hint(format!("run `aws sso login --profile {profile}`"))
         };

@@ -57,7 +57,7 @@ impl CredentialChain {
         let usual = format!("https://sts.{}.{}", self.region, domain(&self.region));
         let endpoint = self.environment.text("AWS_ENDPOINT_URL_STS").unwrap_or(usual);
         let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field(source));
-        let url = Url::parse(&endpoint).map_err(|_| refuse("AWS_ENDPOINT_URL_STS is no address"))?;
+        let url = Url::parse(&endpoint).map_err(|_| refuse("AWS_ENDPOINT_URL_STS is not an address"))?;
         let form: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
         let body = form.join("&");
         let mut headers = HeaderMap::new();

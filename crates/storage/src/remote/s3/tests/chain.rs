@@ -123,7 +123,7 @@ fn single_sign_on_uses_the_cached_token() {
     files.write(name, r#"{"accessToken":"at","expiresAt":"2100-01-01T00:00:00Z"}"#);
     assert_eq!(signed_with(&server, &values).unwrap(), "SSOKEY");
     files.write(name, r#"{"accessToken":"at","expiresAt":"2020-01-01T00:00:00Z"}"#);
-    assert!(signed_with(&server, &values).unwrap_err().why.contains("has ended"));
+    assert!(signed_with(&server, &values).unwrap_err().why.contains("has expired"));
 }
 
 #[test]

@@ -240,7 +240,7 @@ fn refusals_have_their_own_words() {
         (403, "InvalidAccessKeyId", "does not know the key …TEST"),
         (403, "SignatureDoesNotMatch", "secret of the key …TEST is wrong"),
         (403, "AccessDenied", "may not have it listed"),
-        (403, "ExpiredToken", "credentials have ended"),
+        (403, "ExpiredToken", "credentials have expired"),
         (404, "NoSuchBucket", "there is no such bucket"),
         (301, "PermanentRedirect", "301 PermanentRedirect for the region us-east-1"),
         (400, "Weird<b>", "the store answers 400"),
