@@ -31,29 +31,29 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("arrow", 476),
+    ("arrow", 490),
     ("browse", 32),
-    ("cli", 8_278),
-    ("core", 3_644),
+    ("cli", 8_219),
+    ("core", 3_533),
     ("datasets", 852),
     ("dedup", 2_776),
-    ("engine", 27_876),
-    ("formats", 7_089),
-    ("fuse", 1_195),
-    ("job", 13_937),
-    ("media", 13_597),
-    ("mount", 1_608),
-    ("operations", 5_196),
-    ("parquet", 5_154),
-    ("preview", 3_433),
-    ("prompt", 1_296),
-    ("pycompat", 4_564),
-    ("shard", 6_140),
-    ("source", 12_877),
-    ("storage", 16_858),
-    ("tokenizer", 6_674),
-    ("tokens", 12_091),
-    ("tui", 32_724),
+    ("engine", 27_897),
+    ("formats", 7_033),
+    ("fuse", 1_210),
+    ("job", 14_088),
+    ("media", 13_600),
+    ("mount", 1_639),
+    ("operations", 5_235),
+    ("parquet", 5_182),
+    ("preview", 3_394),
+    ("prompt", 1_294),
+    ("pycompat", 4_553),
+    ("shard", 6_218),
+    ("source", 12_899),
+    ("storage", 16_141),
+    ("tokenizer", 6_659),
+    ("tokens", 11_992),
+    ("tui", 32_986),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -217,6 +217,20 @@ fn every_file_is_found() {
     let (found, on_disk) = (FILES.len(), on_disk.count());
     assert!(found * 10 > on_disk * 8, "only {found} of {on_disk} files are reached by `mod`");
     assert!(FILES.iter().all(|file| !file.path.ends_with("tests.rs")));
+}
+
+#[test]
+fn documents_list_the_layers() {
+    let layers: Vec<String> = LAYERS.iter().rev().map(|layer| layer.join(", ")).collect();
+    let line = layers.join(" → ");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    assert!(text("CONTRIBUTING.md").contains(&line), "CONTRIBUTING.md: {line}");
+    let architecture = text("docs/ARCHITECTURE.md");
+    let block = architecture.split("```").find(|block| block.contains(" → ")).unwrap();
+    // After the name of a crate that has several layers.
+    let columns = block.lines().filter(|row| !row.is_empty()).map(|row| row.rsplit("  ").next().unwrap().trim());
+    assert_eq!(columns.collect::<Vec<_>>().join(" → "), line, "docs/ARCHITECTURE.md");
 }
 
 #[test]
