@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 /// How many threads the fast reader of tokenizers takes for one text; ours are all busy with texts of their own.
-const ONE_THREAD: &str = "FASTOKENS_BPE_THREADS";
+const FASTOKENS_THREADS_VARIABLE: &str = "FASTOKENS_BPE_THREADS";
 
 fn main() -> ExitCode {
-    // Before there are threads: the fast reader of tokenizers would start some of its own for long texts.
-    if std::env::var_os(ONE_THREAD).is_none() {
-        std::env::set_var(ONE_THREAD, "1");
+    // Set before threads start: the fast tokenizer library would otherwise start threads of its own for long texts.
+    if std::env::var_os(FASTOKENS_THREADS_VARIABLE).is_none() {
+        std::env::set_var(FASTOKENS_THREADS_VARIABLE, "1");
     }
     ExitCode::from(gristmill::cli::main(std::env::args_os()))
 }

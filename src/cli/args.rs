@@ -51,15 +51,15 @@ pub enum Command {
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(GivenPlan),
-    /// Do what a saved plan says
+    /// Run a saved plan
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
         plan: PathBuf,
-        /// Redo everything and replace what is there, whatever the plan says
+        /// Redo everything and replace existing output, regardless of the plan
         #[arg(long)]
         force_overwrite: bool,
     },
-    /// Print what prepared data, packed tokens or an index hold
+    /// Print a summary of prepared data, packed tokens or an index
     Info {
         /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx), or hf://datasets/OWNER/NAME
         path: PathBuf,
@@ -67,16 +67,16 @@ pub enum Command {
         #[arg(long, value_name = "N")]
         sequence_length: Option<u64>,
     },
-    /// Print how samples, parts, media and texts are spread: the figures of the facts view
+    /// Print the distributions of samples, parts, media and texts, as in the facts view
     Facts {
         /// Prepared data set, folder of tar shards, folder of described media, .jsonl file, or Parquet, Arrow, CSV or TSV (a file or a folder), or hf://datasets/OWNER/NAME
         path: PathBuf,
     },
-    /// Check prepared data, packed tokens or an index against themselves, in seconds
+    /// Check prepared data, packed tokens or an index for consistency, in seconds
     Lint {
         /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx), or hf://datasets/OWNER/NAME
         path: PathBuf,
-        /// Check every picture that has media metadata whole
+        /// Decode every picture that has media metadata
         #[arg(long)]
         decode: bool,
     },
@@ -91,12 +91,12 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         source: Option<PathBuf>,
     },
-    /// Repair what a program is known to have written wrongly; the old file is kept
+    /// Repair files that another program is known to write wrongly; keep a backup
     Repair {
         /// Packed file (.pbin), or a pair of Megatron
         path: PathBuf,
     },
-    /// Look at shards, samples, text and packed tokens; without a full screen, print a few
+    /// Browse shards, samples, text and packed tokens; without a full screen, print a few
     Browse(BrowseArgs),
     /// Show a data set as folders and files, read-only
     Mount(MountArgs),
@@ -107,15 +107,15 @@ pub enum Command {
     Splits(SplitsArgs),
     /// Write and check metadatasets (blends and joins of prepared data sets); make the index of a Nanoset mixture
     Mix(MixArgs),
-    /// Merge, shuffle, cut, filter files of Modalities; `data` has the names of the `modalities` program
+    /// Merge, shuffle, cut and filter files of Modalities; `data` takes the arguments of `modalities data`
     Modalities(ModalitiesArgs),
-    /// Merge pairs of Megatron; the other commands have the names of Megatron-LM's tools
+    /// Merge pairs of Megatron, or run drop-in commands for Megatron-LM's tools
     Megatron(MegatronArgs),
     /// Merge the .ds files of a folder, or shuffle windows of them
     Nanosets(NanosetsArgs),
-    /// Write a small data set to try everything on, and prepare it
+    /// Write a small example data set and prepare it
     Demo {
-        /// Where to [default: ./gristmill-demo]
+        /// Folder of the demo [default: ./gristmill-demo]
         dir: Option<PathBuf>,
     },
     /// List running and interrupted jobs, and mounts
@@ -123,11 +123,11 @@ pub enum Command {
         /// Data sets to inspect, in addition to recent ones
         paths: Vec<PathBuf>,
     },
-    /// Print which key does what
+    /// Print the key bindings
     Keys,
     /// Check terminal, disk space and limits, and the state of a data set; or the access to a store
     Doctor {
-        /// A data set to inspect too, or an address s3://BUCKET/KEY to try
+        /// Data set to inspect, or address of a store to test, such as s3://BUCKET/KEY
         path: Option<PathBuf>,
         /// Flags that concern stores.
         #[command(flatten)]
@@ -137,7 +137,7 @@ pub enum Command {
     BugReport,
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// Shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of the program or of one command
@@ -150,9 +150,9 @@ pub enum Command {
         /// Command, with the names of its subcommands (splits move)
         command: Vec<String>,
     },
-    /// The arguments of the `energon` program, for scripts that exist
+    /// Drop-in commands with the arguments of the `energon` program, for existing scripts
     Energon(EnergonArgs),
-    /// The arguments of nanotron's tools, for scripts that exist
+    /// Drop-in commands with the arguments of nanotron's tools, for existing scripts
     Nanotron(NanotronArgs),
 }
 

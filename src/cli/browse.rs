@@ -114,7 +114,7 @@ fn check_readable(path: &Path) -> Outcome<()> {
 /// Refuses invalid values of the flags of packed tokens, and the flags for other data if that is checked.
 fn check_view(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
     if view.sequence_length == Some(0) {
-        let refusal = Failure::usage("looking at the tokens", "a window has at least one token");
+        let refusal = Failure::usage("opening the tokens", "a window has at least one token");
         return Err(refusal.on(Subject::field("--sequence-length")));
     }
     if is_checked {
@@ -224,9 +224,9 @@ fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt>
     if let Some(at) = locate(catalog, key, cancel)? {
         return Ok(at);
     }
-    Err(Failure::usage(format!("finding sample {key}"), "no sample has that key")
+    Err(Failure::usage(format!("finding sample {key}"), "no sample has this key")
         .on(Subject::path(catalog.root()))
-        .with_hint("--number N goes to a sample by its number; / in the browser finds keys by a part of them"))
+        .with_hint("--number N opens a sample by its number; / in the browser searches keys"))
 }
 
 /// Finds the sample that a problem concerns, or the nearest one.
@@ -235,7 +235,7 @@ fn find_sample(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Out
     let place = place_of(catalog, subject, cancel)?;
     place
         .sample(catalog)
-        .ok_or_else(|| Failure::usage("finding the sample", "it is not in the data set any more").on(subject.clone()))
+        .ok_or_else(|| Failure::usage("finding the sample", "it is no longer in the data set").on(subject.clone()))
 }
 
 fn listing(catalog: &dyn Catalog, groups: &Groups, samples: &[BrowseSample]) -> Listing {

@@ -66,7 +66,7 @@ impl Terminal {
         match (input && output, self.size) {
             (true, Some((columns, rows))) => format!("{term}, {columns}×{rows}"),
             (true, None) => term.to_owned(),
-            (false, _) => format!("none on both sides ({term}): questions are not asked"),
+            (false, _) => format!("not a terminal ({term}): no questions are asked"),
         }
     }
 }

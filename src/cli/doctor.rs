@@ -110,7 +110,7 @@ fn settings(context: &Context) -> Vec<Check> {
     let path = settings.path.to_string_lossy();
     let mistakes = settings.notices();
     if mistakes.is_empty() {
-        let found = if settings.is_there { format!("in {path}") } else { format!("none; they would be in {path}") };
+        let found = if settings.is_there { format!("in {path}") } else { format!("none; {path} does not exist") };
         return vec![Check::new("settings", true, found)];
     }
     let check = |(message, hint): (String, Option<String>)| {
@@ -148,7 +148,7 @@ fn free(name: &str, wanted: &Path) -> Check {
     let shown = wanted.display();
     match space::free_bytes(existing) {
         Ok(free) => Check::new(name, free >= LITTLE_SPACE, format!("{} free in {shown}", bytes(free)))
-            .hint("name a folder with more space: --scratch DIR"),
+            .hint("choose a folder with more space: --scratch DIR"),
         Err(failure) => Check::new(name, false, failure.to_string()),
     }
 }
@@ -162,7 +162,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
         return Err(Failure::io("opening the data set", path, &missing));
     }
     let own = RunFolder::for_webdataset(path);
-    let mut checks = place(path, "link the shards into a folder of your own");
+    let mut checks = place(path, "create a folder that you can write to, with links to the shards");
     checks.push(lock(&own)?);
     checks.push(match publish::pending(&own)? {
         None => Check::new("interrupted publish", true, "none"),
@@ -171,7 +171,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
             false,
             format!("{} to be published", count_verb(files.len() as u64, "file", "waits", "wait")),
         )
-        .hint("any prepare of this data set finishes it first"),
+        .hint("the next `gristmill prepare` of this data set finishes it"),
     });
     Ok(checks)
 }
@@ -187,7 +187,7 @@ fn jsonl(path: &Path) -> Outcome<Vec<Check>> {
         _ => state.word().to_owned(),
     };
     let fits = matches!(state, IndexState::Fits { .. });
-    checks.push(Check::new("index", fits, found).hint("gristmill prepare FILE.jsonl makes it"));
+    checks.push(Check::new("index", fits, found).hint("gristmill prepare FILE.jsonl writes it"));
     Ok(checks)
 }
 
@@ -195,7 +195,7 @@ fn place(folder: &Path, way_out: &'static str) -> Vec<Check> {
     let writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
     vec![
         free("data set's disk", folder),
-        Check::new("write access", writable, if writable { "yes" } else { "no: the folder is read-only for you" })
+        Check::new("write access", writable, if writable { "yes" } else { "no: the folder is not writable" })
             .hint(way_out),
     ]
 }
@@ -205,7 +205,7 @@ fn lock(own: &RunFolder) -> Outcome<Check> {
         None => Check::new("lock", true, "free"),
         Some(holder) => {
             Check::new("lock", false, format!("held by process {} on {}", holder.process.pid, holder.process.host))
-                .hint("wait for it, or --break-lock when that process is surely gone")
+                .hint("wait until it has ended; use --break-lock if that process no longer exists")
         }
     })
 }

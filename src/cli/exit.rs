@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_with_the_reason_of_a_failure_is_stated_by_it() {
+    fn failure_replaces_note_with_same_reason() {
         let stopped = CommandFailure::from(Failure::environment("publishing", "these credentials may not remove it"));
         let note = |why: &str| Problem::note(ProblemKind::Other, Default::default(), format!("it is released: {why}"));
         assert!(stopped.states(&note("these credentials may not remove it")));

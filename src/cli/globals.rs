@@ -21,21 +21,21 @@ pub enum Color {
 pub enum LogLevel {
     /// Only failures.
     Error,
-    /// And warnings.
+    /// Failures and warnings.
     Warn,
-    /// And what was done.
+    /// Also the steps of a run.
     Info,
-    /// And why.
+    /// Also the reasons for them.
     Debug,
-    /// And every step.
+    /// Also every single operation.
     Trace,
 }
 
-/// Flags that hold for every command. A switch may be given twice, so that words can be added to a command that is there.
+/// Flags that every command accepts. A switch may be given twice, so that flags can be appended to an existing command.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Everywhere")]
 pub struct Globals {
-    /// Ask nothing; what is missing is an error that names the flag
+    /// Do not ask questions; a missing answer is an error that names its flag
     #[arg(long, global = true, visible_alias = "non-interactive", overrides_with = "yes")]
     pub yes: bool,
     /// Ask by plain prompts instead of a full screen: no boxes, no spinner
@@ -44,7 +44,7 @@ pub struct Globals {
     /// Print what would be done, write nothing
     #[arg(long, global = true, overrides_with = "dry_run")]
     pub dry_run: bool,
-    /// One result object on stdout, progress as JSON lines on stderr
+    /// Print one result object on stdout, and progress as JSON lines on stderr
     #[arg(long, global = true, overrides_with = "json")]
     pub json: bool,
     /// Write the plan to FILE, for `gristmill run`
@@ -56,19 +56,19 @@ pub struct Globals {
     /// Stop at the first problem
     #[arg(long, global = true, overrides_with = "strict")]
     pub strict: bool,
-    /// Exit 0 when the work was done although there were problems
+    /// Exit with 0 if the work was done with problems
     #[arg(long, global = true, overrides_with = "problems_ok")]
     pub problems_ok: bool,
     /// Worker threads [default: the CPUs allowed, at most 16]
     #[arg(long, global = true, value_name = "N", visible_alias = "num-workers", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Memory that buffers may take together: 256MiB, 1G
+    /// Memory limit for all buffers, such as 256MiB or 1G
     #[arg(long, global = true, value_name = "SIZE", value_parser = gristmill_core::text::parse_size)]
     pub memory: Option<u64>,
     /// Folder for temporary files [default: $TMPDIR, else the cache folder, else /tmp]
     #[arg(long, global = true, value_name = "DIR", value_parser = scratch)]
     pub scratch: Option<PathBuf>,
-    /// Throw away what an interrupted run left to resume
+    /// Discard the work of an interrupted run
     #[arg(long, global = true, overrides_with = "restart")]
     pub restart: bool,
     /// Remove the lock of another process first
@@ -80,16 +80,16 @@ pub struct Globals {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
-    /// Colours of the screen: 16-colour, dark, light, high-contrast, or a theme of your own
+    /// Theme of the screens: 16-colour, dark, light, high-contrast, no-colour, or the name or path of a file
     #[arg(long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
-    /// No box drawing and no other special characters on the screen
+    /// Draw screens with ASCII characters only
     #[arg(long, global = true, overrides_with = "ascii")]
     pub ascii: bool,
-    /// Say less: no progress, no summary
+    /// Print no progress and no summary
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more: every note
+    /// Print every note
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
     /// Settings of stores.
@@ -99,7 +99,7 @@ pub struct Globals {
     /// Print help
     #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Everywhere")]
     help: Option<bool>,
-    /// A drop-in name was used: its model's ways count.
+    /// Whether a drop-in command is used, which behaves as its reference program.
     #[arg(skip)]
     pub drop_in: bool,
     /// Whether a drop-in command has a flag that hides progress.
@@ -119,16 +119,16 @@ impl Globals {
 
 fn scratch(text: &str) -> Result<PathBuf, String> {
     match is_remote(Path::new(text)) {
-        true => Err("a folder of this machine is needed".into()),
+        true => Err("expected a local folder".into()),
         false => Ok(text.into()),
     }
 }
 
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
-        Ok(0) => Err("at least 1 is needed".into()),
+        Ok(0) => Err("expected a number of 1 or more".into()),
         Ok(n) if n > 1024 => Err("at most 1024".into()),
         Ok(n) => Ok(n),
-        Err(_) => Err("a whole number is needed".into()),
+        Err(_) => Err("expected a whole number".into()),
     }
 }

@@ -28,7 +28,10 @@ pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     for path in paths.iter().filter(|path| !files::is_taken(path)) {
         // An output may not exist yet while a run works on it.
         if unfinished::of(&files::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
-            let failure = Failure::environment("looking for jobs", "no such file or folder, and no run is about it");
+            let failure = Failure::environment(
+                "looking for jobs",
+                "no such file or folder, and no run has it as input or output",
+            );
             return Err(failure.on(Subject::path(path)).into());
         }
     }
@@ -36,7 +39,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     let found = unfinished::known(&named, &recent::load(&xdg::state_dir()))?;
     let jobs: Vec<Job> = found.into_iter().map(job_of).collect();
     if jobs.is_empty() {
-        context.printer.line("No job runs, and none was interrupted.");
+        context.printer.line("No running or interrupted jobs.");
     }
     let mut table = Table::new(&[("state", Align::Left), ("data set", Align::Left), ("", Align::Left)]);
     for job in &jobs {
@@ -88,10 +91,18 @@ fn job_of(run: UnfinishedRun) -> Job {
         }
         State::Interrupted => {
             let done = if is_prepare { "scanned" } else { "done" };
-            ("interrupted", format!("what was {done} is kept; the same command goes on"), resume_command(&own))
+            (
+                "interrupted",
+                format!("what was {done} is kept; run the same command again to resume"),
+                resume_command(&own),
+            )
         }
         State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
-        State::Lost => ("interrupted", "nothing is kept; the same command starts over".to_owned(), String::new()),
+        State::Lost => (
+            "interrupted",
+            "nothing is kept; run the same command again to start from the beginning".to_owned(),
+            String::new(),
+        ),
     };
     Job { path, state, detail, next }
 }

@@ -16,9 +16,7 @@ pub fn run(context: &Context) -> CommandResult {
     let ascii = context.globals.ascii || settings.config.ascii.unwrap_or(false);
     let sections: Vec<Value> =
         Place::ALL.iter().filter_map(|place| section(*place, &settings.config.keymap, ascii, context)).collect();
-    context
-        .printer
-        .line("Names on the left of `keys:` in the settings file are those of places in brackets and of actions.");
+    context.printer.line("Use the context names in brackets and the action names below `keys:` in the settings file.");
     context.printer.line(format!("The file: {}", gristmill_core::text::display_safe(&settings.path.to_string_lossy())));
     Ok(CommandSuccess::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
 }

@@ -21,10 +21,8 @@ pub fn only_metadatasets(path: &str) -> Outcome<()> {
                 .on(Subject::path(path))
                 .with_hint(hint_for(Path::new(path), "`gristmill info PATH` shows other data sets")))
         }
-        Ok(_) => {
-            Err(Failure::usage("opening the metadataset", "loaders know metadatasets by a name that ends in .yaml")
-                .on(Subject::path(path))
-                .with_hint(hint_for(Path::new(path), "`gristmill info PATH` shows other data sets")))
-        }
+        Ok(_) => Err(Failure::usage("opening the metadataset", "loaders recognize a metadataset by the suffix .yaml")
+            .on(Subject::path(path))
+            .with_hint(hint_for(Path::new(path), "`gristmill info PATH` shows other data sets"))),
     }
 }

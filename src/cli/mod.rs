@@ -110,7 +110,7 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
 
 fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
-        let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
+        let why = format!("{} has no plan to save", command.as_ref().map_or("it", Command::name));
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     let path = command.as_ref().and_then(Command::data_path);

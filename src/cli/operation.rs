@@ -156,7 +156,7 @@ fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
         _ => true,
     };
     if !is_free {
-        let failure = Failure::usage("saving the plan", "there is something else of this name, which is no plan");
+        let failure = Failure::usage("saving the plan", "a file with this name exists, and it is not a plan");
         return Err(failure.on(Subject::path(path)).with_hint("choose another name"));
     }
     write_file(&RealFs, path, yaml.as_bytes(), 0o644)
@@ -191,7 +191,7 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
         print(String::new());
         let command = if is_preview { runnable_command(plan) } else { plan.command_after_run() };
         let flags = context.globals.store_flags();
-        print(format!("{} {command}{flags}", paint(Tone::Strong, "The same by flags:")));
+        print(format!("{} {command}{flags}", paint(Tone::Strong, "Equivalent command:")));
         for (name, _) in plan.command_line().files.iter().filter(|_| is_preview) {
             let rest = "contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE";
             print(format!("  {} {rest}", display_safe(name)));

@@ -20,11 +20,11 @@ pub fn install() {
 fn message(info: &PanicHookInfo) -> String {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("unnamed").to_owned();
-    let mut text = format!("gristmill ended by a mistake of its own, in thread '{name}': {info}\n");
+    let mut text = format!("gristmill crashed in thread '{name}': {info}\n");
     let trace = Backtrace::capture();
     if trace.status() == BacktraceStatus::Captured {
         text.push_str(&format!("{trace}\n"));
     }
-    text.push_str("Nothing half-written is visible. Please report it with what `gristmill bug-report` prints.\n");
+    text.push_str("No partial output is visible. Please report this with the output of `gristmill bug-report`.\n");
     display_safe_lines(&text).into_owned()
 }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_a_size_where_it_may_be() {
+    fn accepts_none_as_size() {
         assert_eq!(size_or_zero(" 0 "), Ok(0));
         assert_eq!(size_or_zero("64M"), Ok(64 << 20));
     }

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_looks_and_line_feeds_get_through() {
+    fn strips_control_sequences_except_own_styles() {
         let line = format!("{} a\nb", paint(Tone::Error, "error:"));
         assert_eq!(guarded(&line), line);
         assert_eq!(guarded("name\x1b[2J\x1b[31m\x1b]0;x\x07\u{202e}"), "name␛[2J␛[31m␛]0;x␇<U+202E>");

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_shown_whole_or_not_at_all() {
+    fn omits_figures_that_do_not_fit() {
         let shown = |columns| fitted(["0:12 left", "9 documents", "1.0 MiB/s"].map(str::to_owned).into_iter(), columns);
         assert_eq!(shown(100), "0:12 left  9 documents  1.0 MiB/s");
         assert_eq!(shown(32), "0:12 left  9 documents");

@@ -39,17 +39,15 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let documents = count(report.documents, unit);
     if report.repaired == 0 {
         let done = paint(Tone::Success, "Nothing to do.");
-        return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
+        return format!("{done} The index of {name} is correct: {documents}. Nothing was written.");
     }
     let places = format!("{} of {documents}, from {unit} {} on", grouped(report.repaired), report.first);
     if dry {
-        return format!(
-            "Would repair the {what} of {places}, and keep the old file under another name. Nothing was written."
-        );
+        return format!("Would repair the {what} of {places}, and keep a backup of the old file. Nothing was written.");
     }
     let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
     let backup =
-        report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
+        report.backup.as_deref().map_or_else(String::new, |backup| format!(" Backup: {}.", display_safe(backup)));
     let done = paint(Tone::Success, &format!("Repaired {name}"));
     format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

@@ -84,7 +84,7 @@ mod tests {
     use gristmill_core::Subject;
 
     #[test]
-    fn many_findings_of_one_kind_are_cut_and_notes_kept_back() {
+    fn limits_findings_of_one_kind_and_hides_notes() {
         let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
         let mut all = vec![problem; 30];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));

@@ -17,9 +17,7 @@ const MAX_BYTES: u64 = 64 << 20;
 pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
     let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match files::exists(path) {
         true => failure,
-        false => {
-            failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")
-        }
+        false => failure.with_hint("give a file written by --save-plan, or .nv-meta/gristmill/plan.yaml of a data set"),
     })?;
     let in_file = |failure: Failure| match failure.subject.is_empty() {
         true => failure.on(Subject::path(path)),
@@ -38,8 +36,11 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
         plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
     }
     if overwrite && !plan.replace_output() {
-        let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
-        return Err(Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out").into());
+        let why = format!("--force-overwrite cannot be used with a plan of {}", plan.operation().name());
+        return Err(Failure::usage("reading the plan", why)
+            .on(Subject::path(path))
+            .with_hint("remove --force-overwrite")
+            .into());
     }
     operation::execute(&*plan, context)
 }

@@ -15,7 +15,7 @@ pub fn home(context: &Context) -> CommandResult {
             .into());
     }
     if context.prefers_prompts() {
-        return Err(Failure::usage("opening the home screen", "this terminal has no full screen")
+        return Err(Failure::usage("opening the home screen", "this terminal has no full-screen mode")
             .with_hint("name a command: `gristmill prepare --plain` asks by prompts")
             .into());
     }

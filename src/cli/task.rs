@@ -46,7 +46,7 @@ pub fn show_progress(
         if stop.is_cancelled() && !asked {
             asked = true;
             cancel();
-            context.printer.progress_line("stopping; once more ends at once");
+            context.printer.progress_line("stopping; press Ctrl-C again to end immediately");
         }
         view.update(&status());
     }
@@ -63,7 +63,7 @@ pub fn report_earlier_problems(
     const HINT: &str = "with --problems-ok such a run ends with exit code 0";
     let all = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let Some(first) = problems.iter().find(|problem| problem.severity > Severity::Note) else { return };
-    context.printer.print_status(format!("It has {}; the first: {first}", count(all, "problem")));
+    context.printer.print_status(format!("{} found; the first: {first}", count(all, "problem")));
     let mut earlier = json!({ "count": all, "first": first });
     if !context.globals.problems_ok && !context.globals.drop_in {
         context.printer.print_status(format!("{} {HINT}", paint(Tone::Strong, "hint:")));

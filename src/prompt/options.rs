@@ -308,7 +308,7 @@ fn set(ask: &Prompter, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer)
     let checked = checked_answer(row, answer).map_err(|failure| failure.to_string());
     let stored = checked.and_then(|answer| plan.set(row.info.name, &answer));
     if let Err(why) = &stored {
-        ask.print(format!("Not possible: {why}"));
+        ask.print(format!("Invalid answer: {why}"));
     }
     stored.is_ok()
 }

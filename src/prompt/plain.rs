@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_vanish_and_steps_back_become_backspaces() {
+    fn removes_escape_sequences_and_maps_cursor_left_to_backspace() {
         let mut filter = Filter::default();
         let mut out = Vec::new();
         for piece in ["Name: ab\x1b", "[1D\x1b[0", "K\n\x1b[2K\x1b[1A\x1b[?25lé"] {

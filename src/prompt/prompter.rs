@@ -32,7 +32,7 @@ impl Prompter {
 
     /// Why something cannot be, and the way out.
     pub fn refuse(&self, failure: &Failure) {
-        self.print(format!("Not possible: {failure}"));
+        self.print(format!("Invalid answer: {failure}"));
         if let Some(hint) = &failure.hint {
             self.print(format!("  {hint}"));
         }
@@ -74,7 +74,7 @@ impl Prompter {
             match answer.to_ascii_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
-                _ => self.print("y or n is needed."),
+                _ => self.print("Answer y or n."),
             }
         }
     }
@@ -87,7 +87,7 @@ impl Prompter {
             let answer = self.text("Number", Some(&first), false)?;
             match answer.parse::<usize>() {
                 Ok(number) if (1..=choices.len()).contains(&number) => return Ok(number - 1),
-                _ => self.print(format!("A number from 1 to {} is needed.", choices.len())),
+                _ => self.print(format!("Enter a number from 1 to {}.", choices.len())),
             }
         }
     }
@@ -104,7 +104,7 @@ impl Prompter {
                 Ok(numbers) if !numbers.is_empty() => {
                     return Ok(numbers.into_iter().map(|number| number - 1).collect())
                 }
-                Ok(_) => self.print("At least one number is needed."),
+                Ok(_) => self.print("Enter at least one number."),
                 Err(why) => self.print(why),
             }
         }

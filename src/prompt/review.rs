@@ -33,7 +33,7 @@ pub(super) trait Review {
             let changes = self.changes();
             let first = if allowed { &["write it", "save the plan"][..] } else { &["save the plan"] };
             let words = first.iter().copied().chain(changes.iter().map(|(_, words)| *words));
-            let words: Vec<String> = words.chain(["leave, write nothing"]).map(str::to_owned).collect();
+            let words: Vec<String> = words.chain(["quit without writing"]).map(str::to_owned).collect();
             let chosen = self.prompt().choose("What now?", &words, 0)?;
             match chosen.checked_sub(first.len()).map(|number| changes.get(number)) {
                 None if allowed && chosen == 0 => return Ok(true),
@@ -54,7 +54,7 @@ fn show(ask: &Prompter, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -
     let is_refused = report_each_problem(ask, preview.findings().0);
     if plan.is_expressible() {
         let command = plan.command_line();
-        ask.print(format!("The same by flags: {}", command.text()));
+        ask.print(format!("Equivalent command: {}", command.text()));
         for (name, _) in &command.files {
             ask.print(format!("  {} contains the lists of this plan; a saved plan has them", display_safe(name)));
         }

@@ -216,7 +216,7 @@ impl App {
             Event::LineIsFree => {}
             Event::Signal(signal) => self.signal(signal),
             Event::InputLost(reason) => {
-                tracing::warn!(reason, "the terminal cannot be read any more");
+                tracing::warn!(reason, "the terminal can no longer be read");
                 self.exit = Some(signal_code(SIGHUP));
             }
             Event::WorkerPanicked(message) => {
@@ -382,7 +382,7 @@ impl App {
         }
         self.interrupted_once = true;
         let stopped = self.stack.last_mut().is_some_and(|s| s.interrupt());
-        let text = if stopped { "Stopping. Ctrl-C again leaves" } else { "Ctrl-C again leaves" };
+        let text = if stopped { "Stopping; press Ctrl-C again to quit" } else { "Ctrl-C again leaves" };
         self.notify(Toast::new(Level::Warn, text));
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Why there are no mounts; `None` if there are.
 pub fn unavailable_reason() -> Option<String> {
     let is_there = cfg!(all(feature = "mount", target_os = "linux"));
-    (!is_there).then(|| "this build is without mounts".to_owned())
+    (!is_there).then(|| "this build has no feature `mount`".to_owned())
 }
 
 /// What became of a data set.
@@ -50,7 +50,7 @@ impl Mounter {
             Ok(MountChange { at, is_mounted: true, losses }) => {
                 let at = env.short_path(&at);
                 match losses.first() {
-                    None => (Level::Ok, format!("mounted at {at}; the same key ends it")),
+                    None => (Level::Ok, format!("mounted at {at}; the same key unmounts it")),
                     Some(first) => {
                         let problems = count(losses.len() as u64, "problem");
                         (Level::Warn, format!("mounted at {at}, with {problems}: {first}"))

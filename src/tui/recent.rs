@@ -32,11 +32,11 @@ pub fn add(state_dir: &Path, path: &Path) {
     let (state_dir, path) = (state_dir.to_owned(), absolute(path));
     let work = move || {
         if let Err(failure) = store(&state_dir, &path) {
-            tracing::warn!(%failure, "the list of recent data sets could not be kept");
+            tracing::warn!(%failure, "the list of recent data sets could not be saved");
         }
     };
     if let Err(error) = std::thread::Builder::new().name("recent".into()).spawn(work) {
-        tracing::warn!(%error, "the list of recent data sets could not be kept");
+        tracing::warn!(%error, "the list of recent data sets could not be saved");
     }
 }
 

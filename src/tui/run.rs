@@ -300,7 +300,7 @@ impl EventLoop<'_> {
             return Ok(());
         }
         self.term.copy(text)?;
-        self.app.notify(Toast::new(Level::Ok, "copied, if the terminal lets us"));
+        self.app.notify(Toast::new(Level::Ok, "copied, if the terminal supports it"));
         Ok(())
     }
 

@@ -109,7 +109,7 @@ impl Palette {
     }
 }
 
-/// The style of a cell, all rules applied.
+/// The style of a cell after reverse, dim and default colours are resolved.
 #[derive(Clone, Copy, PartialEq)]
 struct CellStyle {
     fg: Rgb,

@@ -1,6 +1,6 @@
 //! Output to the terminal: frames are written by a separate thread, so that a slow terminal never delays the program.
 //!
-//! The loop draws only while the line is free ([`WriterStatus::is_free`]): a slow terminal shows fewer frames, not later ones. On exit, unsent
+//! The loop draws only while no output is pending ([`WriterStatus::is_free`]): a slow terminal shows fewer frames, not late ones. On exit, unsent
 //! output is discarded, and only what restores the terminal is written.
 
 use super::app::Event;
@@ -35,7 +35,7 @@ struct SharedWriter {
     drop_it: AtomicBool,
 }
 
-/// The line in use, for restoring the terminal: a panic may happen anywhere.
+/// The writer in use, for restoring the terminal: a panic may happen anywhere.
 static CURRENT: Mutex<Option<Arc<SharedWriter>>> = Mutex::new(None);
 
 /// Discards unsent output on the line in use and waits until nothing is being written. Returns whether output was cut off; the terminal
@@ -67,7 +67,7 @@ impl TerminalWriter {
     }
 }
 
-/// Shows whether a line is busy.
+/// Shows whether a writer has unwritten output.
 pub(super) struct WriterStatus(Arc<SharedWriter>);
 
 impl WriterStatus {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_does_not_wait_and_the_line_is_free_when_all_is_out() {
+    fn flush_does_not_block_and_writer_is_free_after_output() {
         let (mut line, allow, seen) = slow();
         assert!(line.status_handle().is_free());
         line.write_all(&[7; 1000]).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsent_can_be_thrown_away() {
+    fn discards_unsent_output() {
         let (mut line, allow, seen) = slow();
         line.write_all(&[7; 100_000]).unwrap();
         line.flush().unwrap();

@@ -13,7 +13,7 @@ pub type Size = (u16, u16, bool);
 
 /// Whole windows: the usual one, a larger one, one without colours and boxes, the smallest.
 pub const WINDOWS: [Size; 4] = [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)];
-/// The same without the two rows of the frame.
+/// The same sizes without the two rows of the frame.
 pub const SCREENS: [Size; 4] = [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)];
 
 /// Draws once.

@@ -42,7 +42,7 @@ impl Waker {
             self.drain();
         }
         if input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) && !bytes_wait(terminal) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal hung up"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed"));
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn bytes_a_wake_and_a_new_size_end_the_wait_and_each_only_once() {
+    fn input_wake_and_resize_each_end_one_wait() {
         let (mut user, terminal) = UnixStream::pair().unwrap();
         let waker = Waker::new().unwrap();
         std::thread::scope(|scope| {

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_question_wins() {
+    fn newest_request_replaces_older_ones() {
         let (gate, open) = std::sync::mpsc::channel::<()>();
         let mut latest = LatestWorker::start("test", Wake::default(), move |q: u32| {
             let _ = open.recv();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn small_questions_are_answered_in_the_order_wanted() {
+    fn answers_small_requests_in_requested_order() {
         let mut stream = Stream::start("test", Wake::default(), |q: u32| q + 1);
         stream.set_questions([3, 1, 2]);
         let end = Instant::now() + Duration::from_secs(20);

@@ -245,7 +245,7 @@ fn a_table_without_unique_keys_shows_its_duplicates() {
          UPDATE samples SET sample_key = 's0/0000' WHERE tar_file_id = 1 AND sample_index = 1",
     );
     let problems = set.lint();
-    find(&problems, ProblemKind::BadFile, "nothing keeps sample_key unique");
+    find(&problems, ProblemKind::BadFile, "has no unique index on sample_key");
     find(&problems, ProblemKind::DuplicateKey, "'s0/0000' has 2 rows");
     find(&problems, ProblemKind::IndexMismatch, "sample 1");
 }
@@ -382,7 +382,7 @@ fn a_shard_whose_beginning_is_damaged_has_to_be_excluded_as_a_whole() {
     assert_eq!(find(&set.lint(), ProblemKind::SampleExcluded, "a.tar").severity, Severity::Note);
     set.edit(".nv-meta/split.yaml", |text| text.replace("exclude:\n- a.tar\n", "exclude:\n"));
     for problems in [set.lint(), set.verify()] {
-        let problem = find(&problems, ProblemKind::SampleExcluded, "the loader begins with what is damaged");
+        let problem = find(&problems, ProblemKind::SampleExcluded, "the loader starts reading in the damage");
         assert_eq!(problem.severity, Severity::Problem);
         assert!(problem.hint.unwrap().ends_with("--exclude-sample a.tar"));
     }

@@ -30,7 +30,7 @@ fn a_sample_is_named_by_its_key_or_its_number() {
     sandbox.tar("raw/b.tar", ["3"]);
     sandbox.say("browse raw --sample 3").ends(0).says("2 3 in b.tar");
     sandbox.say("browse raw --sample a.tar/2").ends(0).says("1 2 in a.tar");
-    sandbox.say("browse raw --sample unknown").ends(2).complains("no sample has that key");
+    sandbox.say("browse raw --sample unknown").ends(2).complains("no sample has this key");
     sandbox.say("browse raw --number 3").ends(2).complains("3 samples");
     sandbox.say("browse raw --number 1 --sample 3").ends(2).complains("cannot be used with");
 }

@@ -153,7 +153,7 @@ fn prepared_already_is_exit_code_1_without_force_overwrite() {
     sandbox.ten_shards();
     let line = "energon prepare data --non-interactive --split-ratio 8,1,1";
     sandbox.say(line).ends(0);
-    sandbox.say(line).ends(1).complains("prepared already").complains("--force-overwrite");
+    sandbox.say(line).ends(1).complains("already prepared").complains("--force-overwrite");
     sandbox.say(&format!("{line} --force-overwrite")).ends(0);
 }
 

@@ -23,7 +23,7 @@ fn a_raw_index_is_made_once_and_replaced_when_asked_to() {
 fn bad_lines_end_in_exit_code_one_with_and_without_an_index() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{}\nnope\n\n[1]\n");
-    let ran = sandbox.say("index a.jsonl --format modalities").ends(1).complains("2 of 4 lines are no JSON");
+    let ran = sandbox.say("index a.jsonl --format modalities").ends(1).complains("2 of 4 lines are not JSON");
     assert!(ran.err.contains("line 2") && ran.err.contains("line 3"), "{}", ran.err);
     assert!(!sandbox.has("a.idx"));
     sandbox.say("index a.jsonl --format modalities --skip-bad-lines --compat").ends(2);
@@ -80,7 +80,7 @@ fn an_index_for_forager_appears_whole_and_only_once() {
     assert_eq!(sandbox.read("d/index/file_location.txt"), b"b9.jsonl\nb10.jsonl\n");
     assert_eq!(sandbox.read("d/index/sample_locations.bin").len(), 72);
     assert!(!sandbox.has("d/index.gristmill"));
-    sandbox.say("index d --format forager").ends(1).complains("there is an index already");
+    sandbox.say("index d --format forager").ends(1).complains("an index exists already");
     sandbox.say("index d --format forager --index-folder other").ends(0);
     assert!(sandbox.has("d/other/file_location.txt"));
 }

@@ -30,7 +30,7 @@ fn away(sandbox: &Sandbox, words: &[&str]) -> RunOutput {
 fn a_place_that_is_not_there_is_reported() {
     let sandbox = with_text();
     sandbox.say("jobs nowhere").ends(3).complains("no such file or folder").complains("nowhere");
-    sandbox.say("jobs data").ends(0).says("No job runs");
+    sandbox.say("jobs data").ends(0).says("No running or interrupted jobs");
 }
 
 /// Starts a run, stops it once its journal and `begun` exist, runs `jobs`, kills the run, and continues it with the command that `jobs`
@@ -69,7 +69,7 @@ fn check_listed_job(line: &str, begun: &str, more: &str) {
     away(&sandbox, &words).ends(0);
     assert!(sandbox.has("out") && !sandbox.has("elsewhere/out"));
     sandbox.say(line).ends(0).says("Nothing to do");
-    sandbox.say("jobs").ends(0).says("No job runs");
+    sandbox.say("jobs").ends(0).says("No running or interrupted jobs");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn flags_that_mean_nothing_are_refused_by_name_and_noted_under_the_drop_in_name(
     for flag in ["--split-ratio 8,1,1", "--sample-type CrudeWebdataset", "--exclude x", "--tar-index-only", "--update"]
     {
         let name = flag.split(' ').next().unwrap();
-        sandbox.say(&format!("prepare a.jsonl {flag}")).ends(2).complains(&format!("'{name}': it means nothing"));
+        sandbox.say(&format!("prepare a.jsonl {flag}")).ends(2).complains(&format!("'{name}': it has no effect"));
     }
     assert!(!sandbox.has("a.jsonl.idx"));
     let ran = sandbox.say("energon prepare a.jsonl --split-ratio 8,1,1 --force-overwrite --non-interactive").ends(0);

@@ -201,7 +201,7 @@ fn an_update_looks_only_at_the_media_of_new_and_changed_shards() {
     // The row of a removed entry is kept, with a note.
     sandbox.tar_of("data/s_1.tar", &[("other.png".into(), Sandbox::png(1, 1))]);
     sandbox.say("prepare data --yes --update").ends(0).complains("k10.png");
-    sandbox.say("lint data").ends(1).complains("an entry that is not there");
+    sandbox.say("lint data").ends(1).complains("an entry that does not exist");
     sandbox
         .say("prepare-media data --media-metadata-by-header --prune")
         .ends(0)
@@ -258,7 +258,7 @@ fn rows_that_do_not_fit_are_found_by_lint_and_verify() {
         database.execute("DELETE FROM media_metadata WHERE entry_key = ?1", [key]).unwrap();
         sandbox.say(&format!("lint {data} -v")).ends(0).complains("no media row");
         database.execute("INSERT INTO media_metadata VALUES ('../x.png', 'image', '{}')", []).unwrap();
-        sandbox.say(&format!("lint {data}")).ends(1).complains("an entry that is not there");
+        sandbox.say(&format!("lint {data}")).ends(1).complains("an entry that does not exist");
     }
 }
 
@@ -276,7 +276,7 @@ fn a_dry_run_writes_nothing_and_a_saved_plan_does_the_same() {
     assert!(plan.contains("command: prepare-media") && plan.contains("prune: true"), "{plan}");
     sandbox.say("run plan.yaml").ends(1).says("gristmill prepare-media");
     assert_eq!(keys(&sandbox, "m"), ["a.png"]);
-    sandbox.say("run plan.yaml --force-overwrite").ends(2).complains("takes no --force-overwrite");
+    sandbox.say("run plan.yaml --force-overwrite").ends(2).complains("--force-overwrite cannot be used");
     let saved = sandbox.text("m/.nv-meta/gristmill/media-plan.yaml");
     sandbox.write("again.yaml", saved.replace("prune", "pruned"));
     sandbox.say("run again.yaml").ends(2).complains("pruned");

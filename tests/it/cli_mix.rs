@@ -255,13 +255,13 @@ fn bombs_circles_and_strangers_are_refused() {
         "circle.yaml",
         "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train: {path: circle.yaml}\n",
     );
-    sandbox.say("mix check circle.yaml").ends(1).complains("in a circle");
+    sandbox.say("mix check circle.yaml").ends(1).complains("in a cycle");
     sandbox.write("not.yaml", [0xff, 0xfe, b'a']);
     sandbox.say("mix check not.yaml").ends(1).complains("no UTF-8 text");
     sandbox.say("mix check none.yaml").ends(3).complains("no such file");
     sandbox.say("mix check a").ends(2).complains("ends in .yaml");
     sandbox.say("prepare circle.yaml --media-metadata-by-header").ends(2).complains("no media metadata");
-    sandbox.say("prepare circle.yaml --split-ratio 8,1,1").ends(2).complains("means nothing for a metadataset");
+    sandbox.say("prepare circle.yaml --split-ratio 8,1,1").ends(2).complains("has no effect for a metadataset");
     sandbox.say("energon prepare circle.yaml --media-metadata-by-header").ends(1).complains("no media metadata");
 }
 
@@ -272,11 +272,11 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
         ("mix new --output x.yaml", "there is no member"),
         ("mix new --blend a", "--output"),
         ("mix new --blend a --epochized b --output x.yaml", "cannot be used with"),
-        ("mix new --blend a=none --output x.yaml", "is no number"),
+        ("mix new --blend a=none --output x.yaml", "is not a number"),
         ("mix new --blend a=0 --output x.yaml", "above 0"),
         ("mix new --blend a --output x.yml", "must end in .yaml"),
-        ("mix new --blend a --split-part z=val --output x.yaml", "none of the members"),
-        ("mix new --blend a --subset a=5 --output x.yaml", "is no range"),
+        ("mix new --blend a --split-part z=val --output x.yaml", "is not a member"),
+        ("mix new --blend a --subset a=5 --output x.yaml", "is not a range"),
         ("mix new --blend a --subset a=5,3 --output x.yaml", "ends before it begins"),
     ] {
         sandbox.say(line).ends(2).complains(why);

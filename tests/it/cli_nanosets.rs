@@ -223,7 +223,7 @@ fn samples_are_verified_down_to_their_ids() {
     sandbox.say("lint base").ends(0);
     // Flags that do not apply to the input are refused, not ignored.
     for line in ["verify base --source text/a.jsonl", "lint base --decode", "verify text/a.jsonl --tokenizer x.json"] {
-        sandbox.say(line).ends(2).complains("leave it out");
+        sandbox.say(line).ends(2).complains("remove it");
     }
 }
 

@@ -82,7 +82,7 @@ fn a_folder_that_may_not_be_read_is_named_without_a_word_of_writing() {
     let prepare = ["prepare", "--yes", "locked", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
     for command in [&["info", "locked"][..], &["splits", "show", "locked"], &prepare] {
         let result = place.say(command);
-        complains(&result, 3, &["locked: permission denied", "right to read it"], "renames");
+        complains(&result, 3, &["locked: permission denied", "read permission"], "renames");
         assert!(!result.1.contains("write access"), "{}", result.1);
     }
     place.allow("locked", 0o755);

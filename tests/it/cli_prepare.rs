@@ -172,10 +172,10 @@ fn a_plan_is_saved_over_an_earlier_plan_and_over_nothing_else() {
     assert!(sandbox.text("my.yaml").contains("1,1,0"));
     for (name, content) in [("notes.yaml", "x: 1\n"), ("data.bin", "\u{0}\u{1}")] {
         sandbox.write(name, content);
-        save("8,1,1", name).ends(2).complains("which is no plan").complains("choose another name");
+        save("8,1,1", name).ends(2).complains("is not a plan").complains("choose another name");
         assert_eq!(sandbox.text(name), content);
     }
-    save("8,1,1", "data").ends(2).complains("which is no plan");
+    save("8,1,1", "data").ends(2).complains("is not a plan");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_saved_plan_runs_from_anywhere_and_is_not_saved_when_its_answers_are_refused
     sandbox.say(&format!("prepare data --dry-run --split-ratio 8,1,1 {TEXT} --save-plan p.yaml")).ends(0);
     assert!(sandbox.text("p.yaml").contains(&format!("path: {}", sandbox.path("data").display())));
     let ran = sandbox.say("run gone.yaml").ends(3);
-    ran.complains("no such file").complains("hint: a plan is a file that --save-plan wrote");
+    ran.complains("no such file").complains("hint: give a file written by --save-plan");
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn an_update_shows_where_new_shards_went_and_which_are_gone() {
     for line in ["--dry-run --new-to val", "--new-to val"] {
         let ran = sandbox.say(&format!("prepare data --yes --update {line}")).ends(1);
         let ran = ran
-            .complains("2 shards in split.yaml do not exist any more")
+            .complains("2 shards in split.yaml no longer exist")
             .says("Against the earlier preparation:")
             .says("into val: s_10.tar");
         ran.says("taken out, as they are gone: s_02.tar, s_03.tar");
@@ -500,7 +500,10 @@ fn hints_are_commands_with_the_path_in_quotes() {
     ran.complains(r"gristmill prepare 'it'\''s data' --update takes it in");
     sandbox.run(["prepare", data, "--update", "--yes"]).ends(0);
     std::fs::remove_file(sandbox.path(&format!("{data}/b.tar"))).unwrap();
-    sandbox.run(["lint", data]).ends(1).complains(r"or gristmill prepare 'it'\''s data' --update takes it out");
+    sandbox
+        .run(["lint", data])
+        .ends(1)
+        .complains(r"remove it from the index: gristmill prepare 'it'\''s data' --update");
 }
 
 #[test]

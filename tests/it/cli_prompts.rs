@@ -115,12 +115,12 @@ fn a_data_set_is_prepared_by_plain_prompts() {
         .answer("1");
     dialogue.expect("How are its fields filled?").expect("Number").answer("1");
     dialogue.expect("text (str)").answer("json[nope]");
-    dialogue.expect("000: fails:").expect("Use it all the same?").answer("n");
+    dialogue.expect("000: fails:").expect("Use it anyway?").answer("n");
     dialogue.expect("text (str)").answer("json[text],txt");
     dialogue.expect("000: long 000").expect("resolves in 100 %");
     dialogue
         .expect(".nv-meta/.info.json")
-        .expect("The same by flags: gristmill prepare data")
+        .expect("Equivalent command: gristmill prepare data")
         .expect("What now?")
         .expect("6  change other settings")
         .expect("Number")
@@ -141,7 +141,7 @@ fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --skip-dataset-yaml", "dumb");
     divided_by_ratio(&mut dialogue);
-    dialogue.expect("What now?").expect("7  leave, write nothing").expect("Number").answer("7");
+    dialogue.expect("What now?").expect("7  quit without writing").expect("Number").answer("7");
     dialogue.expect("Nothing was written");
     let text = dialogue.ends(0);
     assert!(!text.contains('\x1b'), "a dumb terminal gets no escape sequence:\n{text}");
@@ -153,7 +153,7 @@ fn a_division_can_be_given_up_for_another() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain --skip-dataset-yaml", "xterm");
-    dialogue.expect("Leave out shards").answer("s_(").expect("Not possible");
+    dialogue.expect("Leave out shards").answer("s_(").expect("Invalid pattern");
     dialogue.expect("Leave out shards").answer("nothing").expect("matches none");
     dialogue.expect("Leave out shards").answer("s_09").expect("Leave out 1 shard").answer("y");
     dialogue.expect("Leave out shards").answer("");
@@ -191,7 +191,7 @@ fn a_prepared_data_set_is_updated_by_prompts() {
     sandbox.say("prepare data --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(0);
     sandbox.tar("data/s_10.tar", ["100"]);
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain", "xterm");
-    dialogue.expect("prepared already").expect("1 new").expect("What shall be done?").expect("Number").answer("1");
+    dialogue.expect("already prepared").expect("1 new").expect("What do you want to do?").expect("Number").answer("1");
     dialogue.expect("Which split do new shards join?").expect("Number").answer("2");
     dialogue.expect("What now?").expect("Number").answer("1").expect("11 shards");
     dialogue.ends(0);
@@ -238,8 +238,8 @@ fn media_are_asked_for_where_there_are_any_and_recorded() {
     dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
     dialogue.expect("Pictures, sound and video by their names").expect("jpg (3)");
     dialogue.expect("Record their sizes and durations").expect("Number").answer("2");
-    dialogue.expect("Check every picture whole").answer("n");
-    dialogue.expect("3 parts would be looked at").expect("\"width\":7").expect("Record these?").answer("y");
+    dialogue.expect("Decode every picture completely").answer("n");
+    dialogue.expect("3 parts would be described").expect("\"width\":7").expect("Record these?").answer("y");
     dialogue.expect("--media-metadata-by-extension").expect("What now?").expect("Number").answer("1");
     dialogue.ends(0);
     assert_eq!(sandbox.media_rows("data").len(), 3);
@@ -274,7 +274,7 @@ fn without_a_full_screen_the_editor_is_a_menu() {
     let mut dialogue = Dialogue::start(&sandbox, "splits data --plain", "xterm-256color");
     dialogue.expect("train").expect("80.0 %").expect("gristmill splits --help");
     let number = |dialogue: &mut Dialogue, number: &str| {
-        dialogue.expect("What shall be done?").expect("10  leave").expect("Number").answer(number);
+        dialogue.expect("What do you want to do?").expect("10  leave").expect("Number").answer(number);
     };
     number(&mut dialogue, "2");
     dialogue.expect("Which shards").answer("s_99.tar");
@@ -322,15 +322,15 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
         .expect("text key: Key, or column, of the text (or --jq EXPR")
         .expect("[body]")
         .answer("--jq .summary");
-    dialogue.expect("Not possible").expect("the lines have the keys: body").expect("[body]").answer("");
+    dialogue.expect("Invalid answer").expect("the lines have the keys: body").expect("[body]").answer("");
     dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("7");
     dialogue.expect("'7' is not a number from 1 to 6").expect("Numbers").answer("2");
     dialogue.expect("tokenizer: ").answer("nowhere.json");
-    dialogue.expect("Not possible").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
+    dialogue.expect("Invalid answer").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
     dialogue.expect("BPE").expect("end token: Token that ends each document").answer("</nothing>");
-    dialogue.expect("Not possible").expect("Token that ends each document").answer("");
+    dialogue.expect("Invalid answer").expect("Token that ends each document").answer("");
     dialogue.expect("is token 0").expect("output: ").expect("[a-tokens]").answer("out");
-    dialogue.expect("about 2 documents").expect("The same by flags: gristmill pack a.jsonl").expect("What now?");
+    dialogue.expect("about 2 documents").expect("Equivalent command: gristmill pack a.jsonl").expect("What now?");
     dialogue.expect("Number").answer("");
     dialogue.ends(0);
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
@@ -421,10 +421,10 @@ fn deduplicating_is_asked_for_with_what_each_length_removes() {
     let line = format!("{{\"text\": \"{}\"}}\n", "a sentence of some length that is there twice ".repeat(3));
     sandbox.write("in/a.jsonl", &(line.clone() + &line));
     let mut dialogue = Dialogue::start(&sandbox, "dedup --plain", "xterm-256color");
-    dialogue.expect("dir: JSONL or Parquet file").answer("nowhere").expect("Not possible").expect("no such file");
+    dialogue.expect("dir: JSONL or Parquet file").answer("nowhere").expect("Invalid answer").expect("no such file");
     dialogue.expect("dir: JSONL or Parquet file").answer("in").expect("1 file");
     dialogue.expect("at a minimum length of 50 bytes: ").expect("% removed");
-    dialogue.expect("minimum length: ").expect("[500]").answer("0").expect("'0' is not a number from 1 on");
+    dialogue.expect("minimum length: ").expect("[500]").answer("0").expect("'0' is not a number of 1 or more");
     dialogue.expect("minimum length: ").answer("100").expect("output: ").expect("[in-dedup]").answer("");
     dialogue.expect("Would deduplicate 1 file").expect("--minlen 100 --output in-dedup").expect("What now?");
     dialogue.expect("Number").answer("1");
@@ -439,9 +439,9 @@ fn the_size_of_samples_is_asked_for_and_replaced_by_its_alternative() {
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
     let flags = format!("--format forager --eos-token nowhere --output out --tokenizer {}", tokenizer.display());
     let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
-    dialogue.expect("Not possible").expect("end token: ").expect("(or --eos-id N)").answer("--eos-id 0");
+    dialogue.expect("Invalid answer").expect("end token: ").expect("(or --eos-id N)").answer("--eos-id 0");
     dialogue.expect("sample size: ").expect("(or --variable)").expect("[4096]").answer("--variable");
-    dialogue.expect("The same by flags").expect("--eos-id 0").expect("--variable").expect("What now?");
+    dialogue.expect("Equivalent command").expect("--eos-id 0").expect("--variable").expect("What now?");
     dialogue.expect("Number").answer("4");
     dialogue.expect("Nothing was written");
     dialogue.ends(0);

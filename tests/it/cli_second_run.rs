@@ -78,7 +78,7 @@ fn a_split_that_a_person_took_away_stays_away() {
 }
 
 #[test]
-fn a_rewritten_shard_does_not_haunt_later_runs() {
+fn later_runs_ignore_rewritten_tgz() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let mut gzip = std::process::Command::new("gzip");
@@ -401,7 +401,7 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
 fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
     sandbox.say(line).ends(1).leaves_out("The run that made it");
     let all = gristmill_core::text::count(problems, "problem");
-    let reason = format!("It has {all}; the first: ");
+    let reason = format!("{all} found; the first: ");
     let again = sandbox.say(line).ends(1).says("Nothing to do").says(&reason).says("hint: with --problems-ok");
     assert!(again.out.lines().any(|text| text.starts_with(&reason) && text.contains(first)), "{}", again.out);
     let lenient = sandbox.say(&format!("{line} --problems-ok")).ends(0).says(&reason);
@@ -423,7 +423,7 @@ fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
     let kinds = found["counts"]["problem"].as_object().unwrap();
     let problems: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!((&found["earlier_problems"]["count"], problems > 0), (&problems.into(), true), "{found}");
-    let reason = format!("It has {problems} problem");
+    let reason = format!("{problems} problem");
     for line in ["run plan.yaml", "prepare data --yes --update", LINE] {
         sandbox.say(line).ends(1).says("Nothing to do").says(&reason).says("s_03.tar").says("hint: with --problems-ok");
         sandbox.say(&format!("{line} --problems-ok")).ends(0).says(&reason);
@@ -431,7 +431,7 @@ fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
 }
 
 #[test]
-fn so_do_pack_dedup_and_saved_plans_with_all_problems_counted() {
+fn pack_dedup_and_saved_plans_repeat_earlier_problems() {
     let sandbox = Sandbox::new();
     // More problems than are kept individually.
     let lines = format!("{{\"text\": \"whole\"}}\n{}", "no json\n".repeat(1_234));

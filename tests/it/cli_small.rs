@@ -95,7 +95,7 @@ fn a_mistyped_command_is_answered_with_the_one_that_is_meant() {
 fn the_doctor_tries_the_rights_at_an_address() {
     let sandbox = Sandbox::new();
     let ran = sandbox.say("doctor mem://doctor/set").ends(0).leaves_out("program:").says("latency: ");
-    let ran = ran.says("list: yes").says("read: there is no object").says("write: yes");
+    let ran = ran.says("list: yes").says("read: it has no object").says("write: yes");
     ran.says("delete: yes");
     let value = sandbox.say("doctor mem://doctor/set --read-only --json").ends(0).json("ok");
     let checks: Vec<&str> = value["checks"].as_array().unwrap().iter().map(|c| c["check"].as_str().unwrap()).collect();
@@ -103,10 +103,10 @@ fn the_doctor_tries_the_rights_at_an_address() {
     sandbox.say("doctor mem://doctor/set --abort-uploads --yes").ends(0).says("No upload is older than");
     sandbox.say("doctor --abort-uploads").ends(2).complains("it belongs to the address of a store");
     sandbox.say("doctor work --read-only").ends(2).complains("'--read-only'");
-    sandbox.say("doctor mem://b --abort-uploads --older-than 3").ends(2).complains("an age like 30m");
+    sandbox.say("doctor mem://b --abort-uploads --older-than 3").ends(2).complains("an age such as 30m");
     sandbox.say("browse mem://").ends(0);
     sandbox.say("info mem://").ends(0);
-    sandbox.say("ls").ends(2).complains("gristmill browse PATH lists what is there");
+    sandbox.say("ls").ends(2).complains("gristmill browse PATH opens a data set");
     sandbox.say("doctor mem://").ends(2).complains("it has no bucket");
 }
 
@@ -144,7 +144,7 @@ fn a_bug_report_holds_versions_and_no_names() {
 #[test]
 fn jobs_are_none_where_nothing_ran() {
     let sandbox = Sandbox::new();
-    sandbox.say("jobs").ends(0).says("No job runs");
+    sandbox.say("jobs").ends(0).says("No running or interrupted jobs");
     assert_eq!(sandbox.say("jobs --json").ends(0).json("ok")["jobs"].as_array().unwrap().len(), 0);
 }
 

@@ -155,7 +155,7 @@ fn a_move_needs_shards_that_are_there() {
     refused(sandbox.say("splits move data --to val"), "no shard is named", "--range FIRST..LAST");
     refused(sandbox.say("splits move data --range 3..99 --to val"), "no shard number 99", "10 shards, numbered from 0");
     refused(sandbox.say("splits move data --range 4..3 --to val"), "ends before it begins", "--range 3..4");
-    refused(sandbox.say("splits move data --range s_01.tar --to val"), "no range", "FIRST..LAST");
+    refused(sandbox.say("splits move data --range s_01.tar --to val"), "not a range", "FIRST..LAST");
     refused(sandbox.say("splits move data --range s_01.tar..s_99.tar --to val"), "s_99.tar", "did you mean");
     refused(sandbox.say("splits move data s_{1.tar --to val"), "s_{1.tar", "--shards");
 }
@@ -238,7 +238,7 @@ fn an_exclude_that_matches_nothing_is_refused_with_the_name_that_was_meant() {
     refused(sandbox.say("splits exclude data s_01.tra"), "s_01.tra", "--allow-unmatched");
     refused(sandbox.say("splits exclude data s_1.tar/010"), "s_1.tar/010", "did you mean 's_01.tar/010'?");
     refused(sandbox.say("splits exclude data s_01.tar/nope"), "has no such sample", "--allow-unmatched");
-    refused(sandbox.say("splits exclude data s_01.tar/x{1..9}"), "none of its names is there", "--allow-unmatched");
+    refused(sandbox.say("splits exclude data s_01.tar/x{1..9}"), "none of its names exists", "--allow-unmatched");
     assert_eq!(sandbox.read(YAML), before);
     sandbox.say("splits exclude data s_01.tar/nope --allow-unmatched").ends(0);
     assert!(sandbox.text(YAML).contains("s_01.tar/nope"));
@@ -625,7 +625,7 @@ fn an_unknown_command_or_flag_is_named() {
 #[test]
 fn diff_shows_the_changes_that_the_editor_keeps() {
     let sandbox = prepared();
-    refused(sandbox.say("splits diff data --draft"), "keeps no changes", "without --draft");
+    refused(sandbox.say("splits diff data --draft"), "has no unwritten changes", "without --draft");
     let before = sandbox.text(YAML);
     let root = sandbox.path("data").canonicalize().unwrap();
     let hash = xxhash_rust::xxh3::xxh3_128(root.as_os_str().as_encoded_bytes());
@@ -646,7 +646,7 @@ fn diff_shows_the_changes_that_the_editor_keeps() {
     assert_eq!(value["not_applied"], json!(0));
     assert_eq!(value["moved"][0]["shard"], json!("s_07.tar"));
     assert_eq!(value["excludes_added"], json!([]));
-    assert!(!sandbox.text(YAML).contains("val:\n- s_07"), "nothing is written by looking");
+    assert!(!sandbox.text(YAML).contains("val:\n- s_07"), "browsing writes nothing");
     assert_ne!(sandbox.text(YAML), before, "the exclude was");
 }
 

@@ -120,7 +120,7 @@ fn csv_and_tsv_are_described_checked_and_browsed() {
 fn commands_for_other_data_name_what_to_do() {
     let sandbox = sandbox_of("p01_parquet_files");
     let prepare = "prepare data --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes";
-    sandbox.say(prepare).ends(2).complains("it holds rows of a table, and no tar shard").complains("pack");
+    sandbox.say(prepare).ends(2).complains("it has rows of a table, and no tar shards").complains("pack");
     let media = "prepare-media data --media-metadata-by-extension --yes";
     sandbox.say(media).ends(2).complains("it holds rows of text, no media");
     sandbox.say("repair data").ends(2).complains("files of rows are not repaired").complains("lint");

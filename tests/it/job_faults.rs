@@ -91,7 +91,7 @@ fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
         let result = run(plan(folder.path(), again), Arc::new(RealFs));
         match result {
             Ok(_) => {}
-            // The overwrite was rolled forward to its end: the same plan without overwrite then reports "prepared already".
+            // The overwrite was rolled forward to its end: the same plan without overwrite then reports "already prepared".
             Err(failure) => {
                 run(plan(folder.path(), Rerun::Overwrite), Arc::new(RealFs))
                     .unwrap_or_else(|second| panic!("operation {at}: {failure}; then {second}"));

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_keyboard_finds_the_name_that_was_meant() {
+    fn suggests_name_for_typing_error() {
         let names = ["CaptioningSample", "VQASample", "TextSample", "OCRSample"];
         assert_eq!(nearest("CaptionSample", names), Some("CaptioningSample"));
         assert_eq!(nearest("textsample", names), Some("TextSample"));

@@ -79,7 +79,7 @@ impl Failure {
     /// Creates a failure with exit code 3 for a state of the program that must not occur. The run ends instead of omitting output.
     pub fn internal(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::environment(what, why.into() + ", which is a defect of gristmill")
-            .with_hint("report it with the command and the log (--log-level debug); nothing half-written is visible")
+            .with_hint("report it with the command and the log (--log-level debug); no partial output is visible")
     }
 
     /// Creates a failure with exit code 3 from an I/O error on a path. An error that contains a failure ([`into_io`](Self::into_io)) keeps
@@ -124,7 +124,7 @@ impl Failure {
     /// Creates a failure with exit code 130: cancelled by the user.
     pub fn cancelled() -> Self {
         Self::new(ExitClass::Interrupted, "the run", "it was cancelled")
-            .with_hint("nothing half-written is visible; run the same command again to go on")
+            .with_hint("no partial output is visible; run the same command again to resume")
     }
 
     /// Sets the subject.
@@ -185,7 +185,7 @@ fn io_reason(error: &std::io::Error) -> String {
         K::StorageFull => "no space left on the device".into(),
         K::QuotaExceeded => "the disk quota is used up".into(),
         K::ReadOnlyFilesystem => "the file system is read-only".into(),
-        _ if error.raw_os_error() == Some(ELOOP) => "its links lead in a circle".into(),
+        _ if error.raw_os_error() == Some(ELOOP) => "its symbolic links form a loop".into(),
         _ => {
             let text = error.to_string();
             match text.find(" (os error") {
@@ -203,15 +203,15 @@ fn io_hint(what: &str, path: &std::path::Path, error: &std::io::Error) -> Option
     use std::io::ErrorKind as K;
     match error.kind() {
         K::PermissionDenied if READING.iter().any(|word| what.starts_with(word)) => {
-            Some("ask its owner for the right to read it")
+            Some("ask its owner for read permission")
         }
         K::StorageFull | K::QuotaExceeded => Some("free some space and run the same command again"),
-        K::FileTooLarge => Some("the system allows no larger file here: `ulimit -f` shows the limit"),
+        K::FileTooLarge => Some("the file would exceed the file size limit of the system: `ulimit -f` shows it"),
         K::PermissionDenied | K::ReadOnlyFilesystem => Some(match is_next_to_data(what, path) {
             true => {
                 "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own"
             }
-            false => "ask for write access, or choose another place for what is written",
+            false => "ask for write access, or choose another output location",
         }),
         _ => None,
     }
@@ -227,10 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_not_write_is_referred_to_another_place_unless_it_is_next_to_the_data() {
+    fn write_permission_hint_names_other_location_except_next_to_data() {
         let denied = std::io::ErrorKind::PermissionDenied.into();
         let hint = |what: &str, path: &str| Failure::io(what, path, &denied).hint.unwrap();
-        assert!(hint("creating the folder", "/d/out").contains("another place"));
+        assert!(hint("creating the folder", "/d/out").contains("another output location"));
         assert!(hint("creating the folder", "/d/.nv-meta").contains("link the shards"));
         assert!(hint("preparing", "/d").contains("link the shards"));
         assert!(hint("reading", "/d/a.tar").contains("right to read"));

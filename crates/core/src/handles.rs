@@ -170,7 +170,7 @@ impl ProblemSink for NullProblemSink {
 }
 
 /// Hint for a run that ended at its first problem.
-const STRICT_HINT: &str = "without --strict the run goes on, and lists such problems at its end";
+const STRICT_HINT: &str = "without --strict the run continues and lists its problems at the end";
 
 /// Maximum number of problems of each severity that a run lists in its report.
 pub const MAX_LISTED_PROBLEMS: usize = 1_000;

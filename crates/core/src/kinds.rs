@@ -119,7 +119,7 @@ const PREPARED_WEB_DATASET: KindInfo = KindInfo {
 
 const RAW_WEB_DATASET: KindInfo = KindInfo {
     id: "raw-web-dataset",
-    repair: unsupported("nothing is made of it yet that could be repaired", "gristmill prepare {} makes its index"),
+    repair: unsupported("it has no index that could be repaired", "gristmill prepare {} makes its index"),
     media: unsupported(
         "the folder holds tar shards that are not prepared",
         "gristmill prepare {} with the same --media-metadata flag describes media on the way; \
@@ -135,10 +135,7 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     id: "plain-folder",
     title: "folder",
     raw: "no metadata",
-    repair: unsupported(
-        "nothing is known that could be repaired in a folder of files",
-        "gristmill info {} says what it holds",
-    ),
+    repair: unsupported("a folder of files cannot be repaired", "gristmill info {} says what it holds"),
     figures: NO_FIGURES,
     member: unsupported("is not a data set: no .nv-meta and no tar shard is in it", NO_MEMBER_HINT),
     why_no_splits: Some("a folder without tar shards has no splits"),
@@ -171,7 +168,7 @@ const JSONL: KindInfo = KindInfo {
     title: "JSONL",
     raw: "not indexed",
     prepared: "indexed",
-    shards: unsupported("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
+    shards: unsupported("it is a JSONL file, not a folder of tar shards", "use prepare, info, lint or verify"),
     media: unsupported("JSONL files have no media metadata", "give the folder that the media are in"),
     repair: unsupported("the index of a JSONL file is not repaired", "gristmill prepare {} makes it again"),
     flags: &[],
@@ -183,7 +180,7 @@ const METADATASET: KindInfo = KindInfo {
     id: "metadataset",
     title: "metadataset",
     prepared: "readable",
-    shards: unsupported("it is a metadataset, not a folder of tar shards", "prepare, info, lint and verify take it"),
+    shards: unsupported("it is a metadataset, not a folder of tar shards", "use prepare, info, lint or verify"),
     media: unsupported(
         "metadatasets have no media metadata of their own",
         "give the data set or folder that the media are in",
@@ -243,7 +240,7 @@ const MIXTURE_INDEX: KindInfo = KindInfo {
         "gristmill info {} reports what is wrong with it",
     ),
     repair: unsupported(
-        "nothing is known that could be repaired in an index of a mixture",
+        "an index of a mixture cannot be repaired",
         "gristmill info {} reports what is wrong; gristmill mix index makes it again",
     ),
     browse: unsupported(
@@ -257,7 +254,7 @@ const TABLE: KindInfo = KindInfo {
     id: "table",
     title: "table",
     shards: unsupported(
-        "it holds rows of a table, and no tar shard",
+        "it has rows of a table, and no tar shards",
         "pack makes tokens of them; info and browse show them",
     ),
     media: unsupported("it holds rows of text, no media", "give a prepared data set, or a folder of media"),
@@ -282,7 +279,7 @@ const OTHER_FILE: KindInfo = KindInfo {
         "give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)",
     ),
     media: unsupported("it is a file", "give a prepared data set, or a folder of media"),
-    repair: unsupported("nothing is known about files of this kind", "packed files (.pbin) can be repaired"),
+    repair: unsupported("this kind of file is not supported", "packed files (.pbin) can be repaired"),
     browse: unsupported(
         "a file of this kind cannot be browsed",
         "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a \

@@ -3,7 +3,7 @@
 /// Maximum size of a pointer file in bytes, from the specification of Git LFS.
 pub const MAX_LFS_POINTER_BYTES: u64 = 1023;
 /// Reason reported for a pointer file.
-pub const LFS_POINTER: &str = "it is a Git LFS pointer in place of the file, whose content was not fetched";
+pub const LFS_POINTER: &str = "it is a Git LFS pointer; the content of the file was not fetched";
 /// Hint for a pointer file.
 pub const LFS_HINT: &str = "fetch the content with `git lfs pull`";
 

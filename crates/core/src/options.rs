@@ -572,13 +572,13 @@ fn values_of(answer: &Answer, separator: Option<char>) -> Vec<String> {
 fn choice_of(choices: &'static [Choice], name: &str) -> Result<&'static str, String> {
     let names = || choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ");
     let chosen = choices.iter().find(|choice| choice.name.eq_ignore_ascii_case(name));
-    chosen.map(|choice| choice.name).ok_or_else(|| format!("'{name}' is none of {}", names()))
+    chosen.map(|choice| choice.name).ok_or_else(|| format!("'{name}' is not one of {}", names()))
 }
 
 fn not_a_number(text: &str, least: u64, most: u64) -> String {
     match (least, most) {
         (0, u64::MAX) => format!("'{text}' is not a number"),
-        (least, u64::MAX) => format!("'{text}' is not a number from {least} on"),
+        (least, u64::MAX) => format!("'{text}' is not a number of {least} or more"),
         (least, most) => format!("'{text}' is not a number from {least} to {most}"),
     }
 }
@@ -614,7 +614,7 @@ mod tests {
     #[test]
     fn answers_are_checked_and_the_default_is_no_answer() {
         let mut plan = Plan::default();
-        for (text, error) in [("1", "'1' is not a number from 2 on"), ("-3", "'-3' is not a number from 2 on")] {
+        for (text, error) in [("1", "'1' is not a number of 2 or more"), ("-3", "'-3' is not a number from 2 on")] {
             assert_eq!(COUNT.set(&mut plan, &Answer::Text(text.to_owned())).unwrap_err(), error);
         }
         COUNT.set(&mut plan, &Answer::Text("2".to_owned())).unwrap();
@@ -622,7 +622,7 @@ mod tests {
         COUNT.set(&mut plan, &Answer::Unset).unwrap();
         assert_eq!(COUNT.get(&plan), Answer::Unset);
         let error = WAY.set(&mut plan, &Answer::Text("later".to_owned())).unwrap_err();
-        assert_eq!(error, "'later' is none of fast, slow");
+        assert_eq!(error, "'later' is not one of fast, slow");
         WAY.set(&mut plan, &Answer::Text("slow".to_owned())).unwrap();
         assert_eq!(WAY.get(&plan), Answer::Text("slow".to_owned()));
         WAY.set(&mut plan, &Answer::Unset).unwrap();

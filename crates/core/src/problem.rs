@@ -92,7 +92,7 @@ problem_kinds! {
     /// `__meta__` and similar names.
     ReservedName => "reserved-name", "reserved name, skipped";
     /// The same part occurs twice in one sample.
-    RepeatedPart => "repeated-part", "part twice in one sample";
+    RepeatedPart => "repeated-part", "duplicate part in a sample";
     /// Bytes other than zero after the end blocks.
     JunkAfterEnd => "junk-after-end", "bytes after the end of the archive";
     /// A sample that was excluded because it touches damage.
@@ -142,7 +142,7 @@ problem_kinds! {
     /// A key, value or structure that the loader refuses.
     BadMetadataset => "bad-metadataset", "mistake in a metadataset", shown;
     /// A member that cannot be found or is not prepared.
-    BadMember => "bad-member", "trouble with a member", shown;
+    BadMember => "bad-member", "member that cannot be used", shown;
     // Plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";

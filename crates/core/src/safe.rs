@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_selectors_do_not_come_in_floods() {
+    fn limits_consecutive_marks_and_selectors() {
         let tower = format!("e{}x", "\u{301}".repeat(200));
         assert_eq!(display_safe(&tower), format!("e{}…x", "\u{301}".repeat(16)));
         assert_eq!(display_safe("a\u{fe0f}\u{fe0e}b"), "a\u{fe0f}<U+FE0E>b");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_without_a_base_cannot_sit_on_what_is_printed_before() {
+    fn combining_mark_without_base_does_not_join_previous_text() {
         assert_eq!(display_safe("\u{301}a"), "◌\u{301}a");
     }
 

@@ -51,7 +51,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 =
-        text.get(..end).unwrap_or_default().parse().map_err(|_| "a size like 256MiB or 1G is needed".to_owned())?;
+        text.get(..end).unwrap_or_default().parse().map_err(|_| "expected a size such as 256MiB or 1G".to_owned())?;
     let shift = match text.get(end..).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,

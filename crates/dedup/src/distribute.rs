@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_come_out_bucket_by_bucket_in_the_order_that_they_had() {
+    fn distributes_items_to_buckets_in_stable_order() {
         let mix = |n: u64| super::super::window_hash::mix(n);
         let (mut spare, mut ends) = (Vec::new(), Vec::new());
         for count in [0_u64, 1, 2, 3, 100, 5_000] {

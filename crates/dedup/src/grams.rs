@@ -101,7 +101,7 @@ impl Grams {
     }
 }
 
-/// Returns a rank for candidates, from their first sixteen bytes: of pieces that are equal in these the leftmost is taken.
+/// Returns the rank of a candidate, computed from its first sixteen bytes; among equal ranks the leftmost is chosen.
 #[inline]
 pub(super) fn order(piece: &[u8]) -> u64 {
     let (words, _) = piece.as_chunks::<8>();

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn of_text_of_which_little_was_read_no_more_is_reported_than_of_four_times_as_much() {
+    fn limits_extrapolation_to_four_times_read_text() {
         let odds = SurvivalOdds::new(0.001, Keep::First);
         assert_eq!(odds.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };

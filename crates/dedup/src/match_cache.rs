@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_is_joined_and_what_is_too_much_is_forgotten() {
+    fn joins_adjacent_matches_and_evicts_beyond_limit() {
         assert!(MatchCache::new(60).is_none());
         let known = MatchCache::new(1 << 14).unwrap();
         known.add(&repeat(1_000, 1_600, 900));

@@ -124,7 +124,7 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
     });
     let (mut child, name) = started.map_err(|error| match is_absent(&error) {
         true => refused_device().unwrap_or_else(|| {
-            let why = format!("this process may not mount, and there is no {}, which could", HELPERS.join(" or "));
+            let why = format!("this process may not mount, and the helper {} does not exist", HELPERS.join(" or "));
             Failure::environment(ACTIVITY, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
         }),
         false => Failure::io("starting", HELPERS[0], &error),
@@ -141,9 +141,9 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
         Ok(Some(fd)) if status.success() => Ok(Device { fd, can_clone: open_device().is_ok() }),
         _ => {
             let message = message.trim();
-            let why = if message.is_empty() { format!("{name} refused it") } else { message.to_owned() };
+            let why = if message.is_empty() { format!("{name} refused the mount") } else { message.to_owned() };
             let hint = match allow_other {
-                true => "for --allow-other, /etc/fuse.conf has to have the line user_allow_other",
+                true => "--allow-other needs the line user_allow_other in /etc/fuse.conf",
                 false => NO_RIGHTS_HINT,
             };
             let failure = || Failure::environment(ACTIVITY, why).on(Subject::path(at)).with_hint(hint);

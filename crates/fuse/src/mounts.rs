@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const TYPE: &str = "fuse.gristmill";
 const MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// A line of the table of mounts.
+/// A row of the mount table (`/proc/self/mountinfo`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     /// Its number, which no other mount has at the same time.

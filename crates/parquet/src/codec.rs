@@ -17,7 +17,7 @@ const MAX_LZ4_FACTOR: usize = 256;
 const MAX_ZSTD_FACTOR: usize = 1 << 16;
 /// Number of bytes that are reserved before any is decompressed.
 const FIRST_RESERVE: usize = 16 << 20;
-const BROTLI_BUFFER: usize = 64 << 10;
+const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 /// First bytes of an LZ4 frame.
 const LZ4_FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
@@ -36,7 +36,9 @@ impl Unpacker {
             CompressionCodec::SNAPPY => self.unpack_snappy(packed, size, out)?,
             CompressionCodec::ZSTD => self.unpack_zstd(packed, size, out)?,
             CompressionCodec::GZIP => read_all(&mut flate2::read::MultiGzDecoder::new(packed), size, out)?,
-            CompressionCodec::BROTLI => read_all(&mut brotli::Decompressor::new(packed, BROTLI_BUFFER), size, out)?,
+            CompressionCodec::BROTLI => {
+                read_all(&mut brotli::Decompressor::new(packed, BROTLI_BUFFER_BYTES), size, out)?
+            }
             CompressionCodec::LZ4_RAW => unpack_lz4_block(packed, size, out)?,
             CompressionCodec::LZ4 => unpack_old_lz4(packed, size, out)?,
             CompressionCodec::UNCOMPRESSED | CompressionCodec::LZO => {

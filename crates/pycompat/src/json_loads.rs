@@ -138,7 +138,7 @@ impl Visit for NodeBuilder<'_> {
     }
 
     fn unpaired_surrogate(&mut self, at: usize) {
-        self.refuse(at, "a text holds half a character");
+        self.refuse(at, "a text contains a lone surrogate");
     }
 }
 

@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if !seen.insert(key.clone()) {
-                return Err(A::Error::custom(format!("the key '{key}' is there twice")));
+                return Err(A::Error::custom(format!("duplicate key '{key}'")));
             }
             entries.push((key, map.next_value()?));
         }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(keys, ["z", "a"]);
         assert_eq!(node.get("a").unwrap().as_list().unwrap()[4], Node::str("é😀"));
         let error = read("{\"a\": 1,\n \"a\": 2}").unwrap_err();
-        assert_eq!((error.line, error.message.as_str()), (2, "the key 'a' is there twice"));
+        assert_eq!((error.line, error.message.as_str()), (2, "duplicate key 'a'"));
         assert!(read(&"[".repeat(100_000)).is_err());
     }
 }

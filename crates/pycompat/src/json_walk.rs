@@ -86,7 +86,7 @@ pub trait Visit {
     /// Maximum nesting depth of objects and arrays, up to [`MAX_NESTING`].
     const MAX_NESTING: usize = DEEPEST_PYTHON;
     /// Reason where the nesting is deeper.
-    const TOO_DEEP: &'static str = "more than 1,000 objects and arrays are in each other";
+    const TOO_DEEP: &'static str = "objects and arrays are nested more than 1,000 deep";
     /// Whether the text is a line, which ends at `\n`. In a document, `\n` is white space.
     const IS_LINE: bool = true;
     /// Maximum number of digits of an integer.
@@ -188,7 +188,7 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
             if open.depth == 0 {
                 return match next {
                     None | Some(b'\n') => Ok(at),
-                    Some(_) => stop::<V, _>(text, at, "there is something after the value"),
+                    Some(_) => stop::<V, _>(text, at, "unexpected data after the value"),
                 };
             }
             let is_object = open.is_object();
@@ -208,15 +208,15 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
                 }
                 (None | Some(b'\n'), true) => return stop::<V, _>(text, at, "the line ends inside an object"),
                 (None | Some(b'\n'), false) => return stop::<V, _>(text, at, "the line ends inside an array"),
-                (Some(_), true) => return stop::<V, _>(text, at, "a comma or } must come here"),
-                (Some(_), false) => return stop::<V, _>(text, at, "a comma or ] must come here"),
+                (Some(_), true) => return stop::<V, _>(text, at, "expected a comma or }"),
+                (Some(_), false) => return stop::<V, _>(text, at, "expected a comma or ]"),
             }
         }
     }
 }
 
 /// Reason at the end of a text that has no value yet.
-const NO_VALUE: &str = "the line ends where a value must come";
+const NO_VALUE: &str = "the line ends where a value is expected";
 /// Reason at the end of a text that has an open string.
 const OPEN_STRING: &str = "the line ends inside a string";
 
@@ -254,15 +254,15 @@ fn skip_white<V: Visit>(text: &[u8], mut at: usize) -> usize {
 fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, JsonError> {
     match text.get(at) {
         Some(b'"') => {}
-        None | Some(b'\n') => return stop::<V, _>(text, at, "the line ends where a key must come"),
+        None | Some(b'\n') => return stop::<V, _>(text, at, "the line ends where a key is expected"),
         Some(b'}') => return stop::<V, _>(text, at, "a comma is before the }"),
-        Some(_) => return stop::<V, _>(text, at, "a key in double quotes must come here"),
+        Some(_) => return stop::<V, _>(text, at, "expected a key in double quotes"),
     }
     let span = string(text, at, visit)?;
     visit.key(text, depth, span);
     let at = skip_white::<V>(text, span.to + 1);
     if text.get(at) != Some(&b':') {
-        return stop::<V, _>(text, at, "a colon must come here");
+        return stop::<V, _>(text, at, "expected a colon");
     }
     Ok(skip_white::<V>(text, at + 1))
 }
@@ -424,7 +424,7 @@ fn scalar<V: Visit>(text: &[u8], at: usize, first: u8, visit: &mut V) -> Result<
         }
         let same = rest.iter().zip(word).take_while(|(a, b)| a == b).count();
         let is_cut = is_end::<V>(text, at + same);
-        Err(JsonError { at, why: "a value must come here", is_cut })
+        Err(JsonError { at, why: "expected a value", is_cut })
     };
     match first {
         b'-' if text.get(at + 1) == Some(&b'I') => word(b"-Infinity", Kind::NonFinite),
@@ -436,7 +436,7 @@ fn scalar<V: Visit>(text: &[u8], at: usize, first: u8, visit: &mut V) -> Result<
         b'I' => word(b"Infinity", Kind::NonFinite),
         b'\n' => stop::<V, _>(text, at, NO_VALUE),
         b'\'' => stop::<V, _>(text, at, "strings need double quotes"),
-        _ => stop::<V, _>(text, at, "a value must come here"),
+        _ => stop::<V, _>(text, at, "expected a value"),
     }
 }
 
@@ -454,7 +454,7 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, J
     let mut at = digits(text, first);
     let whole = at - first;
     if whole == 0 {
-        return stop::<V, _>(text, at, "a digit must come here");
+        return stop::<V, _>(text, at, "expected a digit");
     }
     if whole > 1 && text.get(first) == Some(&b'0') {
         return stop::<V, _>(text, first, "a number must not begin with 0");
@@ -473,7 +473,7 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, J
         let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
         let end = digits(text, at + 1 + sign);
         if end == at + 1 + sign {
-            return stop::<V, _>(text, end, "a digit must come in the exponent");
+            return stop::<V, _>(text, end, "expected a digit in the exponent");
         }
         at = end;
     }

@@ -185,7 +185,7 @@ pub fn shuffle<T>(items: &mut [T]) {
 /// # Errors
 /// A text that is not a whole number.
 pub fn digits(text: &str) -> Result<String, String> {
-    Seed::parse(text).ok_or("a whole number is needed")?;
+    Seed::parse(text).ok_or("expected a whole number")?;
     let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
     Ok(match (digits, text.starts_with('-')) {
         ("", _) => "0".to_owned(),

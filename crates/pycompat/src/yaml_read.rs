@@ -263,7 +263,7 @@ impl<T: Tree> Builder<'_, T> {
                 self.lines.push(span.start.line().max(1) as u64);
                 entries.retain(|(earlier, ..)| earlier != text);
             } else if !seen.insert(text.to_owned()) {
-                let message = format!("the key '{text}' is there twice");
+                let message = format!("duplicate key '{text}'");
                 return Err(error_at(message, span.start.line(), span.start.col() + 1));
             }
             *key = Some((text.to_owned(), Mark::of(span)));

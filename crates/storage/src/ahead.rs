@@ -12,13 +12,13 @@ use std::sync::{mpsc, Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Time between two looks at the sizes of the files.
+/// Interval between checks of the file sizes.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Time between two looks whether the worker has ended.
+/// Interval between checks whether the worker has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Number of looks after which a file that does not grow is no longer looked at.
+/// Number of checks after which a file that does not grow is no longer checked.
 const MAX_IDLE: u32 = 1200;
-/// Bytes by which a file has to grow before its store is asked to go on.
+/// Bytes by which a file has to grow before more of it is uploaded.
 const STEP_BYTES: u64 = 1 << 20;
 
 /// Files of a run that are uploaded while they grow. Nothing is visible before they are put as usual, which sends again what has changed since.
@@ -32,23 +32,23 @@ pub struct UploadsAhead {
 struct GrowingFile {
     path: PathBuf,
     target: PathBuf,
-    /// Size up to which it was uploaded as far as whole parts, in bytes.
+    /// Size up to which whole parts of it were uploaded, in bytes.
     bytes: u64,
-    /// How often it was looked at since it has grown.
+    /// Number of checks since it last grew.
     idle: u32,
-    /// Unset after a failure, or when it no longer grows: then it is uploaded when it is put.
+    /// Whether it is uploaded ahead: unset after a failure, or once it no longer grows. It is then uploaded when it is put.
     is_followed: bool,
     /// Whether the last part was sent, too.
     is_sent: bool,
 }
 
-/// The state of files that grow no longer.
+/// State of files that no longer grow.
 #[derive(Debug, PartialEq, Eq)]
 struct Complete;
 
 #[derive(Debug)]
 struct Worker {
-    /// Takes that the files are complete. Dropped to end the thread.
+    /// Signals that the files are complete; dropping it ends the thread.
     state: mpsc::Sender<Complete>,
     /// Whether no further upload is begun.
     is_stopped: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ impl UploadsAhead {
             return;
         }
         let mut files = lock(&self.files);
-        // A run that begins anew adds its files again.
+        // A restarted run adds its files again.
         if files.iter().any(|file| file.target == target) {
             return;
         }
@@ -72,7 +72,7 @@ impl UploadsAhead {
         drop(files);
         let mut worker = lock(&self.worker);
         if worker.is_none() {
-            // Without a thread, all is uploaded when it is put.
+            // If the thread cannot start, each file is uploaded when it is put.
             *worker = Worker::start(Arc::clone(&self.files));
         }
     }

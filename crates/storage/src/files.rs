@@ -37,11 +37,11 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Finds out what there is in a store whose address begins with a path, so that the next questions about that need no requests each. An error
+/// Lists the objects of a store below a path, so that later calls about them need no requests. An error
 /// is left to these questions.
 pub fn fetch_listing(path: impl AsRef<Path>) {
     if let Location::Remote(url) = Location::of(path.as_ref()) {
-        // All of a bucket would be too much.
+        // A whole bucket may have too many objects.
         if !url.key.is_empty() {
             _ = store_of(&url).and_then(|store| store.fetch_listing(&url));
         }
@@ -53,7 +53,7 @@ pub fn fetch_listing_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     if !is_remote(path) {
         return work();
     }
-    // Without a thread, the questions are asked one by one.
+    // If no thread can start, each path is requested separately.
     do_during(|| fetch_listing(path), work)
 }
 
@@ -140,7 +140,7 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 }
 
 /// Returns a path that is the same for all addresses of one object or prefix, for comparisons; that of a location on this machine is itself.
-/// Nothing is asked.
+/// No request is made.
 pub fn unique_path(path: &Path) -> PathBuf {
     let Location::Remote(url) = Location::of(path) else { return path.to_owned() };
     // Two addresses of a store that cannot be opened are not compared: it fails anyway.
@@ -187,7 +187,7 @@ pub fn is_store_root(path: impl AsRef<Path>) -> bool {
     match Location::of(path.as_ref()) {
         Location::Local(_) => false,
         Location::Remote(url) if url.bucket.is_empty() => url.key.is_empty(),
-        // One that cannot be opened is asked for by its address alone.
+        // For a store that cannot be opened, only the address is known.
         Location::Remote(url) => store_of(&url).map_or(url.key.is_empty(), |store| store.is_root(&url)),
     }
 }

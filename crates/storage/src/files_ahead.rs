@@ -1,6 +1,6 @@
 //! Objects that are fetched before they are read, several at once, and kept while they may be read again.
 //!
-//! Who reads a list of files one after another would wait for the store at each of them. What is in such a list is fetched in its order; opening one
+//! A reader of a list of files would wait for the store at each file. The files of the list are fetched in its order; opening one
 //! of the files returns what was fetched, or waits for it. Must not know how objects are fetched and opened.
 
 use super::file_info::FileInfo;
@@ -24,11 +24,11 @@ const MIN_TOTAL_BYTES: u64 = 32 << 20;
 const MAX_TOTAL_BYTES: u64 = 128 << 20;
 /// Minimum number of threads of a list, if others have as many as there may be.
 const MIN_THREADS: usize = 2;
-/// Time between two looks whether a wait is ended.
+/// Interval between checks whether a wait has ended.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
 
 static FILES: Mutex<KeptFiles> = Mutex::new(KeptFiles::new());
-/// What waits for a file to arrive, and for room.
+/// Notified when a file has arrived or memory is free.
 static ARRIVED: Condvar = Condvar::new();
 static HAS_ROOM: Condvar = Condvar::new();
 
@@ -45,7 +45,7 @@ pub(super) fn total_limit() -> u64 {
     (run_memory() / TOTAL_SHARE).clamp(MIN_TOTAL_BYTES, MAX_TOTAL_BYTES)
 }
 
-/// What is read of an object first.
+/// The first bytes of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FirstBytes {
     /// The version that was listed.
@@ -65,7 +65,7 @@ struct KeptFiles {
     /// Number of bytes that are kept and on their way.
     bytes: u64,
     files: BTreeMap<PathBuf, KeptFile>,
-    /// Number of turns so far, and the objects that are in memory by their turns.
+    /// The last position that was assigned, and the objects in memory by their positions.
     turns: u64,
     ready: BTreeMap<u64, PathBuf>,
 }
@@ -74,20 +74,20 @@ struct KeptFiles {
 struct KeptFile {
     first: FirstBytes,
     content: Content,
-    /// When it is read: a number in the order of the lists. One that was read is after all others.
+    /// Its position in the order of reads, over all lists. Objects that were read follow all others.
     turn: u64,
 }
 
-/// First turn of objects that were read.
+/// First position of objects that were read.
 const READ_TURN: u64 = 1 << 63;
 
 enum Content {
-    /// It is to be fetched.
+    /// It is not requested yet.
     Wanted,
-    /// It is on its way.
+    /// It is being fetched.
     Pending,
     Ready(Arc<Vec<u8>>),
-    /// The reason, for who opens it next.
+    /// The error, which the next open returns.
     Failed(io::Error),
 }
 
@@ -148,7 +148,7 @@ impl KeptFiles {
         true
     }
 
-    /// Takes what was fetched.
+    /// Stores the fetched bytes.
     fn finish(&mut self, path: &Path, first: FirstBytes, fetched: Option<io::Result<Vec<u8>>>) {
         let is_pending = |file: &&mut KeptFile| {
             matches!(file.content, Content::Pending)
@@ -164,7 +164,7 @@ impl KeptFiles {
                 file.content = Content::Failed(error);
                 self.bytes -= first.bytes;
             }
-            // Who opens it finds out what there is.
+            // The next open requests it again.
             None => _ = self.remove(path),
         }
     }
@@ -179,7 +179,7 @@ pub struct FilesAhead {
 }
 
 impl FilesAhead {
-    /// Keeps what is fetched while there are other values of this type, for who reads the same files again.
+    /// Keeps fetched bytes while other values of this type exist, for later reads of the same files.
     #[must_use]
     pub fn keep() -> Self {
         lock().owners += 1;
@@ -210,7 +210,7 @@ impl FilesAhead {
                     fetch(path, first);
                 }
             };
-            // What no thread fetches, who opens it does.
+            // Without a thread, the open itself fetches it.
             let Ok(thread) = std::thread::Builder::new().name("files".to_owned()).spawn(work) else { break };
             self.threads.push(thread);
         }
@@ -261,7 +261,7 @@ fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -
 /// Fetches an object that was begun.
 fn fetch(path: &Path, first: FirstBytes) {
     let fetched = (first.fetch)(path, first).transpose();
-    // The end of this list is no reason for who reads another one.
+    // The end of this list must not end the fetches of another one.
     let fetched = fetched.filter(|fetched| fetched.is_ok() || !Cancel::of_thread().is_cancelled());
     lock().finish(path, first, fetched);
     ARRIVED.notify_all();
@@ -363,7 +363,7 @@ impl RangeRead for BegunObject {
 
     fn bytes_worth_a_jump(&self) -> u64 {
         match self.is_whole() {
-            // No gap in memory is.
+            // Gaps are never in memory.
             true => self.info.len(),
             false => self.rest().map_or(0, RangeRead::bytes_worth_a_jump),
         }

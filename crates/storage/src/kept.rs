@@ -1,4 +1,4 @@
-//! What a run reads of objects more than once: kept in a local file, so that it is fetched once.
+//! Keeps bytes of objects that a run reads more than once in a local file, so that they are fetched once.
 
 use super::file_info::FileInfo;
 use super::range_read::{buffer_for, RangeRead};
@@ -22,7 +22,7 @@ const MAX_CACHED_READ_BYTES: u64 = 4 << 10;
 /// The objects whose bytes are kept, by their paths.
 static CACHED_OBJECTS: LazyLock<Mutex<HashMap<PathBuf, Arc<CachedObjectFile>>>> = LazyLock::new(Mutex::default);
 
-/// While it exists, what is read of some objects is kept, and read locally when it is read again.
+/// While it exists, bytes that are read of some objects are kept and later read locally.
 #[derive(Debug, Default)]
 pub struct ReadCache(Vec<(PathBuf, Arc<CachedObjectFile>)>);
 
@@ -34,7 +34,7 @@ struct CachedObjectFile {
     /// Offset of the object in the file, and its size when it was listed, in bytes.
     base: u64,
     bytes: u64,
-    /// What was opened first; only its bytes are kept.
+    /// The version that was opened first; only its bytes are kept.
     info: OnceLock<FileInfo>,
     /// Start and end of the parts that the file has.
     ranges: Mutex<BTreeMap<u64, u64>>,
@@ -94,7 +94,7 @@ impl ReadCache {
         self.0.iter().map(|(_, object)| object.bytes).sum()
     }
 
-    /// Ends keeping. What was read before is kept on.
+    /// Stops keeping further bytes; those kept so far stay available.
     pub fn close(&self) {
         for (_, object) in &self.0 {
             object.is_closed.store(true, Ordering::Relaxed);
@@ -133,7 +133,7 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
     let spare = if part.is_none() { object.spare.swap_reader(None) } else { None };
     if let (Some(info), Some(remote)) = (object.info.get(), spare) {
         let info = *info;
-        return Ok((info, Box::new(KeptRead::new(object, path, open, OnceLock::from(remote)))));
+        return Ok((info, Box::new(CachedRead::new(object, path, open, OnceLock::from(remote)))));
     }
     let wanted = part.unwrap_or(0..u64::MAX);
     // What is read after the end of keeping is mostly kept, and the version is compared with the first request for more.
@@ -142,16 +142,16 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
     };
     if let Some(info) = object.info.get().filter(is_kept) {
         let info = *info;
-        return Ok((info, Box::new(KeptRead::new(object, path, open, OnceLock::new()))));
+        return Ok((info, Box::new(CachedRead::new(object, path, open, OnceLock::new()))));
     }
     let (info, remote) = open()?;
     if info.len() != object.bytes {
-        // There is no room for what it has become.
+        // The object has grown beyond the space reserved for it.
         return Ok((info, remote));
     }
     Ok(match *object.info.get_or_init(|| info) == info {
-        true => (info, Box::new(KeptRead::new(object, path, open, OnceLock::from(remote)))),
-        // It was replaced. What reads it finds out by its version.
+        true => (info, Box::new(CachedRead::new(object, path, open, OnceLock::from(remote)))),
+        // The object was replaced: readers detect this by its version.
         false => (info, remote),
     })
 }
@@ -202,7 +202,7 @@ pub(super) fn open_once<'a>(
 }
 
 /// Reads an object by what is kept of it, and else from its store.
-struct KeptRead {
+struct CachedRead {
     object: Arc<CachedObjectFile>,
     path: PathBuf,
     open: OpenObject,
@@ -211,7 +211,7 @@ struct KeptRead {
     next: AtomicU64,
 }
 
-impl KeptRead {
+impl CachedRead {
     fn new(
         object: Arc<CachedObjectFile>,
         path: PathBuf,
@@ -241,7 +241,7 @@ impl KeptRead {
         Ok(())
     }
 
-    /// Keeps what one who reads in order leaves out before an offset: so little that it is fetched with the rest.
+    /// Keeps a small gap that a sequential reader skips before an offset, since it is fetched with the rest.
     fn keep_gap(&self, offset: u64) {
         let start = self.next.load(Ordering::Relaxed);
         let is_kept = start >= offset || self.object.is_closed.load(Ordering::Relaxed);
@@ -256,7 +256,7 @@ impl KeptRead {
     }
 }
 
-impl Drop for KeptRead {
+impl Drop for CachedRead {
     fn drop(&mut self) {
         let is_begun = self.next.load(Ordering::Relaxed) > MAX_CACHED_READ_BYTES;
         if !is_begun && !self.object.is_closed.load(Ordering::Relaxed) {
@@ -265,7 +265,7 @@ impl Drop for KeptRead {
     }
 }
 
-impl RangeRead for KeptRead {
+impl RangeRead for CachedRead {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.keep_gap(offset);
         self.next.store(offset + buffer.len() as u64, Ordering::Relaxed);

@@ -107,7 +107,7 @@ pub struct StoredLock {
     pub path: PathBuf,
     /// Whose it is.
     pub holder: String,
-    /// What can be done.
+    /// The way out, as a hint.
     pub hint: &'static str,
 }
 
@@ -265,7 +265,7 @@ impl ObjectLock {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
                 // Dropped on any way out, it leaves the lock of another process alone.
                 let mut lock = Self { path: path.clone(), token: holder.token.clone(), renewal: None };
-                // The holder before may have written anything.
+                // The previous holder may have written any file.
                 forget_answers();
                 if !do_during(look, || store.supports_condition(url, &bytes, condition)).map_err(failed)? {
                     other = Self::resolve_race(&path, holder)?;

@@ -111,7 +111,7 @@ impl Object {
 /// If the path is no such address.
 pub fn put(path: &Path, bytes: &[u8]) {
     let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
-    let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
+    let Some(url) = url else { panic!("{} is not an address of the memory store", path.display()) };
     insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
 }
 

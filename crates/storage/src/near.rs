@@ -1,4 +1,4 @@
-//! Names in stores that are nearly those that do not exist.
+//! Suggests names that exist in a store and are similar to a missing one.
 
 use super::files::first_entries;
 use super::location::RemoteUrl;
@@ -12,12 +12,12 @@ use std::time::Duration;
 /// Maximum number of names that are compared.
 const MAX_NAMES: usize = 1000;
 
-/// Time that an answer may take: the failure is what matters.
+/// Time limit for the suggestion: the failure must not be delayed for long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns a failure about an address that does not exist with the nearest one that does in its hint. The store is asked, if it permits that.
 pub fn with_near_address(failure: Failure) -> Failure {
-    // Some commands call a wrong name a wrong use.
+    // Some commands report a missing name as a usage failure.
     let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
     let is_missing = is_missing || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
     let path = failure.subject.path.clone().filter(|_| is_missing);
@@ -27,7 +27,7 @@ pub fn with_near_address(failure: Failure) -> Failure {
     }
 }
 
-/// Returns what a function finds, if it does so in time. It goes on alone otherwise.
+/// Returns the result of a function, or `None` after a time limit; the function then continues in the background.
 fn in_time<T: Send + 'static>(time: Duration, find: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     let search = std::thread::Builder::new().name("near-names".to_owned());

@@ -1,4 +1,4 @@
-//! Lists of files that are read one after another.
+//! Fetches lists of small files before they are read one after another.
 
 use super::files_ahead::{forget, total_limit, FilesAhead, FirstBytes};
 use super::location::{is_remote, RemoteUrl};

@@ -26,7 +26,7 @@ pub struct Scheme {
     pub usual: &'static str,
     /// Whether objects can be put.
     pub is_writable: bool,
-    /// Checks an address as it is typed, and returns the path by which the program knows the object.
+    /// Checks an address as the user typed it, and returns its canonical path.
     pub check_address: fn(&str) -> Outcome<String>,
     /// Name of the kind, in messages.
     pub title: &'static str,
@@ -103,7 +103,7 @@ pub trait Store: Send + Sync {
     /// Returns what is at an address: an object; else a folder, if there is an object below it; `None` if there is neither.
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
-    /// Finds out what there is whose address begins with this one, so that the next questions about that need no requests each.
+    /// Lists what is below an address, so that later calls about it need no requests.
     fn fetch_listing(&self, _url: &RemoteUrl<'_>) -> io::Result<()> {
         Ok(())
     }
@@ -321,10 +321,10 @@ pub enum Content<'a> {
     UnlockedFile(&'a ReadFile),
 }
 
-/// When an object is put.
+/// Condition under which an object is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// In any case.
+    /// Unconditionally.
     Always,
     /// If there is no object at the address.
     IfAbsent,

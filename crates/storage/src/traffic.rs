@@ -26,7 +26,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Returns what was begun and moved after an earlier reading.
+    /// Returns the difference to an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

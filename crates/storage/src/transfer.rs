@@ -101,7 +101,7 @@ pub fn copy_file(
 /// Returns the name of the unfinished copy of a version of a file. After a start of the machine it is another one, because the content of the file may
 /// be lost.
 fn draft_name(from: &Path, to: &Path, stamp: FileStamp) -> String {
-    // Only stores that can be written give each version of an object a name of its own; a time is not enough.
+    // Only writable stores identify each version of an object uniquely; a modification time is not enough.
     let has_versions = RemoteUrl::parse(from).is_some_and(|url| url.scheme.is_writable);
     let boot = Some(ProcessIdentity::current().boot).filter(|boot| !boot.is_empty() && has_versions);
     let boot = boot.unwrap_or_else(unique);

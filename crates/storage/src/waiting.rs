@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Threads that read or write objects at once.
 pub(super) const WAITING_THREADS: usize = 32;
-/// Time between two looks of one who waits for a lock.
+/// Interval between attempts to take a lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Takes a lock that its holder keeps while it waits for a store. Fails if the waits of this thread are ended meanwhile.
@@ -24,7 +24,7 @@ pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
     }
 }
 
-/// Does some work while another thread does other work that mostly waits for a store, and that is left out if there can be no such thread.
+/// Runs two pieces of work at once, one of them on another thread; that one is left out if no thread can start.
 pub fn do_during<T>(other: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let cancel = Cancel::of_thread();
     let other = || {
@@ -65,7 +65,7 @@ pub fn for_each_at_once<T: Sync>(
             let (worker, sender) = (&worker, sender.clone());
             if std::thread::Builder::new().name("store".to_owned()).spawn_scoped(scope, move || worker(sender)).is_err()
             {
-                // What no thread takes, this one does.
+                // The calling thread processes items that no other thread takes.
                 break;
             }
         }

@@ -50,7 +50,7 @@ pub struct TokenizerFacts {
 }
 
 /// The warning about a tokenizer without a token that ends a text.
-pub(super) const NO_END: &str = "no token looks like an end of text";
+pub(super) const NO_END: &str = "no token is recognized as the end of text";
 
 impl TokenizerFacts {
     /// Returns the facts of a model of `size` tokens, to which nothing is added.

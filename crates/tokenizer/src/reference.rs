@@ -54,7 +54,7 @@ impl Reference {
         }
         let stored = StoredFields::read(json);
         if let Some(kind) = stored.model.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
-            return Err(format!("its model `{kind}` is of no known kind; known are {}", KINDS.join(", ")));
+            return Err(format!("its model `{kind}` is unknown; known models are {}", KINDS.join(", ")));
         }
         let raw = guarded(|| Raw::from_bytes(json).map_err(|error| error.to_string()))??;
         Self::new(raw, stored)
@@ -88,7 +88,7 @@ impl Reference {
         }
         if let Some(token) = guarded(|| vanishing(&raw))? {
             return Err(format!(
-                "its normalizer leaves nothing of the added token {token:?}, which would be found without end"
+                "its normalizer removes the added token {token:?} completely, so encoding would not end"
             ));
         }
         raw.with_truncation(None).map_err(|error| error.to_string())?;
@@ -296,7 +296,7 @@ fn build_model(file: &ModelFile<'_>) -> Option<BPE> {
 
 /// Runs code of other crates, which may panic on unforeseen input; that must end neither a run nor the user interface.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_panic(work).ok_or_else(|| "the tokenizer gave up on it; its file may be damaged".to_owned())
+    catch_panic(work).ok_or_else(|| "the tokenizer failed on it; its file may be damaged".to_owned())
 }
 
 #[cfg(test)]

@@ -71,11 +71,11 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
     match files::read_dir(dir) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
-            Some(_) => Err(foreign("the folder is there already and is not a demo")),
+            Some(_) => Err(foreign("the folder exists already and is not a demo")),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-            Err(foreign("it is there already and is not a folder"))
+            Err(foreign("it exists already and is not a folder"))
         }
         Err(error) => Err(Failure::io("opening the demo folder", dir, &error)),
     }

@@ -55,7 +55,7 @@ impl StoreArgs {
 
 /// Parses `90s`, `30m`, `24h`, `7d`.
 fn age(text: &str) -> Result<Duration, String> {
-    let invalid = || "an age like 30m, 24h or 7d is needed".to_owned();
+    let invalid = || "expected an age such as 30m, 24h or 7d".to_owned();
     let unit = text.chars().last().ok_or_else(invalid)?;
     let seconds = match unit {
         's' => 1,
@@ -73,7 +73,7 @@ pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> CommandResult {
     let address = paths::local_or_readable(path)?;
     let path = Path::new(&address);
     let Some(url) = RemoteUrl::parse(path) else {
-        return Err(Failure::usage(ACTIVITY, "it is no address of a store").on(Subject::path(path)).into());
+        return Err(Failure::usage(ACTIVITY, "it is not the address of a store").on(Subject::path(path)).into());
     };
     let store = store_of(&url).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     let mut examination = Examination { store, url, path, checks: Vec::new() };
@@ -183,7 +183,7 @@ impl Examination<'_> {
             }
             None => {
                 if listed.is_ok() {
-                    self.add("read", "there is no object that could be read");
+                    self.add("read", "it has no object to read");
                 }
                 Ok(())
             }
@@ -197,7 +197,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Asks for what is at the address, and measures requests of the same kind; returns the answer, and the sorted times.
+    /// Looks up the address, and measures similar requests; returns the result and the sorted times.
     fn measure(&self) -> (io::Result<Option<FileInfo>>, Vec<Duration>) {
         let mut times = Vec::new();
         // The first request also connects.
@@ -235,9 +235,10 @@ impl Examination<'_> {
                     let check = Check::new(name, is_obeyed, obeyed(is_obeyed));
                     self.checks.push(check.hint("do not run two writers of the same data at once"));
                 }
-                let found = if guards.checksums { "yes" } else { "no: it takes a wrong one" };
+                let found = if guards.checksums { "yes" } else { "no: it accepts a wrong one" };
                 self.checks.push(
-                    Check::new("checksums", guards.checksums, found).hint("`gristmill verify` compares what arrived"),
+                    Check::new("checksums", guards.checksums, found)
+                        .hint("`gristmill verify` compares the data after the upload"),
                 );
             }
             Ok(None) => {}

@@ -291,13 +291,13 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     kinds::only_folders(&plan.path)?;
     let prepared = is_prepared(Path::new(&plan.path));
     if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_prompt() {
-        return Err(Failure::data("preparing", "the data set is prepared already")
+        return Err(Failure::data("preparing", "the data set is already prepared")
             .on(Subject::path(&plan.path))
             .with_hint("--force-overwrite prepares it again")
             .into());
     }
     if plan.splits == SplitPlan::Unset && plan.scope == Scope::Full && !context.may_prompt() {
-        return Err(Failure::data("dividing the shards", "nothing says how")
+        return Err(Failure::data("dividing the shards", "neither --split-ratio nor --split-parts is given")
             .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX")
             .into());
     }

@@ -39,7 +39,7 @@ impl FilterArgs {
         match (given.next(), given.next()) {
             (Some(_), Some(_)) => {
                 Err(Failure::data("reading the flags", format!("only one of {FILTERS} can be given"))
-                    .with_hint("run prepare-media a second time for another way: rows of both stay"))
+                    .with_hint("run prepare-media once for each of them: the rows of all runs are kept"))
             }
             (None, _) if self.media_metadata => Err(no_filter()),
             (filter, _) => Ok(filter),
@@ -49,5 +49,5 @@ impl FilterArgs {
 
 /// Returns the failure for a missing filter.
 pub(super) fn no_filter() -> Failure {
-    Failure::data("picking media", "nothing says how").with_hint(format!("one of {FILTERS} PATTERNS"))
+    Failure::data("picking media", "no filter is given").with_hint(format!("one of {FILTERS} PATTERNS"))
 }

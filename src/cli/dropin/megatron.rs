@@ -165,8 +165,8 @@ fn refuse_unsupported(args: &PreprocessArgs) -> Outcome<()> {
         let hint = "split the texts first: a list of strings makes a document of several sequences, without the flag";
         ("--split-sentences", "the sentence models of NLTK are not part of this program", hint)
     } else if args.find_optimal_num_workers || !args.workers_to_check.is_empty() || args.max_documents.is_some() {
-        let hint = "leave it out; --workers is the number of threads, and decides no byte";
-        ("--find-optimal-num-workers", "no number of workers is looked for", hint)
+        let hint = "remove it; --workers sets the number of threads and does not change the output";
+        ("--find-optimal-num-workers", "the number of workers is not searched for", hint)
     } else {
         return Ok(());
     };
@@ -189,9 +189,9 @@ fn pack(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, context: &
 fn plan(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, chosen: &ChosenTokenizer) -> Outcome<PackPlan> {
     let output = paths::local_or_writable(&args.output_prefix)?;
     if output.ends_with('/') {
-        return Err(Failure::usage("preprocess_data", "it is a folder, and the names of the files begin with it")
+        return Err(Failure::usage("preprocess_data", "it is a folder, and a prefix of file names is expected")
             .on(Subject::field("--output-prefix"))
-            .with_hint("add the start of the names: FOLDER/NAME"));
+            .with_hint("add a prefix: FOLDER/NAME"));
     }
     let input = paths::local_or_readable(&args.input)?;
     let (input, glob) = match takes_pattern && !files::exists(&args.input) {

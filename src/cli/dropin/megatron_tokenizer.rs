@@ -112,7 +112,7 @@ impl TokenizerArgs {
         match [HUGGING_FACE, BYTE_PAIRS].contains(&self.tokenizer_type.as_str()) {
             true => Ok(()),
             false => Err(wrong_type("preprocess_data_fast has HuggingFaceTokenizer and GPT2BPETokenizer only")
-                .with_hint("gristmill megatron preprocess_data takes SentencePiece models, too")),
+                .with_hint("gristmill megatron preprocess_data also accepts SentencePiece models")),
         }
     }
 
@@ -121,7 +121,7 @@ impl TokenizerArgs {
         let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
         let mut notes = Vec::new();
         if self.trust_remote_code {
-            notes.push(note("--trust-remote-code", "it is not obeyed: no code of a tokenizer is run".into()));
+            notes.push(note("--trust-remote-code", "it is ignored: code of a tokenizer is never run".into()));
         }
         if self.tokenizer_metadata.is_some() {
             notes.push(note("--tokenizer-metadata", "the file is not read".into()));
@@ -213,7 +213,7 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
 
 /// Returns the name of the tokenizer for a plan.
 fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
-    let missing = |flag, hint| Failure::usage(ACTIVITY, "it is not given").on(Subject::field(flag)).with_hint(hint);
+    let missing = |flag, hint| Failure::usage(ACTIVITY, "it is missing").on(Subject::field(flag)).with_hint(hint);
     if has_model {
         let hint = "--tokenizer-model FOLDER: one with a tokenizer.json";
         return args.tokenizer_model.clone().ok_or_else(|| missing("--tokenizer-model", hint));
@@ -247,7 +247,7 @@ fn refusal_of(tokenizer_type: &str) -> Failure {
         "MultimodalTokenizer" | "NullMultimodalTokenizer" | "SFTTokenizer" => {
             ("conversations are not packed", "apply the chat template first, and pack the texts")
         }
-        _ => ("there is no such type", "a folder with a tokenizer.json"),
+        _ => ("this type does not exist", "a folder with a tokenizer.json"),
     };
     let hint = format!("--tokenizer-type {HUGGING_FACE} --tokenizer-model FOLDER: {folder}");
     wrong_type(&format!("{tokenizer_type}: {why}")).with_hint(hint)

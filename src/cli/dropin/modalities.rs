@@ -315,7 +315,7 @@ pub fn adjust(args: &DataArgs, globals: &mut Globals) {
 
 fn merge(mut paths: Vec<PathBuf>, context: &Context) -> CommandResult {
     let Some(output) = paths.pop() else {
-        return Err(Failure::usage("merging", "no file to write is named").into());
+        return Err(Failure::usage("merging", "no output file is given").into());
     };
     let existing = ExistingOutput::Refuse(ExitClass::Usage);
     let plan = RewritePlan { what: Rewrite::Merge(paths), output, existing, compat: context.globals.compat };
@@ -350,7 +350,7 @@ fn chunk(
 
 /// Parses a seed of any size.
 fn seed_of(text: &str) -> Result<Seed, String> {
-    Seed::parse(text).ok_or_else(|| "a whole number is needed".to_owned())
+    Seed::parse(text).ok_or_else(|| "expected a whole number".to_owned())
 }
 
 /// Returns a seed where `modalities` takes a random one: below 2³¹, so that it is easy to type.
@@ -364,18 +364,16 @@ pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<Existing
     match policy {
         OverwritePolicy::Skip if is_there => Ok(None),
         OverwritePolicy::Override => Ok(Some(ExistingOutput::Replace)),
-        OverwritePolicy::Error if is_there => {
-            Err(Failure::data("writing the output", "there is a file of that name already")
-                .on(Subject::path(output))
-                .with_hint("--file_existence_policy override replaces it, skip leaves it"))
-        }
+        OverwritePolicy::Error if is_there => Err(Failure::data("writing the output", "the file exists already")
+            .on(Subject::path(output))
+            .with_hint("--file_existence_policy override replaces it, skip leaves it")),
         _ => Ok(Some(ExistingOutput::Refuse(ExitClass::Data))),
     }
 }
 
 /// Returns a successful result for a run that was skipped.
 pub fn skipped(output: &Path, context: &Context) -> CommandSuccess {
-    let text = format!("{} is there already; nothing was done", output.display());
+    let text = format!("{} exists already; nothing was done", output.display());
     context.printer.warning(&text, None);
     CommandSuccess::ok(Map::from_iter([("nothing_to_do".to_owned(), json!(true))]))
 }

@@ -75,7 +75,7 @@ pub fn run(args: &PreviewArgs, context: &Context) -> CommandResult {
         }
     }
     if shown.is_empty() {
-        context.printer.line("There is no sample in these splits.");
+        context.printer.line("These splits have no samples.");
     }
     Ok(ended(shown))
 }

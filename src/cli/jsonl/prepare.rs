@@ -18,7 +18,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let options = context.run_options();
     let task = if context.globals.dry_run { preview_plan(&plan, options)? } else { start_plan(&plan, options)? };
     let report = match run_with_progress(task, None, context) {
-        Err(stopped) if may_leave_out(&plan, &stopped.failures, context)? => {
+        Err(stopped) if confirm_skipping_bad_lines(&plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);
         }
         result => result?,
@@ -27,8 +27,8 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     finish(&*erase::<Prepare>(plan), &result, None, context)
 }
 
-/// Asks, if questions are allowed, whether to skip the bad lines for which a run was refused.
-fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
+/// Asks, if questions are allowed, whether to index a copy without the bad lines for which a run was refused.
+fn confirm_skipping_bad_lines(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
     let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
     if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_prompt() {

@@ -27,7 +27,7 @@ pub enum ModalitiesCommand {
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(Grouped<ModalitiesGroup>),
-    /// The arguments of the `modalities data` program, for scripts that exist
+    /// Drop-in commands with the arguments of `modalities data`, for existing scripts
     Data(Box<DataArgs>),
 }
 

@@ -104,7 +104,7 @@ mod unsupported {
     pub fn serve(args: &MountArgs, _: MountCaller, _: &Context) -> CommandResult {
         let why = match cfg!(target_os = "linux") {
             true => "this build is without the feature 'mount'",
-            false => "only Linux has what mounts need",
+            false => "mounts are supported on Linux only",
         };
         Err(Failure::environment("mounting", why).on(Subject::path(&args.path)).into())
     }

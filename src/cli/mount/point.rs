@@ -21,7 +21,7 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: Mount
     match files::metadata(dir) {
         Err(error) if error.raw_os_error() == Some(NOT_CONNECTED) => {
             let hint = format!("umount {} removes it", quoted(dir));
-            return Err(refuse("a mount is there whose process is gone").with_hint(hint));
+            return Err(refuse("a mount whose process has ended is still here").with_hint(hint));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             check_parent(dir, caller)?;
@@ -42,7 +42,7 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: Mount
     check_outside(dir, data)?;
     let mut entries = files::read_dir(&at).map_err(|error| Failure::io(ACTIVITY, dir, &error))?;
     if !allows_content && entries.next().is_some() {
-        return Err(refuse("the folder is not empty").with_hint("--nonempty mounts over what it holds"));
+        return Err(refuse("the folder is not empty").with_hint("--nonempty mounts over its content"));
     }
     Ok(())
 }
@@ -66,8 +66,8 @@ fn check_parent(dir: &Path, caller: MountCaller) -> Outcome<()> {
     let absolute = files::absolute(dir).map_err(|error| Failure::io(ACTIVITY, dir, &error))?;
     let parent = absolute.parent().unwrap_or(&absolute);
     if caller == MountCaller::Own && !files::is_dir(parent) {
-        let why = "neither the folder nor the one above it exists";
-        let hint = format!("mkdir -p {} makes it", quoted(dir));
+        let why = "neither the folder nor its parent exists";
+        let hint = format!("mkdir -p {} creates it", quoted(dir));
         return Err(Failure::usage(ACTIVITY, why).on(Subject::path(dir)).with_hint(hint));
     }
     Ok(())

@@ -56,11 +56,13 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     report_repeats(args, &set, context);
     if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&given.to_string_lossy());
-        context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
+        context
+            .printer
+            .progress_line(format!("all shards were scanned; after gristmill prepare {path} no scan is needed"));
     }
     if set.sample_count() == 0 {
-        let failure = Failure::data(ACTIVITY, "there is nothing to show in it").on(Subject::path(&data));
-        return Err(failure.with_hint("name a data set: gristmill info PATH says what is there").into());
+        let failure = Failure::data(ACTIVITY, "it has nothing to show").on(Subject::path(&data));
+        return Err(failure.with_hint("name a data set: gristmill info PATH describes a path").into());
     }
     let line = mounted_line(args, &data, &set);
     if context.globals.dry_run {

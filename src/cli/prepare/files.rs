@@ -32,7 +32,7 @@ impl Report for JsonlResult {
         let path = display_safe(&indexed);
         let (samples, size) = (count(report.samples, "sample"), bytes(report.bytes));
         if report.nothing_to_do {
-            let rest = format!(" The index of {path} is there and right: {samples}, {size}. Nothing was written.");
+            let rest = format!(" The index of {path} is up to date: {samples}, {size}. Nothing was written.");
             return vec![ReportLine::success("Nothing to do.", rest)];
         }
         let file = report.files.iter().map(size_of).collect::<Vec<_>>().join(", ");
@@ -75,7 +75,7 @@ impl Report for MetadatasetResult {
         lines.push(if report.joins.is_empty() {
             nothing(format!(" {path} has {} and no join. All its members were opened.", count(report.splits, "split")))
         } else if report.nothing_to_do {
-            nothing(format!(" The join indexes of {path} are there and right. Nothing was written."))
+            nothing(format!(" The join indexes of {path} are up to date. Nothing was written."))
         } else if is_preview {
             ReportLine::plain("Nothing was written.")
         } else {
@@ -85,7 +85,7 @@ impl Report for MetadatasetResult {
         let verb = if is_preview { "Would be written" } else { "Written" };
         lines.extend(report.files.iter().map(|file| format!("{verb}: {}", size_of(file)).into()));
         let removed = report.removed.iter().map(|name| display_safe(name));
-        lines.extend(removed.map(|name| format!("Removed: {name}, of no join any more").into()));
+        lines.extend(removed.map(|name| format!("Removed: {name}, which no join uses").into()));
         lines.extend(problem_table(&report.counts));
         lines
     }

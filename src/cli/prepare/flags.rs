@@ -47,7 +47,7 @@ pub fn without_meaningless_flags(plan: &PreparePlan, what: &str, context: &Conte
         return Err(refuse(flag, &format!("{what} has no media metadata")));
     }
     match flags.first() {
-        Some(flag) if !context.globals.drop_in => return Err(refuse(flag, &format!("it means nothing for {what}"))),
+        Some(flag) if !context.globals.drop_in => return Err(refuse(flag, &format!("it has no effect for {what}"))),
         Some(_) => {
             let verb = agree(flags.len() as u64, "changes", "change");
             context.printer.warning(&format!("{} {verb} nothing for {what}", flags.join(", ")), None);

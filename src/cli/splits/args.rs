@@ -37,7 +37,7 @@ pub enum SplitsCommand {
     Move(MoveArgs),
     /// Exclude shards and samples from training
     Exclude(ExcludeArgs),
-    /// Take shards and samples out of the excludes
+    /// Remove shards and samples from the excludes
     Include {
         /// Prepared data set
         path: PathBuf,
@@ -45,18 +45,18 @@ pub enum SplitsCommand {
         #[arg(required = true, value_name = "ITEM")]
         items: Vec<String>,
     },
-    /// Move as few shards as it takes to reach a ratio of samples
+    /// Move as few shards as possible to reach a ratio of samples
     Balance {
         /// Prepared data set
         path: PathBuf,
         /// One number for each split in its order (8,1,1), or by name (train=8,val=2)
         #[arg(value_name = "RATIOS")]
         ratios: String,
-        /// Add splits of RATIOS that are not there yet
+        /// Add splits of RATIOS that do not exist yet
         #[arg(long)]
         new: bool,
     },
-    /// Look for mistakes, and for samples that two splits share
+    /// Check for mistakes, and for samples that two splits share
     Check(CheckArgs),
     /// Print what changed in split.yaml since the last backup, or against a file
     Diff {
@@ -64,7 +64,7 @@ pub enum SplitsCommand {
         path: PathBuf,
         /// The older split.yaml [default: the newest backup, split.yaml.bak-TIME]
         file: Option<PathBuf>,
-        /// Show what the editor's changes that are not written yet would do instead
+        /// Show the unwritten changes of the editor instead
         #[arg(long, conflicts_with = "file")]
         draft: bool,
     },
@@ -78,19 +78,19 @@ pub struct MoveArgs {
     /// Shards by name; braces are expanded (repeat)
     #[arg(value_name = "SHARD")]
     pub shards: Vec<String>,
-    /// Shards from one to another, as the data set counts them: two names, or numbers from 0 (repeat)
+    /// Range of shards: two names, or two numbers from 0 (repeat)
     #[arg(long, value_name = "FIRST..LAST", help_heading = "Shards")]
     pub range: Vec<String>,
     /// Shards whose name this regular expression matches from its start (repeat)
     #[arg(long, value_name = "REGEX", help_heading = "Shards", allow_hyphen_values = true)]
     pub pattern: Vec<String>,
-    /// The split that they join
+    /// Target split
     #[arg(long, value_name = "SPLIT", help_heading = "Target", required_unless_present = "out")]
     pub to: Option<String>,
-    /// Into no split
+    /// Remove the shards from all splits
     #[arg(long, help_heading = "Target", conflicts_with_all = ["to", "new"])]
     pub out: bool,
-    /// Add the split where it is not there yet
+    /// Add the target split if it does not exist
     #[arg(long, help_heading = "Target")]
     pub new: bool,
 }
@@ -103,13 +103,13 @@ pub struct ExcludeArgs {
     /// SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009} (repeat)
     #[arg(value_name = "ITEM", required_unless_present = "from")]
     pub items: Vec<String>,
-    /// Why: kept as a comment next to each item
+    /// Note, written as a comment next to each item
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// And what FILE lists, one item a line
+    /// Also exclude the items that FILE lists, one per line
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Write items too that match nothing
+    /// Also write items that match nothing
     #[arg(long)]
     pub allow_unmatched: bool,
 }
@@ -122,10 +122,10 @@ pub struct CheckArgs {
     /// Read every sample and compare contents, not only names
     #[arg(long, help_heading = "Leaks")]
     pub content: bool,
-    /// Compare this part on its own, whatever it is (repeat) [default: pictures, sound, video and arrays; text where there are none]
+    /// Compare this part separately, whatever its kind (repeat) [default: pictures, sound, video and arrays; text where there are none]
     #[arg(long, value_name = "PART", help_heading = "Leaks", requires = "content")]
     pub part: Vec<String>,
-    /// Parts below this size say nothing on their own [default: 64]
+    /// Do not compare parts below this size separately, in bytes [default: 64]
     #[arg(long, value_name = "SIZE", help_heading = "Leaks", requires = "content", value_parser = gristmill_core::text::parse_size)]
     pub smallest_part: Option<u64>,
     /// Write the excludes that end the leaks to FILE, for `splits exclude --from`

@@ -174,7 +174,7 @@ fn items(report: &LeakReport) -> Vec<&str> {
 
 fn refuse_existing(path: &Path) -> Outcome<()> {
     if files::try_is_taken(path)? {
-        return Err(Failure::usage("writing the excludes", "there is such a file already")
+        return Err(Failure::usage("writing the excludes", "the file exists already")
             .on(Subject::path(path))
             .with_hint("give the name of a new file"));
     }
@@ -182,7 +182,7 @@ fn refuse_existing(path: &Path) -> Outcome<()> {
 }
 
 fn write_items(path: &Path, items: &[&str]) -> Outcome<()> {
-    let mut text = String::from("# what ends the leaks found by gristmill splits check\n");
+    let mut text = String::from("# excludes that end the leaks found by gristmill splits check\n");
     for item in items.iter().filter(|item| !item.contains(['\n', '\r'])) {
         text.push_str(item);
         text.push('\n');

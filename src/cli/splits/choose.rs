@@ -70,7 +70,7 @@ fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> O
         if let (Some(first), Some(last)) = (place(first), place(last)) {
             if first > last {
                 return Err(refused("it ends before it begins".to_owned()).with_hint(format!(
-                    "turn it round: --range {}..{}",
+                    "swap its ends: --range {}..{}",
                     &text[at + 2..],
                     &text[..at]
                 )));
@@ -79,7 +79,7 @@ fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> O
         }
     }
     let Some((first, last)) = ends else {
-        return Err(refused("this is no range".to_owned())
+        return Err(refused("it is not a range".to_owned())
             .with_hint("--range FIRST..LAST: two shards, or their numbers from 0"));
     };
     let missing = if place(first).is_none() { first } else { last };

@@ -51,7 +51,7 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
 pub(super) fn of_draft(file: SplitEditor, context: &Context) -> CommandResult {
     let place = splits::draft_place(&xdg::state_dir(), file.root());
     let Some(found) = splits::load_draft(&place) else {
-        return Err(Failure::usage(ACTIVITY, "the editor keeps no changes that are not written yet")
+        return Err(Failure::usage(ACTIVITY, "the editor has no unwritten changes")
             .on(Subject::path(file.root()))
             .with_hint("without --draft the file is compared with its newest backup")
             .into());
@@ -67,7 +67,7 @@ pub(super) fn of_draft(file: SplitEditor, context: &Context) -> CommandResult {
         printer.warning("the file was changed after these changes were made", None);
     }
     for one in &failed {
-        printer.warning(&format!("{} cannot be made again: {}", one.edit.title(), one.failure), None);
+        printer.warning(&format!("{} cannot be applied again: {}", one.edit.title(), one.failure), None);
     }
     let mut result = compared(&file, &edited, context)?;
     result.insert("old".into(), json!(file.path()));

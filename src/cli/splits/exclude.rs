@@ -123,7 +123,7 @@ fn refuse_unmatched(editor: &SplitEditor) -> Result<(), CommandFailure> {
 }
 
 fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
-    let allow = "--allow-unmatched writes it all the same";
+    let allow = "--allow-unmatched writes it anyway";
     let (why, hint) = match names {
         Names::NoShard | Names::Broken => {
             let shard = item.split_inclusive(".tar").next().unwrap_or(item);
@@ -135,7 +135,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
                 format!("{}an item is SHARD or SHARD/KEY; {allow}", near.unwrap_or_default()),
             )
         }
-        Names::Range(_) => ("none of its names is there", allow.to_owned()),
+        Names::Range(_) => ("none of its names exists", allow.to_owned()),
         Names::Shard | Names::Sample => ("the shard has no such sample", allow.to_owned()),
     };
     Failure::usage(ACTIVITY, why).on(Subject::field(item)).with_hint(hint)

@@ -31,7 +31,7 @@ const STEPS: [(Step, &str); 10] = [
     (Step::Show, "show shards and excludes"),
     (Step::Move, "move shards to another split"),
     (Step::Exclude, "exclude shards or samples"),
-    (Step::Include, "take excludes back"),
+    (Step::Include, "remove excludes"),
     (Step::Balance, "balance the splits by samples"),
     (Step::Check, "check for mistakes, and for samples that splits share"),
     (Step::Undo, "undo the last change"),
@@ -46,13 +46,13 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
     let root = editor.root().to_path_buf();
     let mut menu = Menu { prompt: ask, editor, context };
     menu.show(false);
-    menu.prompt.print("Each of these is a command, too: gristmill splits --help");
+    menu.prompt.print("Each of these is also a command: gristmill splits --help");
     let choices = STEPS.map(|(_, words)| words.to_owned());
     loop {
         let pending = menu.editor.pending();
         let question = match pending {
-            0 => "What shall be done?".to_owned(),
-            some => format!("What shall be done? ({} not written)", count(some as u64, "change")),
+            0 => "What do you want to do?".to_owned(),
+            some => format!("What do you want to do? ({} not written)", count(some as u64, "change")),
         };
         let default = if pending == 0 { Step::Leave } else { Step::Write };
         let default = STEPS.iter().position(|(step, _)| *step as u8 == default as u8).unwrap_or(0);

@@ -127,5 +127,5 @@ fn no_split(editor: &SplitEditor, name: &str) -> Failure {
         Some(near) => format!("did you mean '{near}'? --new adds a split"),
         None => format!("the splits are {}; --new adds one", names().collect::<Vec<_>>().join(", ")),
     };
-    Failure::usage(ACTIVITY, "there is no such split").on(Subject::field(name)).with_hint(hint)
+    Failure::usage(ACTIVITY, "no such split").on(Subject::field(name)).with_hint(hint)
 }

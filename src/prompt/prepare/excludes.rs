@@ -25,7 +25,7 @@ impl Guide {
             return Ok(false);
         }
         match exclude_matches(&pattern, &self.facts().shards) {
-            Err(problem) => self.prompt.print(format!("Not possible: {problem}")),
+            Err(problem) => self.prompt.print(format!("Invalid pattern: {problem}")),
             Ok(matches) if matches.shards.is_empty() => {
                 self.prompt.print(format!("It matches none of {}.", count(matches.total as u64, "shard")));
                 if let Some(meant) = &matches.meant {
@@ -50,7 +50,7 @@ impl Guide {
         if known || item.contains('{') {
             self.plan.excludes.push(item);
         } else {
-            self.prompt.print("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
+            self.prompt.print("No shard has this name; enter SHARD/KEY, for example shards/a_0001.tar/000032.");
         }
     }
 }

@@ -65,9 +65,7 @@ impl Guide {
             if expr == "-" && optional {
                 return Ok(None);
             }
-            if self.shown(field.name, &expr, Some(class), samples)
-                || self.prompt.confirm("Use it all the same?", false)?
-            {
+            if self.shown(field.name, &expr, Some(class), samples) || self.prompt.confirm("Use it anyway?", false)? {
                 return Ok(Some(expr));
             }
         }
@@ -81,7 +79,7 @@ impl Guide {
                 return Ok(());
             }
             let expr = self.prompt.text("Expression", None, false)?;
-            if self.shown(&field, &expr, None, samples) || self.prompt.confirm("Use it all the same?", false)? {
+            if self.shown(&field, &expr, None, samples) || self.prompt.confirm("Use it anyway?", false)? {
                 fields.retain(|known: &FieldExpr| known.field != field);
                 fields.push(FieldExpr { field, expr });
             }

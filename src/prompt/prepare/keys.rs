@@ -17,8 +17,8 @@ impl Guide {
             return Ok(());
         }
         let number = count(compressed as u64, "compressed shard");
-        let question = format!("{number} (.tgz), which the loader cannot read. What shall be done?");
-        let choices = ["index them and leave them out of the splits", "make a plain .tar next to each and use that"];
+        let question = format!("{number} (.tgz), which the loader cannot read. What do you want to do?");
+        let choices = ["index them, but exclude them from the splits", "write a plain .tar next to each and use that"];
         if self.prompt.choose(&question, &choices.map(str::to_owned), 0)? == 1 {
             self.plan.tgz = Tgz::Rewrite;
         }
@@ -41,7 +41,7 @@ impl Guide {
     pub(super) fn prompt_duplicates(&mut self) -> Outcome<()> {
         let found = same_keys(&self.plan, &self.facts());
         let Some(problem) = found.filter(|problem| problem.kind == ProblemKind::DuplicateKey) else {
-            self.prompt.print("No key that names several samples is known.");
+            self.prompt.print("No key of several samples was found.");
             return Ok(());
         };
         self.prompt.print(format!("Warning: {}", display_safe(&problem.message)));
@@ -50,7 +50,7 @@ impl Guide {
             "keep the first sample of each key, later ones are left out of the tables",
         ];
         let default = usize::from(self.plan.duplicates == Duplicates::KeepFirst);
-        let question = "Keys must be unique. What shall be done?";
+        let question = "Keys must be unique. What do you want to do?";
         self.plan.duplicates = match self.prompt.choose(question, &choices.map(str::to_owned), default)? {
             0 => Duplicates::Fail,
             _ => Duplicates::KeepFirst,

@@ -71,13 +71,13 @@ impl Guide {
         }
         let crude_first = rank(CRUDE_CLASS) == 0;
         let crude = format!(
-            "{CRUDE_CLASS}: all parts as they are, turned into samples by your own code (recommended by its makers)"
+            "{CRUDE_CLASS}: all parts as they are, turned into samples by your own code (recommended by Energon)"
         );
         lines.insert(if crude_first { 0 } else { lines.len() }, (crude, Choice::Crude));
         lines.push(("a class of your own, as module:Class".to_owned(), Choice::OwnClass));
         lines.push(("none: write no dataset yaml".to_owned(), Choice::NoYaml));
         if self.plan.rerun == Rerun::Update {
-            lines.insert(0, ("as it is: the dataset yaml that is there stays".to_owned(), Choice::Keep));
+            lines.insert(0, ("keep the existing dataset yaml".to_owned(), Choice::Keep));
         }
         let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
         let chosen = self.prompt.choose("What is a sample?", &texts, 0)?;
@@ -89,7 +89,7 @@ impl Guide {
         match classes::resolve(&text) {
             Ok(_) => self.prompt_fields(text),
             Err(problem) => {
-                self.prompt.print(format!("Not possible: {problem}"));
+                self.prompt.print(format!("Invalid class: {problem}"));
                 Ok(None)
             }
         }
@@ -102,7 +102,7 @@ impl Guide {
         }
         let choices = [
             "a field map: which part fills which field",
-            "a sample_loader.py template to fill in (the older way)",
+            "a sample_loader.py template to fill in (deprecated)",
             "back",
         ];
         match self.prompt.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {

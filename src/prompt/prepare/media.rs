@@ -24,7 +24,7 @@ impl super::Guide {
                 "by the first bytes of each entry".to_owned(),
                 "by shell patterns on the names".to_owned(),
             ];
-            let question = "Record their sizes and durations, for the loader to know without a read?";
+            let question = "Record their sizes and durations, so that the loader does not have to read them?";
             let filter = match self.prompt.choose(question, &ways, 0)? {
                 0 => return Ok(()),
                 1 => MediaFilter::Extension,
@@ -36,10 +36,10 @@ impl super::Guide {
                     )
                 }
             };
-            let question = "Check every picture whole, to find damage after a good header?";
+            let question = "Decode every picture completely, to find damage after the header?";
             let plan = MediaPlan { filter, decode: self.prompt.confirm(question, false)? };
             let seen = forecast(&self.facts(), &plan);
-            self.prompt.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
+            self.prompt.print(format!("{} would be described{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
                 let shown = result.as_ref().map_or_else(Clone::clone, to_json);
                 self.prompt.print(format!("  {}: {}", display_safe(name), display_safe(&shown)));

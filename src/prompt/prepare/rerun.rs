@@ -12,7 +12,7 @@ impl Guide {
         if self.plan.rerun != Rerun::Refuse || self.plan.scope == Scope::TarIndexOnly {
             return Ok(true);
         }
-        self.prompt.print(format!("It is prepared already ({}).", prepared_text(prepared)));
+        self.prompt.print(format!("It is already prepared ({}).", prepared_text(prepared)));
         let choices = [
             "take in new and changed shards; excludes and splits stay",
             "prepare it again from the beginning; excludes stay, split.yaml is kept as a backup",
@@ -20,7 +20,7 @@ impl Guide {
             "leave it as it is",
         ];
         let default = if prepared.new_shards.is_empty() && prepared.changed_shards.is_empty() { 3 } else { 0 };
-        match self.prompt.choose("What shall be done?", &choices.map(str::to_owned), default)? {
+        match self.prompt.choose("What do you want to do?", &choices.map(str::to_owned), default)? {
             0 => {
                 self.plan.rerun = Rerun::Update;
                 self.new_to(prepared)?;
@@ -43,7 +43,7 @@ impl Guide {
         }
         let mut choices = Vec::new();
         if prepared.by_gristmill {
-            choices.push("by the rule of the first time".to_owned());
+            choices.push("by the recorded rule".to_owned());
         }
         choices.extend(prepared.splits.iter().map(|(name, shards)| {
             format!("all to {} ({} now)", display_safe(name), count(shards.len() as u64, "shard"))

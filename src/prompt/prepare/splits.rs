@@ -45,7 +45,7 @@ impl Guide {
     }
 
     fn shuffle(&mut self) -> Outcome<()> {
-        let question = "Shuffle the shards before (always the same way)?";
+        let question = "Shuffle the shards before dividing them (fixed seed)?";
         self.plan.shuffle_tars = self.prompt.confirm(question, self.plan.shuffle_tars)?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::Toast;
 use gristmill_core::text::count;
 
-/// How long jobs may take to stop before they are started again without the UI.
+/// Time limit for jobs to stop before they are restarted without the UI.
 const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl App {
@@ -37,8 +37,7 @@ impl App {
         }
         if running > 0 {
             lines.push(format!("{} still running.", count(running as u64, "job")));
-            lines
-                .push("What is stopped goes on there when it is started again; nothing half-written stays.".to_owned());
+            lines.push("A stopped job resumes when it is started again; no partial output remains.".to_owned());
         }
         let mut answers = vec![DialogChoice::new("Stay", Vec::new())];
         if running > 0 && self.env.jobs.can_leave_all() {
@@ -47,7 +46,7 @@ impl App {
         let quit = if running > 0 { "Quit and stop" } else { "Quit" };
         answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
         let jobs = self.env.jobs.clone();
-        // It counts the jobs that are running.
+        // The question names the number of running jobs.
         let question = Question::new("Quit", lines, answers).until(move || jobs.running() != running);
         self.push(Box::new(question));
     }

@@ -47,12 +47,12 @@ fn clash_mistake(clash: &KeyConflict, at: Mark) -> Mistake {
     match clash.is_taken {
         true => Mistake::new(
             at,
-            format!("{key} in '{context}' was the key of '{other}', which has lost it to '{action}'"),
-            Some(format!("give '{other}' another key, or write `{other}: []` to agree")),
+            format!("{key} in '{context}' moved from '{other}' to '{action}'"),
+            Some(format!("give '{other}' another key, or write `{other}: []` to accept this")),
         ),
         false => Mistake::new(
             at,
-            format!("{key} in '{context}' is given to '{other}' too, which keeps it"),
+            format!("{key} in '{context}' is also bound to '{other}', which keeps it"),
             Some("give one of them another key".into()),
         ),
     }
@@ -125,8 +125,8 @@ fn keys_of(
         return None;
     }
     if action == Action::Interrupt && context == Context::Global && keys.is_empty() {
-        let hint = Some("other keys may do it, but one has to".to_owned());
-        mistakes.push(Mistake::new(at, "'interrupt' keeps its key: it is the way out", hint));
+        let hint = Some("give it at least one key".to_owned());
+        mistakes.push(Mistake::new(at, "'interrupt' keeps its key: it must always be possible to stop", hint));
         return None;
     }
     Some(keys)
@@ -134,7 +134,7 @@ fn keys_of(
 
 fn key_of(item: &Marked, context: Context, mistakes: &mut Vec<Mistake>) -> Option<Chord> {
     let Some(text) = text_of(item) else {
-        let hint = "put signs in quotes: \"-\", \"~\", \"?\"".to_owned();
+        let hint = "put punctuation in quotes: \"-\", \"~\", \"?\"".to_owned();
         mistakes.push(Mistake::new(item.at, "a key is missing here", Some(hint)));
         return None;
     };
@@ -150,7 +150,7 @@ fn key_of(item: &Marked, context: Context, mistakes: &mut Vec<Mistake>) -> Optio
         }
     };
     if context.takes_text() && chord.types_text() {
-        let message = format!("{} is typed in '{}', so it can do nothing else there", chord.label(), context.id());
+        let message = format!("{} is typed text in '{}', so it cannot be bound there", chord.label(), context.id());
         let hint = "take a key with ctrl- or alt-, or a function key".to_owned();
         mistakes.push(Mistake::new(item.at, message, Some(hint)));
         return None;

@@ -106,10 +106,10 @@ keys:
             "10:17 'gg' is not a key -> did you mean 'g g'?",
             "10:21 '' is not a key -> write keys like q, G, ctrl-d, enter, f1, or a sequence like g g",
             "11:9 the keys of 'info' are missing -> write a list such as [P, ctrl-k], or [] for no key",
-            "12:13 a key is missing here -> put signs in quotes: \"-\", \"~\", \"?\"",
-            "14:13 x is typed in 'home-filter', so it can do nothing else there -> take a key with ctrl- or alt-, or a function key",
+            "12:13 a key is missing here -> put punctuation in quotes: \"-\", \"~\", \"?\"",
+            "14:13 x is typed text in 'home-filter', so it cannot be bound there -> take a key with ctrl- or alt-, or a function key",
             "15:9 nothing is bound in 'list' -> write an action and its keys, such as `prepare: [P]`",
-            "17:5 'interrupt' keeps its key: it is the way out -> other keys may do it, but one has to",
+            "17:5 'interrupt' keeps its key: it must always be possible to stop -> give it at least one key",
         ]
     );
 }
@@ -127,12 +127,12 @@ fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
 fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
     assert_eq!(
         messages_of("keys:\n  home:\n    prepare: [m]\n"),
-        ["3:5 m in 'home' was the key of 'media', which has lost it to 'prepare' -> give 'media' another key, or write `media: []` to agree"]
+        ["3:5 m in 'home' moved from 'media' to 'prepare' -> give 'media' another key, or write `media: []` to accept this"]
     );
     assert_eq!(messages_of("keys:\n  home:\n    prepare: [m]\n    media: []\n"), Vec::<String>::new());
     assert_eq!(
         messages_of("keys:\n  home:\n    prepare: [z]\n    media: [z]\n"),
-        ["4:5 z in 'home' is given to 'prepare' too, which keeps it -> give one of them another key"]
+        ["4:5 z in 'home' is also bound to 'prepare', which keeps it -> give one of them another key"]
     );
 }
 
@@ -140,7 +140,7 @@ fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
 fn a_file_that_is_no_yaml_is_reported_at_its_line_and_nothing_of_it_is_used() {
     for (text, place) in [
         ("theme: [dark\n", "1:8 unclosed bracket"),
-        ("mouse: true\nmouse: false\n", "2:1 the key 'mouse' is there twice"),
+        ("mouse: true\nmouse: false\n", "2:1 duplicate key 'mouse'"),
         ("theme: !tag dark\n", "1:13 a tag"),
         ("theme: *x\n", "1:8 an alias"),
         ("- theme\n", "1:1 the settings file is a list of `name: value` lines"),
@@ -159,7 +159,7 @@ fn a_file_of_nonsense_is_not_reported_without_end() {
 }
 
 #[test]
-fn no_file_is_no_mistake_and_neither_kind_of_file_stops_the_program() {
+fn missing_or_invalid_settings_do_not_stop_program() {
     let dir = tempfile::tempdir().unwrap();
     let settings = load(dir.path());
     assert!(!settings.is_there && settings.mistakes.is_empty());
@@ -178,7 +178,7 @@ fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own
     put(&dir.path().join("themes/dusk.yaml"), "base: dark\naccent: magenta\nok: grene\n");
     let settings = load(dir.path());
     assert_eq!(settings.theme.as_ref().unwrap().accent, ratatui::style::Style::new().magenta());
-    assert_eq!(settings.notices()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor a manner");
+    assert_eq!(settings.notices()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor an attribute");
     put(&dir.path().join("config.yaml"), "theme: duks\n");
     let (message, hint) = load(dir.path()).notices().remove(0);
     assert_eq!(message, "config.yaml, line 1, column 8: there is no theme 'duks'");

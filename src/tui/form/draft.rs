@@ -89,7 +89,7 @@ impl DraftFile {
         self.next += 1;
         let unchosen = guide.unchosen().map(|line| format!("{UNCHOSEN}{line}\n")).unwrap_or_default();
         let plan = form.plan().to_yaml();
-        let plan = plan.map_err(|failure| tracing::warn!(%failure, "the draft could not be made")).ok()?;
+        let plan = plan.map_err(|failure| tracing::warn!(%failure, "the draft could not be created")).ok()?;
         Some(Request { number: self.next, step: form.step_id(), answers: unchosen + &plan })
     }
 }

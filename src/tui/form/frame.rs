@@ -1,4 +1,4 @@
-//! What is around a step: the list of steps on the left, the pane with its title, and what is said of a draft.
+//! Draws the frame of a step: the list of steps on the left, the pane with its title, and the notice about a restored draft.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -11,7 +11,7 @@ use ratatui::widgets::Widget;
 use ratatui::Frame;
 use std::time::Duration;
 
-/// Below this width the list of steps makes room.
+/// Width in columns below which the list of steps is hidden.
 const RAIL_FROM: u16 = 72;
 
 /// The actions that jump to a step, in the order of the steps.
@@ -34,9 +34,9 @@ pub fn jump_of(action: Action) -> Option<usize> {
 /// The state of a step in the list of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepMark {
-    /// It is on the screen, and in order as far as one is.
+    /// It is on the screen, and has no error so far.
     Here,
-    /// It is on the screen, and something is wrong with it that is no news.
+    /// It is on the screen, and has an error that was shown before.
     HereBroken,
     /// It has no questions for this data.
     Skipped,
@@ -44,7 +44,7 @@ pub enum StepMark {
     Broken,
     /// It was left with an answer.
     Answered,
-    /// It is still to come.
+    /// It is not reached yet.
     Open,
 }
 
@@ -55,7 +55,7 @@ pub struct RailRow {
     pub title: &'static str,
     /// Its state.
     pub mark: StepMark,
-    /// It cannot be gone to now.
+    /// Whether it cannot be opened now.
     pub is_disabled: bool,
 }
 
@@ -99,7 +99,7 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
     inner
 }
 
-/// What the pane of a step is called where the list of steps is not shown: the step itself, or the one that the cursor is on and
+/// Returns the title of a step's pane when the list of steps is hidden: the step itself, or the one that the cursor is on and
 /// that `key` goes to.
 pub fn narrow_title(title: &str, number: usize, of: usize, key: Option<&str>) -> String {
     let arrow = key.map(|key| format!("{key}: go to ")).unwrap_or_default();
@@ -123,7 +123,7 @@ pub fn age(time: Duration) -> String {
     }
 }
 
-/// Says that a draft was taken over, in `words`, and that `key` starts afresh.
+/// Draws the notice `words` about a restored draft, and the key that discards it.
 pub fn draft_line(words: &str, key: String, ui: &Ui) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("{} {words} ", ui.glyphs.arrow), ui.theme.accent),

@@ -75,7 +75,7 @@ pub trait Guide: Any {
     fn apply_results(&mut self, form: &mut Form) -> bool;
     /// Returns whether a worker is busy.
     fn is_busy(&self) -> bool;
-    /// Returns what is done in the background, in a few words.
+    /// Returns a short description of the work in the background.
     fn status(&self) -> Option<String>;
     /// Returns the problems of the preview of these answers, or its failure, once it is known.
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>>;
@@ -106,7 +106,7 @@ pub trait Guide: Any {
     fn message(&self, _form: &Form) -> Option<String> {
         None
     }
-    /// Takes the notices that are to be shown.
+    /// Removes and returns the notices to be shown.
     fn take_notices(&mut self) -> Vec<Toast> {
         Vec::new()
     }

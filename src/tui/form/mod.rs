@@ -73,7 +73,7 @@ pub fn resume_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
         return resume(run.plan, run.scratch, &env);
     }
     let plan = PreparePlan::new(path.to_string_lossy());
-    let notice = "the answers of the interrupted run are not known: give them again; what fits is taken over";
+    let notice = "the answers of the interrupted run are not known: give them again; finished work that fits is reused";
     let guide = PrepareGuide::start(&plan, &env).with_notice(notice);
     Box::new(FormScreen::with_guide(erase::<Prepare>(plan), Box::new(guide), env))
 }

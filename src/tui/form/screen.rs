@@ -201,7 +201,7 @@ impl FormScreen {
         }
         answers.push(DialogChoice::new("Begin again", vec![Effect::Do(Action::BeginAnew)]));
         answers.push(DialogChoice::new("Cancel", Vec::new()));
-        let lines = vec![stopped.to_string(), "Beginning again discards the work that it has done.".to_owned()];
+        let lines = vec![stopped.to_string(), "Starting from the beginning discards its work.".to_owned()];
         Question::new("A stopped run", lines, answers)
     }
 
@@ -278,7 +278,7 @@ impl FormScreen {
             }
             Action::StartAfresh => {
                 self.reset_form();
-                let notice = Toast::new(Level::Info, "started afresh; nothing of the draft is kept");
+                let notice = Toast::new(Level::Info, "draft discarded");
                 return vec![Effect::Toast(notice)];
             }
             Action::NextField if self.complete_path() => {}
@@ -395,7 +395,7 @@ impl Screen for FormScreen {
         }
         self.is_edited |= before.is_some_and(|before| !self.form.plan().is_same(&*before));
         self.request_data();
-        // A connection that is cut later costs no answer.
+        // Saved now, so that a lost connection loses no answer.
         if self.form.step != step && !self.was_run && self.is_changed() {
             self.draft.save_later(&self.form, &*self.guide);
         }
@@ -461,13 +461,13 @@ impl Screen for FormScreen {
         match action {
             Action::Toggle if kind == Some(FieldKind::Choice) => Some("left and right choose here".into()),
             Action::Toggle if !matches!(kind, Some(FieldKind::Switch | FieldKind::List)) => {
-                Some("there is nothing to choose here".into())
+                Some("nothing to choose here".into())
             }
             Action::Left | Action::Right if form.rail.is_none() && kind != Some(FieldKind::Choice) && !changes_row => {
-                Some("there is nothing to step through here".into())
+                Some("nothing to step through here".into())
             }
             Action::Advanced if !is_advanced(form.step_id()) => Some("everything is shown here".into()),
-            // The preview is made again when the question is closed.
+            // Closing the question requests the preview again.
             Action::BeginAnew if !self.has_offered_resume && stopped_run(form, &*self.guide).is_none() => {
                 Some("no run of another plan was stopped at the output".into())
             }

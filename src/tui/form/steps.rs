@@ -91,7 +91,7 @@ fn step_of(form: &Form, subject: &Subject, texts: &[&str]) -> Option<usize> {
     })
 }
 
-/// Returns what planning with complete answers failed for, with the step of the option that it is about; the review if no option is named.
+/// Returns the failure of a preview with complete answers, and the step of the option that it names, or else the review.
 pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
     let (why, step) = match guide.preview(form)? {
         Err(failure) => {
@@ -135,7 +135,9 @@ pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
     }
     let problem = refusal(form, guide)?;
     match problem.kind {
-        ProblemKind::StoppedRun => Some("running it asks whether to resume that run or to begin again".into()),
+        ProblemKind::StoppedRun => {
+            Some("when it runs, you are asked whether to resume that run or to start from the beginning".into())
+        }
         ProblemKind::AlreadyPrepared => {
             let row = form.table.rows().iter().find(|row| row.info.replaces.is_some())?;
             let field = Field::Option(row.info.name);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_ends_the_waiting_and_loses_no_key() {
+    fn timeout_ends_wait_without_losing_keys() {
         let started = Instant::now();
         let (keys, reply) = reply_to(&[b"x", b"\x1b"]);
         assert_eq!(keys.iter().map(|k| k.code).collect::<Vec<_>>(), [KeyCode::Char('x'), KeyCode::Esc]);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_that_moved_have_to_be_wiped_off() {
+    fn erases_moved_pixels() {
         let (a, b) = (Rect::new(0, 0, 5, 5), Rect::new(1, 0, 5, 5));
         assert!(leaves_ghosts(&[a], &[b]) && leaves_ghosts(&[a], &[]));
         assert!(!leaves_ghosts(&[a], &[b, a]) && !leaves_ghosts(&[], &[a]));

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_swallowed_and_what_is_typed_around_it_is_not() {
+    fn drops_late_reply_and_keeps_typed_keys() {
         let now = Instant::now();
         let mut late = StaleReplies::after(false, now);
         let events = [plain('j'), alt('_'), plain('G'), plain('i'), plain('q'), alt('\\'), plain('k')];
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_from_the_screens_without_end() {
+    fn drops_replies_for_limited_time() {
         let now = Instant::now();
         let mut late = StaleReplies::after(false, now);
         assert!(late.pass(alt('_'), now).is_none());

@@ -27,13 +27,13 @@ macro_rules! actions {
 }
 
 actions! {
-    // Everywhere. The frame runs these itself.
+    // Available everywhere; the frame runs these itself.
     Help, "help", "help", "Lists what works here; typing filters, Enter runs the item.";
     Palette, "commands", "commands", "Finds any action by its name and runs it.";
     Jobs, "jobs", "jobs", "Shows running and finished jobs, their progress, problems and log.";
     Quit, "quit", "quit", "Leaves the program; asks first when a job is running.";
     Interrupt, "interrupt", "stop", "Stops the job in focus; pressed twice in a row, leaves the program.";
-    Suspend, "suspend", "suspend", "Puts the program to sleep and returns to the shell; `fg` comes back.";
+    Suspend, "suspend", "suspend", "Suspends the program and returns to the shell; `fg` resumes it.";
     Redraw, "redraw", "redraw", "Draws the whole screen again.";
     SaveScreen, "save-screen", "save screen", "Saves what is on the screen as a picture (SVG) into the current folder.";
     // Moving, wherever there is a list.
@@ -45,12 +45,12 @@ actions! {
     HalfDown, "half-page-down", "half page down", "Moves half a page down.";
     PageUp, "page-up", "page up", "Moves a page up.";
     PageDown, "page-down", "page down", "Moves a page down.";
-    Left, "left", "left", "Moves to the left, or to what is less.";
-    Right, "right", "right", "Moves to the right, or to what is more.";
+    Left, "left", "left", "Moves left, or to the lower value.";
+    Right, "right", "right", "Moves right, or to the higher value.";
     NextPane, "next-pane", "pane", "Moves the focus to the next pane.";
     PreviousPane, "previous-pane", "previous pane", "Moves the focus to the previous pane.";
-    Accept, "accept", "accept", "Takes what is selected or typed.";
-    Close, "close", "back", "Goes one step back, without losing anything.";
+    Accept, "accept", "accept", "Accepts the selected row or the typed text.";
+    Close, "close", "back", "Goes back one step; answers are kept.";
     // Home.
     Open, "open", "open", "Opens what is selected: enters a folder, prepares a data set, browses one that is prepared.";
     Enter, "enter", "enter folder", "Enters the folder, even when it is a data set.";
@@ -58,32 +58,32 @@ actions! {
     Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
-    Resume, "resume", "resume", "Goes on with the run that was interrupted.";
+    Resume, "resume", "resume", "Resumes the interrupted run.";
     Pack, "pack", "pack tokens", "Guides through packing text into tokens for training frameworks.";
     Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
     Shards, "shards", "shards", "Guides through writing new shards: of files, of rows, or of other shards, shuffled and filtered as wanted.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
-    Mount, "mount", "mount", "Mounts the data set as folders and files, and shows where; again, ends that.";
+    Mount, "mount", "mount", "Mounts the data set as folders and files and shows where; pressed again, unmounts it.";
     Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
-    Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
+    Mix, "mix", "mix", "Combines prepared data sets into a metadataset and writes its file.";
     Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
     Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
-    Reload, "reload", "reload", "Reads what is on the screen again from the disk.";
+    Reload, "reload", "reload", "Reloads what is on the screen from the disk.";
     Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
     // Splits and excludes, in their editor and in the browser.
     MoveTo, "move-to", "move", "Moves the selected shards to a split that you choose.";
     ByPattern, "by-pattern", "pattern", "Moves or excludes the shards whose names a regular expression matches.";
-    Balance, "balance", "balance", "Moves as few shards as it takes to reach a ratio of samples; shows the result first.";
+    Balance, "balance", "balance", "Moves as few shards as possible to reach a ratio of samples; shows the result first.";
     AddExclude, "add-exclude", "add exclude", "Excludes what you type: a shard, shard/key, or a range such as shard/{001..009}.";
     Note, "note", "note", "Writes a note next to an exclude, as a comment in the file.";
     LeakCheck, "leak-check", "leak check", "Looks for samples that are in two splits, by key and by content.";
-    RepairAll, "repair-all", "repair all", "Ends all sure leaks, each by its best way, as one change that undo takes back.";
-    EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
-    RenameSplit, "rename-split", "rename split", "Gives the selected split another name.";
+    RepairAll, "repair-all", "repair all", "Repairs all certain leaks, as one change that undo reverts.";
+    EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then applies the edits.";
+    RenameSplit, "rename-split", "rename split", "Renames the selected split.";
     Write, "write", "write", "Shows the changes as a diff, and writes them when you agree.";
     // Browser.
-    Browse, "browse", "browse", "Shows shards, samples and their parts, sample by sample; nothing is written by looking.";
+    Browse, "browse", "browse", "Shows shards, samples and their parts, sample by sample; browsing writes nothing.";
     FindKey, "find-key", "find key", "Finds samples by key: plain text anywhere in it, ^text at its beginning, /text/ as a regular expression.";
     FindNext, "find-next", "next found", "Moves to the next one that was found.";
     FindPrevious, "find-previous", "previous found", "Moves to the previous one that was found.";
@@ -93,13 +93,13 @@ actions! {
     PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
     Problems, "problems", "problems", "Lists the problems that are known of the data set; Enter goes to the sample, x excludes it.";
     FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
-    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
+    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (or shard) or all that is marked, or includes it again; w writes.";
     LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it; of packed tokens the windows that training reads, by a sequence length.";
     Tokenizer, "tokenizer", "tokenizer", "Asks for the tokenizer that gives ids their text: a file, a folder, or a name in the hub's cache.";
     OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header next to the row of the index that points at them.";
     ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of random samples; the same seed gives the same ones.";
     NewSeed, "new-seed", "new seed", "Draws other samples, by another seed.";
-    SetSeed, "set-seed", "set seed", "Asks for the seed, so that two people look at the same samples.";
+    SetSeed, "set-seed", "set seed", "Asks for the seed: the same seed shows the same samples.";
     CopyKey, "copy-key", "copy key", "Copies the sample's key to the clipboard (OSC 52, works over SSH).";
     CopyPath, "copy-path", "copy path", "Copies the path of the file that contains the sample to the clipboard.";
     OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
@@ -113,47 +113,47 @@ actions! {
     NextSample, "next-sample", "next sample", "Shows the next sample that is listed.";
     PreviousSample, "previous-sample", "previous sample", "Shows the previous sample that is listed.";
     Read, "read", "read", "Opens the text in a reader over the whole screen; folds lists of values, shows pictures large.";
-    Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
+    Zoom, "zoom", "large", "Shows the sample on the full screen, or ends that.";
     Repeats, "repeats", "repeats", "Draws what repeats on the text of the documents; nothing is written.";
-    KeptCopy, "kept-copy", "kept copy", "Goes to the copy that stays of the range that repeats.";
+    KeptCopy, "kept-copy", "kept copy", "Goes to the kept copy of the repeated range.";
     Passages, "passages", "passages", "Lists the passages that repeat most, with how often they occur; again, the documents.";
     ByFile, "by-file", "by file", "Lists the text of each file before and after; again, the documents.";
     // Jobs.
-    CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
+    CancelJob, "cancel-job", "cancel job", "Stops the selected job at the next safe point; no partial output remains.";
     ShowProblems, "show-problems", "problems", "Shows the problems of the job; once it has ended, with a cursor for opening and excluding.";
-    ShowLog, "log", "log", "Shows the log of the job; again, what was shown before.";
+    ShowLog, "log", "log", "Shows the log of the job; pressed again, returns to the previous view.";
     OpenProblem, "open-problem", "open", "Opens the sample, shard or line that the problem is about in the browser.";
-    ExcludeProblem, "exclude-problem", "exclude", "Excludes the sample or shard that the problem is about, the problem as its note, or takes it back in; written by w.";
-    ExcludeKind, "exclude-kind", "exclude kind", "Excludes what all problems of the selected kind are about, as one change that undo takes back.";
-    ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
+    ExcludeProblem, "exclude-problem", "exclude", "Excludes the sample or shard of the problem, with the problem as note, or includes it again.";
+    ExcludeKind, "exclude-kind", "exclude kind", "Excludes what all problems of the selected kind are about, as one change that undo reverts.";
+    ClearFinished, "clear-finished", "clear finished", "Removes finished jobs from the list.";
     // Guided prepare.
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";
     NextField, "next-field", "field", "Moves to the next field of this step, then to the list of steps.";
     PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
     Toggle, "toggle", "choose", "Chooses what the cursor is on; a switch goes on or off.";
-    Complete, "complete", "complete", "Completes what is typed from the parts and keys seen in the data.";
-    Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
+    Complete, "complete", "complete", "Completes the typed text with parts and keys found in the data.";
+    Exclude, "exclude", "exclude", "Excludes the selected shard, or includes it again.";
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
     MoveToPreviousSplit, "move-back", "move back", "Moves the selected shards to the split before.";
-    Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
+    Mark, "mark", "mark", "Starts or ends marking a range of rows; the next action applies to all of them.";
     AddSplit, "add-split", "add split", "Adds a split: type its name.";
-    DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
+    DropSplit, "drop-split", "drop split", "Removes the selected split; its shards are then in no split.";
     DropRow, "drop-row", "drop row", "Empties the row in focus, or takes it out of the list.";
     AddRow, "add-row", "add row", "Goes to the field that adds a row to the list.";
     MoveUp, "move-up", "move up", "Moves the selected row before the one above.";
     MoveDown, "move-down", "move down", "Moves the selected row after the one below.";
-    Undo, "undo", "undo", "Takes back the last change; moving through the data is no change.";
-    Redo, "redo", "redo", "Does again what was taken back.";
+    Undo, "undo", "undo", "Undoes the last change; navigation does not count as a change.";
+    Redo, "redo", "redo", "Redoes the last undone change.";
     JumpBack, "jump-back", "jump back", "Returns to where the last jump began.";
     Details, "details", "details", "Shows everything about the selected row.";
-    StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
-    BeginAnew, "begin-anew", "start over", "Throws away what a stopped run of another plan did here, and runs this one.";
+    StartAfresh, "start-afresh", "start afresh", "Discards the draft and starts with the answers proposed by the data.";
+    BeginAnew, "begin-anew", "start over", "Discards the work of a stopped run of another plan, and runs this one.";
     Run, "run", "run", "Starts the run with the answers given, or applies the filter.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
-    Retry, "retry", "retry", "Starts the same run again; after an interruption it goes on where it stopped.";
+    Retry, "retry", "retry", "Starts the same run again; an interrupted run is resumed.";
     Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
     GoStep1, "go-step-1", "step 1", "Jumps to the first step of a form.";
     GoStep2, "go-step-2", "step 2", "Jumps to the second step of a form.";

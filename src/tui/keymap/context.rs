@@ -53,7 +53,7 @@ contexts! {
     ShardRail, [GuidedRail, Shard, Guided, List, Global], "shard: steps", "The list of steps of the form of shard.";
     Splits, [List, Global], "splits", "The columns of the split editor.";
     SplitsExcludes, [Splits, List, Global], "splits: excludes", "The excludes in the split editor.";
-    SplitsList, [List, Global], "splits: choose", "A list over the split editor from which something is chosen.";
+    SplitsList, [List, Global], "splits: choose", "A list of choices over the split editor.";
     SplitsText, [Global], "splits: text", "A text field over the split editor: letters type.";
     SplitsReview, [List, Global], "splits: changes", "The diff of what the split editor would write.";
     SplitsLeaks, [List, Global], "splits: leaks", "The leaks that were found.";
@@ -63,8 +63,8 @@ contexts! {
     BrowseText, [Global], "browse: text", "A line to type into over the browser: letters type.";
     Problems, [List, Global], "problems", "The list of problems: of a run that has ended, of a job, in the browser.";
     BrowseSheet, [List, Global], "browse: contact sheet", "The sheet of random samples.";
-    Repeats, [List, Global], "repeats", "Documents with what repeats in them.";
-    Form, [List, Global], "form", "A form on one page: answers, and their result.";
+    Repeats, [List, Global], "repeats", "Documents with their repeated text.";
+    Form, [List, Global], "form", "A form on one page.";
     FormText, [Global], "form: text", "A text field of a form: letters type.";
     Run, [List, Global], "run", "A job that was started from a screen.";
     RunProblems, [Problems, Run, List, Global], "run: problems", "The problems of a run that has ended.";

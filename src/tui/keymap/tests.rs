@@ -89,7 +89,7 @@ fn the_nearest_layer_wins() {
 }
 
 #[test]
-fn shift_is_ignored_where_the_character_says_it_already() {
+fn ignores_shift_if_character_implies_it() {
     let keymap = Keymap::default();
     let shifted = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
     assert_eq!(keymap.meaning(Context::Home, &[shifted]), Meaning::Do(Action::Last));
@@ -127,7 +127,7 @@ fn own(context: Context, action: Action, keys: &[&str]) -> UserKeys {
 }
 
 #[test]
-fn own_keys_take_the_place_of_the_tables() {
+fn user_keys_replace_default_keys() {
     let mut keymap = Keymap::default();
     let clashes = keymap.patch(&[own(Context::Home, Action::Prepare, &["P", "ctrl-k"])]);
     assert_eq!(clashes, []);
@@ -167,7 +167,7 @@ fn a_key_that_another_action_has_is_taken_from_the_table_and_reported() {
 }
 
 #[test]
-fn of_two_own_wishes_for_one_key_the_first_is_granted() {
+fn first_user_binding_of_a_key_wins() {
     let mut keymap = Keymap::default();
     let wishes = [own(Context::Home, Action::Prepare, &["z"]), own(Context::Home, Action::Media, &["z"])];
     let clashes = keymap.patch(&wishes);

@@ -128,7 +128,7 @@ impl Picker {
     fn draw_sentence(&self, frame: &mut Frame, inner: Rect, ui: &Ui) -> Rect {
         const LINES: u16 = 2;
         let Some(item) = self.selected().filter(|_| inner.height >= 10) else { return inner };
-        let why = item.disabled.as_ref().map(|why| format!(" Not now: {why}.")).unwrap_or_default();
+        let why = item.disabled.as_ref().map(|why| format!(" Not available: {why}.")).unwrap_or_default();
         let sentence = format!("{}{why}", item.action.help());
         let lines = text::wrap(&sentence, usize::from(inner.width).saturating_sub(4));
         let top = inner.bottom() - LINES;
@@ -243,7 +243,7 @@ impl Screen for Picker {
             return;
         }
         if self.shown.is_empty() {
-            let line = Line::from(Span::styled("   nothing by that name", ui.theme.muted));
+            let line = Line::from(Span::styled("   no match", ui.theme.muted));
             frame.render_widget(line, Rect { height: 1, ..area });
             return;
         }

@@ -178,11 +178,7 @@ pub(in crate::tui) fn entries_of(text: &str, what: &str, mistakes: &mut Vec<Mist
             let within = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
             let at = Mark { line: within(error.line), column: within(error.column) };
             let message = error.message.replace(" by the loader", " here");
-            mistakes.push(Mistake::new(
-                at,
-                message,
-                Some("nothing of the file is used until this is corrected".into()),
-            ));
+            mistakes.push(Mistake::new(at, message, Some("the file is ignored until this is corrected".into())));
             Vec::new()
         }
     }
@@ -259,7 +255,7 @@ fn style_of(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<Style> {
                 None => "write a colour (cyan, 208, \"#ff8800\"), `on` and a background, bold, dim, underline, reverse"
                     .into(),
             };
-            mistakes.push(Mistake::new(value.at, format!("'{word}' is neither a colour nor a manner"), Some(hint)));
+            mistakes.push(Mistake::new(value.at, format!("'{word}' is neither a colour nor an attribute"), Some(hint)));
             None
         }
     }

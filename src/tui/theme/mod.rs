@@ -45,7 +45,7 @@ pub struct Theme {
     pub input: Style,
     /// Characters matched by a filter.
     pub matched: Style,
-    /// Something that cannot be used now.
+    /// An action or row that is not available.
     pub disabled: Style,
     /// Bars of splits, in split order; wraps around.
     pub bars: [Style; 4],

@@ -113,8 +113,8 @@ fn mistakes_in_a_theme_say_where_and_what_was_probably_meant() {
         [
             "1:7 there is no theme 'drak' to begin with (did you mean 'dark'?)",
             "2:1 a theme has no role 'acent' (did you mean 'accent'?)",
-            "3:5 'grene' is neither a colour nor a manner (did you mean 'green'?)",
-            "4:8 'on' is neither a colour nor a manner (write a colour (cyan, 208, \"#ff8800\"), `on` and a background, bold, dim, underline, reverse)",
+            "3:5 'grene' is neither a colour nor an attribute (did you mean 'green'?)",
+            "4:8 'on' is neither a colour nor an attribute (write a colour (cyan, 208, \"#ff8800\"), `on` and a background, bold, dim, underline, reverse)",
             "5:7 'bars' is a list of four styles (write it like [cyan, magenta, blue, yellow])",
             "6:6 a style is missing here (a colour in #rrggbb needs quotes; 'default' changes nothing)",
         ]

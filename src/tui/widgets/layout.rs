@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn room_goes_to_what_grows_and_the_least_important_makes_way() {
+    fn gives_space_to_growing_sections_and_drops_lowest_rank() {
         let sections = [Section::fixed(2, 1), Section::growing(3, 1000, Section::FOCUS), Section::growing(1, 4, 2)];
         assert_eq!(heights(20, &sections), [2, 14, 4]);
         assert_eq!(heights(6, &sections), [2, 3, 1]);

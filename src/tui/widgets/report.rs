@@ -64,6 +64,6 @@ mod tests {
             frame.render_widget(Paragraph::new(report_lines(&*report, false, 118, ui)), area);
         });
         assert!(shown.contains("Indexed") && shown.contains("a.jsonl"), "{shown}");
-        assert!(shown.contains("is no JSON") && shown.contains("nothing was written"), "{shown}");
+        assert!(shown.contains("no JSON") && shown.contains("nothing was written"), "{shown}");
     }
 }

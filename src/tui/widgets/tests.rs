@@ -95,7 +95,7 @@ fn a_field_takes_pasted_text_as_one_clean_line() {
 }
 
 #[test]
-fn a_selection_changes_neither_bars_nor_leaves_slabs_of_colour() {
+fn selection_keeps_bars_and_inverts_plain_text_only() {
     use crate::tui::theme::{Theme, BAR, BUILT_IN};
     use ratatui::style::{Color, Modifier};
     use ratatui::text::{Line, Span};

@@ -94,7 +94,7 @@ fn a_shard_that_vanishes_while_it_is_read_is_noticed() {
     let sandbox = sandbox();
     let path = sandbox.at("a.tar");
     let (scan, _, problems) = scan_while(&sandbox, || std::fs::remove_file(&path).unwrap());
-    assert_noticed(&problems, "vanished");
+    assert_noticed(&problems, "removed");
     assert_eq!(scan.samples as usize, SAMPLES, "an open file is read to its end");
 }
 
@@ -105,7 +105,7 @@ fn a_shard_that_is_replaced_while_it_is_read_is_noticed() {
     let other = sandbox.sibling("other.tar");
     put(&other, &archive(&samples("o", 5)));
     let (_, found, problems) = scan_while(&sandbox, || std::fs::rename(&other, &path).unwrap());
-    assert_noticed(&problems, "another file");
+    assert_noticed(&problems, "replaced");
     assert!(found.iter().all(|key| key.starts_with('k')), "one file's samples, not a mixture");
 }
 

@@ -84,7 +84,7 @@ fn what_is_named_like_jsonl_and_is_no_file_is_distinguished_at_once() {
         ("fifo.jsonl", 2, "fifo, socket or device"),
         ("fifo.yaml", 2, "fifo, socket or device"),
         ("device.jsonl", 2, "fifo, socket or device"),
-        ("loop.jsonl", 3, "links lead in a circle"),
+        ("loop.jsonl", 3, "symbolic links form a loop"),
         ("gone.jsonl", 3, "no such file"),
     ] {
         for command in ["prepare", "info", "lint", "verify"] {

@@ -165,7 +165,7 @@ fn each_reason_is_said_once_and_in_a_users_words() {
             "words.mp4",
             b"only words".to_vec(),
             false,
-            "no row is written for it: this is no known kind of sound or video",
+            "no row is written for it: this is not a known audio or video format",
         ),
         ("headless.mp4", golden("iso/nomoov.mp4"), false, "no row is written for it: it has no moov header"),
         ("cut.jpg", jpeg.clone(), false, cut),
@@ -248,7 +248,7 @@ fn what_is_named_like_a_medium_and_is_no_file_is_left_out_and_named() {
             let said = said_of(&value, name);
             assert!(said.len() == 1 && said[0].starts_with("it is left out: "), "{name}: {said:?}");
         }
-        assert!(said_of(&value, "one.jpg")[0].contains("links lead in a circle"), "{ran}");
+        assert!(said_of(&value, "one.jpg")[0].contains("symbolic links form a loop"), "{ran}");
         let all = value["problems"].as_array().unwrap();
         assert!(all.iter().all(|problem| problem["severity"] == "note" || problem["hint"].is_string()), "{ran}");
         assert_eq!(value["counts"]["note"]["other"], 2, "both links that lead back are noted: {ran}");
@@ -316,7 +316,7 @@ fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
         (vec!["m"], 2, "media metadata is not given", "--media-metadata-by-"),
         (vec!["m", EXTENSION, HEADER], 2, "cannot be used with", "gristmill prepare-media"),
         (vec!["nowhere", EXTENSION], 3, "no such file", ""),
-        (vec!["loop", EXTENSION], 3, "links lead in a circle", ""),
+        (vec!["loop", EXTENSION], 3, "symbolic links form a loop", ""),
         (vec!["m/a.jpg", EXTENSION], 2, "it is a file", "folder of media"),
         (vec!["n", EXTENSION], 1, "none of 1 file", HEADER),
         (vec!["m", "--media-metadata-by-glob", "*.xyz"], 2, "none of 1 file", "comma"),

@@ -62,7 +62,7 @@ fn the_same_plan_does_nothing_and_another_is_refused() {
     sandbox.say("dedup data --minlen 60 --output out --force-overwrite").ends(0);
     assert_eq!(texts_of(&sandbox.read("out/b.jsonl")), [PASSAGE, "two"]);
     sandbox.write("data/b.jsonl", jsonl(["three"]));
-    sandbox.say("dedup data --minlen 60 --output out").ends(1).complains("b.jsonl is not what it was");
+    sandbox.say("dedup data --minlen 60 --output out").ends(1).complains("b.jsonl has changed");
     std::fs::remove_file(sandbox.path("data/b.jsonl")).unwrap();
     sandbox.say("dedup data --minlen 60 --output out --force-overwrite").ends(0);
     assert!(!sandbox.has("out/b.jsonl"), "what an earlier run made and this one does not is gone");

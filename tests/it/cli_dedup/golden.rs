@@ -188,7 +188,7 @@ fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_reported() {
     // A path that leads out of the output is never followed.
     let metadata = sandbox.text("index/0/metadata").replace("\"a.jsonl\"", "\"../x.js\"");
     sandbox.write("index/0/metadata", metadata);
-    sandbox.say("dedup --from-index index --minlen 60 --output third").ends(1).complains("leads out of the folder");
+    sandbox.say("dedup --from-index index --minlen 60 --output third").ends(1).complains("outside of the folder");
     assert!(!sandbox.has("x.js") && !sandbox.has("third"));
     std::fs::remove_dir_all(sandbox.path("index/0")).unwrap();
     sandbox.say("verify index").ends(1).complains("shard 0 is missing");

@@ -72,7 +72,10 @@ fn a_run_that_is_asked_to_stop_goes_on_later() {
         // Before the program handles the signal, the signal itself ends it.
         assert!(matches!(code, None | Some(143)), "{code:?}");
         assert!(!sandbox.has("out/a.jsonl"), "nothing is visible");
-        sandbox.say("dedup data --minlen 70 --output out").ends(1).complains("a run of another plan was stopped here");
+        sandbox
+            .say("dedup data --minlen 70 --output out")
+            .ends(1)
+            .complains("a stopped run of another plan can be resumed here");
     }
     sandbox.say(text).ends(0);
     let wanted = slowly(&some_texts(6_000), 60);

@@ -190,7 +190,7 @@ fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_c
     let other = "dedup data --minlen 60 --output other --memory 2M --scratch scratch";
     let report = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
     let notes = report["problems"].as_array().unwrap();
-    assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can go on")), "{notes:?}");
+    assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can be resumed")), "{notes:?}");
     assert_eq!(left(), 1);
     // Without its own folder it cannot continue.
     std::fs::remove_dir_all(sandbox.path("out.gristmill")).unwrap();

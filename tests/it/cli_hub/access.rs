@@ -95,7 +95,7 @@ fn wrong_names_are_refused() {
         test.run(&server.address, words).ends(2).complains("hf:// cannot be written").complains("gristmill cp");
     }
     let index = ["index", "hf://datasets/o/n/data/small.jsonl", "--format", "modalities"];
-    test.run(&server.address, &index).ends(2).complains("cannot be written").complains("--index-path");
+    test.run(&server.address, &index).ends(2).complains("not writable").complains("--index-path");
     let mix = ["mix", "new", "--blend", "hf://datasets/o/n=1", "--output", "mix.yaml"];
     test.run(&server.address, &mix).ends(2).complains("the loader does not know 'hf://'").complains("gristmill cp");
 }

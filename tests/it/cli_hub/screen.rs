@@ -31,7 +31,7 @@ fn an_address_in_the_filter_is_listed_and_browsed() {
     story
         .wait_for("2 shards")
         .keys("p")
-        .wait_for("nothing can be written there")
+        .wait_for("this location is read-only")
         .keys("enter")
         .wait_for("browse ▸ w")
         .wait_for("0_00")
@@ -80,7 +80,7 @@ fn the_form_of_dedup_estimates_what_a_run_on_an_address_removes() {
         .wait_for("dedup ▸ twice")
         .wait_for("data/all.jsonl")
         .keys("enter")
-        .wait_for("How long is a repeat")
+        .wait_for("Minimum length of a repeat")
         .wait_for("50");
     story.keys("enter").wait_for("Mode").keys("enter").wait_for("--output twice-dedup").wait_for("Writes 1 file");
     story.keys("q");

@@ -96,7 +96,7 @@ fn files_of_every_era_are_read_and_written_as_they_are_now() {
 }
 
 #[test]
-fn a_detour_over_a_folder_that_is_not_there_leads_over_no_file() {
+fn refuses_path_through_missing_folder() {
     let sandbox = Sandbox::new();
     let text = b"{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
     sandbox.write("a.jsonl", text);

@@ -44,7 +44,7 @@ fn damage_in_shards_that_are_scanned_is_a_problem() {
     shard[place + 148] = b'x';
     sandbox.write("raw/0.tar", shard);
     let ran = sandbox.say("mount raw mnt --dry-run").ends(1);
-    assert!(ran.err.contains("0.tar") && ran.err.contains("header"), "{}", ran.err);
+    assert!(ran.err.contains("0.tar") && ran.err.contains("checksum"), "{}", ran.err);
     let mut mount = Mount::say(&sandbox, "mount raw mnt", "mnt");
     let shown = names(&mount);
     assert!(shown.contains("a.txt") && shown.contains("d.txt") && !shown.contains("b.txt"), "{shown:?}");
@@ -68,8 +68,8 @@ fn excluded_samples_are_in_no_split_and_in_a_folder_of_their_own() {
     }
     let mount = Mount::say(&sandbox, "mount data mnt --layout all", "mnt");
     let below = |folder: &str| names(&mount).into_iter().filter(|name| name.starts_with(folder)).collect::<Vec<_>>();
-    assert_eq!(below("splits/train/"), ["splits/train/0.tar/a/2.json", "splits/train/0.tar/a/2.txt"]);
-    assert_eq!(below("excluded/0.tar/"), ["excluded/0.tar/a/1.json", "excluded/0.tar/a/1.txt"]);
+    assert_eq!(below("splits/train/"), ["splits/train/0.tar/a%2F2.json", "splits/train/0.tar/a%2F2.txt"]);
+    assert_eq!(below("excluded/0.tar/"), ["excluded/0.tar/a%2F1.json", "excluded/0.tar/a%2F1.txt"]);
     assert_eq!(below("excluded/1.tar/"), ["excluded/1.tar/b.json", "excluded/1.tar/b.txt"]);
     mount.unmount();
 }

@@ -9,7 +9,7 @@ fn a_mount_point_must_be_an_empty_folder_outside_of_the_data() {
     sandbox.write("full/file", "");
     sandbox.write("file", "");
     for (line, why, hint) in [
-        ("mount data none/here", "nor the one above it", "mkdir -p none/here"),
+        ("mount data none/here", "nor its parent", "mkdir -p none/here"),
         ("mount data file", "not a folder", ""),
         ("mount data full", "not empty", "--nonempty"),
         ("mount data .", "hide the data set", "outside"),

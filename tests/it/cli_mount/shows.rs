@@ -243,7 +243,8 @@ fn names_that_are_almost_the_same_are_files_of_their_own() {
                 assert_eq!(fs::read(mount.at.join(name)).unwrap(), name.as_bytes(), "{data}, {layout}");
             }
             unmount(&mount.at);
-            assert_eq!(mount.end().0, 0);
+            // Of a shard that is not indexed, the names that are not UTF-8 are problems.
+            assert_eq!(mount.end().0, i32::from(data == "raw"));
         }
     }
 }

@@ -107,7 +107,7 @@ fn samples_of_compressed_shards_and_of_unknown_types_are_arrays() {
     let mut mount = Mount::say(&sandbox, "mount forager mnt --layout flat", "mnt");
     let mut line = String::new();
     mount.err.read_line(&mut line).unwrap();
-    assert!(line.contains("nothing says how long an id is"), "{line}");
+    assert!(line.contains("the size of an id is unknown"), "{line}");
     let files = ["a", "b"].map(|name| sandbox.read(&format!("forager/tokenized-samples/{name}-tokenized-samples.bin")));
     assert!(arrays(&mount).1.concat() == files.concat());
 }

@@ -57,7 +57,7 @@ fn one_bad_line_between_good_ones_costs_itself_alone() {
         ("no object", b"[1]".to_vec(), [1, 1, 1]),
         ("no UTF-8", b"{\"text\": \"\xff\xfe\"}".to_vec(), [1, 1, 1]),
         ("a byte-order mark", b"\xef\xbb\xbf{\"text\": \"a\"}".to_vec(), [0, 1, 1]),
-        ("half a character", b"{\"text\": \"\\ud800\"}".to_vec(), [1, 1, 1]),
+        ("a lone surrogate", b"{\"text\": \"\\ud800\"}".to_vec(), [1, 1, 1]),
         ("a raw NUL", b"{\"text\": \"\0\"}".to_vec(), [1, 1, 1]),
         ("blank", b"".to_vec(), [1, 1, 1]),
     ];
@@ -189,7 +189,7 @@ fn outputs_are_never_inputs() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(["one"]));
     let base = format!("pack data --tokenizer {} --eos-token {END}", bpe());
-    sandbox.say(&format!("{base} --format nanosets --output data")).ends(2).complains("where the input is");
+    sandbox.say(&format!("{base} --format nanosets --output data")).ends(2).complains("the same location as the input");
     // For Nanosets every file of the folder is text; the run that writes tokens into the folder skips them.
     let inside = format!("{base} --format nanosets --output data/tokens");
     sandbox.say(&inside).ends(0);

@@ -100,7 +100,7 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
         "pack a.jsonl --format nanosets --format forager --sample-size 4 --tokenizer {} --eos-token {END} --output o --dry-run",
         bpe()
     );
-    sandbox.say(&line).ends(0).says("Would pack 1 file").says("nanosets").says("forager").says("The same by flags");
+    sandbox.say(&line).ends(0).says("Would pack 1 file").says("nanosets").says("forager").says("Equivalent command");
     let result = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
     assert_eq!(result["command"], "pack");
     assert_eq!(result["dry_run"], true);
@@ -113,7 +113,7 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     assert_eq!(names, ["a.jsonl"], "nothing was written");
     sandbox.say(line.trim_end_matches(" --dry-run")).ends(0).says("Packed 1 file");
     let again =
-        sandbox.say(&line).ends(0).says("Nothing to do. Packed already").says("nanosets").says("The same by flags");
+        sandbox.say(&line).ends(0).says("Nothing to do. Packed already").says("nanosets").says("Equivalent command");
     again.leaves_out("Would").leaves_out("It needs");
 }
 

@@ -39,7 +39,7 @@ fn an_array_without_its_end_is_a_problem() {
     let cut = text.rfind(']').unwrap();
     std::fs::write(sandbox.path("input/array.json"), &text[..cut]).unwrap();
     let result = pack(&sandbox, "input/array.json", "array").ends(1);
-    assert!(result.err.contains("the list breaks off at byte"), "{}", result.err);
+    assert!(result.err.contains("the list ends early at byte"), "{}", result.err);
 }
 
 #[test]

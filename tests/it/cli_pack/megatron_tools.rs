@@ -172,7 +172,7 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
     let piece = |tool: &str, more: &str| {
         format!("megatron {tool} --tokenizer-type Llama2Tokenizer --tokenizer-model {model} {files} {more}")
     };
-    sandbox.say(&piece("preprocess_data_fast", "")).ends(2).complains("preprocess_data takes SentencePiece");
+    sandbox.say(&piece("preprocess_data_fast", "")).ends(2).complains("preprocess_data also accepts SentencePiece");
     sandbox.say(&piece("preprocess_data", "--workers 1 --append-eod")).ends(0);
     assert!(sandbox.read("x_text_document.bin").len() > 2);
     let wrong = format!("megatron preprocess_data --tokenizer-type HuggingFaceTokenizer --tokenizer-model {model}");

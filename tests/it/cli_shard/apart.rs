@@ -68,7 +68,7 @@ fn both_sets_have_the_same_splits_and_a_metadataset_has_them() {
 fn outputs_that_do_not_fit_each_other_are_refused() {
     let sandbox = sandbox();
     for (line, reason) in [
-        ("shard in --output out --media-to out/media", "inside of each other"),
+        ("shard in --output out --media-to out/media", "overlap"),
         ("shard in --media-to media --text-to text.json", "ends in .jsonl"),
         ("shard in --output out --media-to media --metadataset all.txt", "ends in .yaml"),
         ("shard in --output out --metadataset all.yaml", "--media-to"),
@@ -77,7 +77,7 @@ fn outputs_that_do_not_fit_each_other_are_refused() {
         sandbox.say(line).ends(2).complains(reason);
     }
     sandbox.write("taken/x", "x");
-    sandbox.say("shard in --output out --media-to taken").ends(1).complains("something of that name");
+    sandbox.say("shard in --output out --media-to taken").ends(1).complains("the output exists already");
     assert!(!sandbox.has("out") && !sandbox.has("media"));
 }
 

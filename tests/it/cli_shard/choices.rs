@@ -179,6 +179,9 @@ fn a_list_of_the_browser_that_is_gone_is_read_from_the_run_that_took_it() {
         std::fs::remove_file(sandbox.path(copy)).unwrap();
     }
     let refused = sandbox.say(&line("third")).ends(2);
-    refused.complains("in-1.txt").complains("the browser wrote it, and it is gone").complains("W in the browser");
+    refused
+        .complains("in-1.txt")
+        .complains("the browser wrote it, and it no longer exists")
+        .complains("W in the browser");
     assert!(!sandbox.has("third"));
 }

@@ -45,12 +45,12 @@ fn a_run_has_nothing_to_do_only_for_the_same_inputs() {
     sandbox.say(line).ends(0).says("Nothing to do");
     sandbox.write("photos/c.txt", "3");
     for line in [line.to_owned(), format!("{line} --dry-run")] {
-        sandbox.say(&line).ends(1).complains("the inputs are not what they were");
+        sandbox.say(&line).ends(1).complains("the inputs have changed");
     }
     std::fs::remove_file(sandbox.path("photos/c.txt")).unwrap();
     sandbox.say(line).ends(0).says("Nothing to do");
     sandbox.write("drop", "a\n");
-    sandbox.say(line).ends(1).complains("the inputs are not what they were");
+    sandbox.say(line).ends(1).complains("the inputs have changed");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn new_shards_without_a_split_are_refused_before_they_are_written() {
 fn lists_that_are_cut_short_are_no_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("list.json", "[{\"k\": \"a\"}, {\"k\": \"b\"},\n {\"k\": \"c");
-    let ran = sandbox.say("shard list.json --key k --output out").ends(1).complains("the list breaks off at byte 34");
+    let ran = sandbox.say("shard list.json --key k --output out").ends(1).complains("the list ends early at byte 34");
     assert!(!ran.err.contains("row is left out"), "{}", ran.err);
     assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.json", "b.json"]);
     let images = "{\"images\": [{\"id\": 1, \"file_name\": \"a.png\"}, ";
@@ -219,9 +219,9 @@ fn what_is_left_out_is_in_the_table_of_findings() {
     sandbox.write("in/noname", "1");
     sandbox.write("rows.jsonl", "{\"img\": \"a.png\"}\n{\"t\": 1}\n");
     for dry in [" --dry-run", ""] {
-        sandbox.say(&format!("shard in --output out{dry}")).ends(0).says("Found on the way:");
+        sandbox.say(&format!("shard in --output out{dry}")).ends(0).says("Findings:");
     }
-    sandbox.say("shard rows.jsonl --media img --output rows").ends(1).says("Found on the way:");
+    sandbox.say("shard rows.jsonl --media img --output rows").ends(1).says("Findings:");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_stopped_run_of_another_command_is_not_thrown_away() {
     sandbox.write("out.gristmill/work/plan.yaml", "version: 1\ncommand: pack\n");
     for dry in ["", " --dry-run"] {
         let ran = sandbox.say(&format!("shard in --output out{dry}")).ends(1);
-        ran.complains("`gristmill pack` was stopped here").complains("--restart");
+        ran.complains("a stopped run of `gristmill pack`").complains("--restart");
     }
     sandbox.say("shard in --output out --restart").ends(0);
 }

@@ -121,7 +121,7 @@ fn one_file_is_deduplicated_by_prompts_without_a_home_folder() {
     let mut dialogue = Dialogue::start_in(&sandbox, "dedup one.jsonl --plain", "xterm", home);
     dialogue.expect("1 file").expect("The shortest repeat").answer("50");
     dialogue.expect("output: ").answer("OUT");
-    dialogue.expect("The same by flags: gristmill dedup one.jsonl").expect("What now?").expect("Number").answer("1");
+    dialogue.expect("Equivalent command: gristmill dedup one.jsonl").expect("What now?").expect("Number").answer("1");
     let text = dialogue.ends(0);
     assert!(!text.contains("/proc/none"), "{text}");
     assert_eq!(sandbox.read("OUT/one.jsonl"), sandbox.read("EXPECTED/one.jsonl"));

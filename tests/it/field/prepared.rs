@@ -226,7 +226,7 @@ fn new_shards_without_answers_are_refused_with_their_number_and_the_flag() {
         (format!("--split-ratio 1,0,0 {kind} --dry-run"), "with the same answers"),
     ] {
         let ran = sandbox.say(&format!("prepare data --yes {flags}")).ends(1);
-        names(&ran.err, &["prepared already", "2 new shards are not indexed (the first: b.tar)", "--update", how]);
+        names(&ran.err, &["already prepared", "2 new shards are not indexed (the first: b.tar)", "--update", how]);
         let hint = ran.err.lines().find(|line| line.contains("hint")).unwrap();
         assert!(hint.contains("takes them in") && !hint.contains("--split-ratio"), "{flags}: {}", ran.err);
         sandbox.say(&format!("prepare data --yes --json {flags}")).ends(1).json("refused");

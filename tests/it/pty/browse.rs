@@ -113,7 +113,7 @@ fn a_sample_is_excluded_and_taken_back_and_what_stays_is_written_once() {
     story.wait_for("train 1").keys("x").wait_for("1 change not written (w)").wait_for("x excluded");
     story.keys("u").wait_gone("not written").wait_gone("x excluded");
     story.keys("j x").wait_for("1 change not written (w)");
-    assert_eq!(std::fs::read_to_string(&split).unwrap(), before, "nothing is written by looking");
+    assert_eq!(std::fs::read_to_string(&split).unwrap(), before, "browsing writes nothing");
     story.keys("w").wait_for("What would be written").wait_for("+ - shard_0001.tar/000103").keys("enter");
     story.wait_until("it is written", |_| std::fs::read_to_string(&split).unwrap().contains("shard_0001.tar/000103"));
     story.keys("esc").wait_for("1 excluded");
@@ -200,7 +200,7 @@ fn parts_are_exported_and_nothing_is_written_over() {
     story.wait_for("wrote 3 files");
     assert_eq!(std::fs::read(test_home.home().join("out/000003.txt")).unwrap(), b"a cat");
     export(&mut story);
-    story.wait_for("there is a file of that name");
+    story.wait_for("the file exists already");
     quit(&mut story);
 }
 
@@ -251,8 +251,8 @@ fn the_key_and_the_path_are_copied() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
-    story.keys("y").wait_for("copied, if the terminal lets us").keys("j").wait_gone("copied, if");
-    story.keys("Y").wait_for("copied, if the terminal lets us");
+    story.keys("y").wait_for("copied, if the terminal supports it").keys("j").wait_gone("copied, if");
+    story.keys("Y").wait_for("copied, if the terminal supports it");
     // `000000`, then the path, in base64: what the terminal is requested to copy to the clipboard.
     story.wait_for_bytes(b"\x1b]52;c;MDAwMDAw\x07").wait_for_bytes(b"\x1b]52;c;YmlnL3NoYXJkXzAwMDAudGFy\x07");
     quit(&mut story);
@@ -515,7 +515,7 @@ fn the_jobs_panel_and_the_facts_are_drawn_over_the_browser() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
-    story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc");
+    story.keys("J").wait_for("no running or interrupted jobs").keys("esc");
     at(&mut story, "000000");
     story.keys("f").wait_for("samples with part").keys("esc");
     at(&mut story, "000000");

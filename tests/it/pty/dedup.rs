@@ -32,7 +32,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
     let written = std::fs::read_to_string(test_home.data().join("web-dedup/b.jsonl")).unwrap();
     assert!(written.contains("Another page. ") && !written.contains("cookies"), "{written}");
     let kept = std::fs::read_to_string(test_home.data().join("web-dedup/a.jsonl")).unwrap();
-    assert!(kept.contains("cookies"), "the first copy stays");
+    assert!(kept.contains("cookies"), "the first copy of a repeat is kept");
     story.keys("o").wait_for("Documents 2").wait_for("removed 1 of 1").wait_for("⟦").keys("enter");
     story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("esc").wait_for("removed 1 of 1");
     story.keys("n").wait_for("b.jsonl line 2").keys("p").wait_for("Repeated most").keys("f").wait_for("By file 2");
@@ -105,7 +105,7 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     // The original text is required: if it is missing, that is reported, and the list is still shown.
     std::fs::remove_file(test_home.data().join("web/b.jsonl")).unwrap();
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
-    story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("is gone").keys("esc");
+    story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("that the run read").keys("esc");
     story.wait_for("2 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
@@ -117,7 +117,7 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
     assert_eq!(super::harness::run_plainly(&test_home, &arguments), Some(0));
     let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web"]).size(100, 30).run();
     story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
-    story.wait_for("< remove >").keys("enter").wait_for("It is there already");
+    story.wait_for("< remove >").keys("enter").wait_for("Up to date");
     story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
     story.keys("enter").wait_for("2 ranges of 2 documents").wait_for("By file");
     story.keys("esc").keys("q");

@@ -67,7 +67,7 @@ fn the_palette_finds_an_action_by_name() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys(":").wait_for("Commands").type_text("jobs").keys("enter");
-    story.wait_for("no job runs, and none was interrupted").keys("esc").wait_for("coco/");
+    story.wait_for("no running or interrupted jobs").keys("esc").wait_for("coco/");
     story.keys(":").wait_for("Commands").type_text("quit").keys("enter");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();

@@ -61,7 +61,7 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
         .wait_gone("▸ Source")
         .wait_for("p  prepare")
         .keys("J")
-        .wait_for("no job runs, and none was interrupted")
+        .wait_for("no running or interrupted jobs")
         .keys("esc");
     assert_eq!(state(&story), before);
     let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')));

@@ -10,7 +10,7 @@ fn next(story: &mut Story, heading_of_next: &str) {
 }
 
 const SPLITS: &str = "divided?";
-const TYPES: &str = "What is a sample to the trainer?";
+const TYPES: &str = "Which class does the trainer use for a sample?";
 const FIELDS: &str = "Which part fills which field";
 const MEDIA: &str = "Record what pictures, sounds and videos are?";
 const REVIEW: &str = "Files that will be written";
@@ -160,7 +160,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
     let mut story = StoryOptions::new(&test_home).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter x x");
-    story.wait_for("nothing was published").wait_for("tries again");
+    story.wait_for("nothing was published").wait_for("finished work is reused");
     assert!(!meta(&test_home, ".info.json").exists());
     story.keys("r").wait_for("coco is ready to train on");
     assert!(read(&meta(&test_home, ".info.json")).contains("\"shard_0005.tar\": 6000"));
@@ -181,7 +181,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     test_home.shard("coco/shard_0004.tar", 400, 5);
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
-    next(&mut story, "Where does the new shard go?");
+    next(&mut story, "Which split does the new shard join?");
     story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("alt-6").wait_for(REVIEW).keys("enter");
     story.wait_for("coco is ready to train on");
     let written = read(&split);
@@ -211,8 +211,8 @@ fn a_dry_run_writes_nothing_and_comes_back() {
         .wait_for(REVIEW)
         .wait_for("everything is answered")
         .keys("d")
-        .wait_for("dry run: nothing prevents the run; 4 shards read");
-    story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc").wait_for(REVIEW);
+        .wait_for("dry run: the run is possible; 4 shards read");
+    story.keys("J").wait_for("no running or interrupted jobs").keys("esc").wait_for(REVIEW);
     assert!(!test_home.data().join("coco/.nv-meta/.info.json").exists());
     story.keys("enter").wait_for("coco is ready to train on");
 }
@@ -340,9 +340,9 @@ fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
     allow(0o555);
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).without_rights().run();
     story.wait_for("Source").wait_for("12 samples");
-    story.wait_for("nothing can be written here: permission denied");
-    story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("Alt-1 goes to Source");
-    story.keys("enter").wait_for("shard_0003.tar").wait_for("nothing can be written here");
+    story.wait_for("this folder is not writable: permission denied");
+    story.keys("alt-6").wait_for(REVIEW).wait_for("this folder is not writable").wait_for("Alt-1 goes to Source");
+    story.keys("enter").wait_for("shard_0003.tar").wait_for("this folder is not writable");
     // No run was started.
     assert!(!coco.join(".nv-meta").exists());
     story.keys("esc").wait_for("corpus.jsonl").keys("q");

@@ -17,13 +17,7 @@ fn prepared() -> TestHome {
 /// Answers where to, leaves the other answers as they are, and runs it.
 fn write_into(story: &mut Story, output: &str) {
     story.wait_for("Folder of the new shards").type_text(output).keys("enter");
-    for step in [
-        "Write N samples at most",
-        "Most samples of a shard",
-        "Shuffle all samples",
-        "Write media as a set",
-        "Write shards only",
-    ] {
+    for step in ["Parts of ", "max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
         story.keys("enter").wait_for(step);
     }
     story.keys("enter").wait_for("Enter runs it").wait_for("Would write").keys("enter").wait_for("is written");
@@ -95,8 +89,8 @@ fn the_steps_show_what_will_be_written() {
     story.wait_for("pictures/").wait_for("S  shards").keys("S").wait_for("Folder of the new shards");
     story.type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
     story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
-    story.wait_for("Write N samples at most").keys("enter").wait_for("Most samples of a shard");
-    story.wait_for("1 shard of").wait_for("10,000 shards").type_text("2").wait_for("3 shards of");
+    story.wait_for("Parts of 5 samples").keys("enter").wait_for("max count");
+    story.wait_for("1 shard of").wait_for("10,000 shards").keys("tab").type_text("2").wait_for("3 shards of");
     for step in ["Shuffle all samples", "Write media as a set", "Write shards only", "Enter runs it"] {
         story.keys("enter").wait_for(step);
     }
@@ -122,7 +116,7 @@ fn two_sets_are_joined_by_key() {
     story.wait_for("Write N samples at most").keys("down down down down down down down down down down");
     story.wait_for("What to do with a key").keys("right right").wait_for("< merge >");
     story.wait_for("Parts of 4 samples").wait_for("12 B").wait_for("20 B");
-    for step in ["Most samples of a shard", "Shuffle all samples", "Write media as a set", "Write shards only"] {
+    for step in ["max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
         story.keys("enter").wait_for(step);
     }
     story.keys("enter").wait_for("Enter runs it").wait_for("--duplicates merge");

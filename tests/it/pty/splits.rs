@@ -274,7 +274,7 @@ fn a_leak_is_found_and_ended_by_one_key() {
     let text = text(&test_home);
     assert!(text.contains("exclude:\n- shard_"), "{text}");
     story.keys("enter").wait_for("Leaks").keys("esc").wait_for("Excluded").keys("L").wait_for("Leak check");
-    story.keys("2").wait_for("no split shares anything");
+    story.keys("2").wait_for("no two splits share a sample");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
         .wait_for("Unwritten changes")
         .wait_for("2 changes were left unwritten just now:")
         .keys("1")
-        .wait_for("2 changes taken up again");
+        .wait_for("2 changes restored");
     write(&mut story);
     assert!(text(&test_home).ends_with("- shard_0000.tar\n- shard_0001.tar\n"), "{}", text(&test_home));
     while kept().is_some() {
@@ -334,9 +334,9 @@ fn leaving_the_editor_with_changes_asks() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("esc").wait_for("1 change is not written.").keys("4");
-    story.wait_gone("give them up").keys("esc").wait_for("give them up").keys("3").wait_for("WebDataset, prepared");
+    story.wait_gone("discard them").keys("esc").wait_for("discard them").keys("3").wait_for("WebDataset, prepared");
     story.keys("s").wait_for("train  2 shards").wait_gone("Unwritten").keys("x").wait_for("1 change not written");
-    story.keys("esc").wait_for("give them up").keys("1").wait_for("What would be written");
+    story.keys("esc").wait_for("discard them").keys("1").wait_for("What would be written");
 }
 
 #[test]

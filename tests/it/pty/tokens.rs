@@ -147,7 +147,7 @@ fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "f"]).size(80, 24).run();
-    story.wait_for("37 samples").wait_for("16 tokens").wait_for("nothing says how long").keys("q");
+    story.wait_for("37 samples").wait_for("16 tokens").wait_for("the size of an id is unknown").keys("q");
     assert_eq!(story.exit_code(), 0);
     assert_eq!(run_plainly(&test_home, &["browse", "m/data.pbin"]), Some(0));
 }

@@ -95,7 +95,7 @@ impl Builder {
         let hash = self.hasher.hash_one(raw);
         let Some(open) = self.open.last_mut() else { return };
         if open.keys.len() < MAX_KEYS && !open.keys.insert(hash) && self.notes.len() < MAX_NOTES && raw.len() < 200 {
-            self.notes.push(format!("the key '{}' comes twice; readers take the last", display_safe(raw)));
+            self.notes.push(format!("duplicate key '{}': readers use the last value", display_safe(raw)));
         }
     }
 

@@ -119,10 +119,10 @@ fn visual(format: &mut dyn FormatReader) -> Option<Vec<u8>> {
 }
 
 fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Waveform, String> {
-    let track = format.default_track(TrackType::Audio).ok_or("there is no sound in it")?;
+    let track = format.default_track(TrackType::Audio).ok_or("it has no sound")?;
     let track_id = track.id;
     let Some(CodecParameters::Audio(parameters)) = track.codec_params.as_ref() else {
-        return Err("how its sound is coded is not known".into());
+        return Err("its audio codec is unknown".into());
     };
     let mut decoder = symphonia::default::get_codecs()
         .make_audio_decoder(parameters, &AudioDecoderOptions::default())

@@ -256,7 +256,7 @@ impl Discovery {
     fn take_unread(&mut self, root: &Path, entry: &WalkEntry) {
         let hint = entry.file_name().to_str().filter(|_| entry.kind().is_file()).and_then(rename_hint);
         let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };
-        let why = "it looks like a shard and is not read: only names that end in .tar or .tgz, in small letters, are";
+        let why = "it looks like a shard but is not read: only lower-case suffixes .tar and .tgz are";
         self.finding(ProblemKind::UnreadShard, Subject::shard(name), why, &hint);
     }
 
@@ -271,16 +271,16 @@ impl Discovery {
         }
         let subject = relative_name(root, path).map_or_else(|| Subject::path(path), Subject::shard);
         if error.loop_ancestor().is_some() {
-            let why = "this link leads back to a folder above it; it is not followed";
+            let why = "this link points to a parent folder; it is not followed";
             self.findings.push(Problem::note(ProblemKind::Other, Subject::path(path), why));
         } else if files::is_symlink(path) {
             if path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) {
-                let why = "it is a link that leads nowhere; it is left out";
+                let why = "it is a broken link; it is left out";
                 self.finding(ProblemKind::NotAFile, subject, why, "repair or remove the link");
             }
         } else {
             let reason = error.failure("opening", root).why;
-            let why = format!("it cannot be looked into ({reason}); shards in it are not found");
+            let why = format!("it cannot be read ({reason}); shards in it are not found");
             self.finding(ProblemKind::Unreadable, Subject::path(path), why, "ask for access to it");
         }
         Ok(())

@@ -22,9 +22,9 @@ const UNPACK_BYTES: usize = 1 << 20;
 /// data of this machine on the same file system, else under a hidden name next to `target`. A damaged stream is an error.
 pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
     let Some(folder) = target.parent() else {
-        return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
+        return Err(Failure::usage("unpacking", "the target is not a file name").on(Subject::path(target)));
     };
-    let is_taken = || Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target));
+    let is_taken = || Failure::data("unpacking", "the file exists already").on(Subject::path(target));
     if files::is_taken(target) {
         return Err(is_taken());
     }
@@ -100,7 +100,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
     }
     match stream.broken() {
         None => Ok(()),
-        Some(why) => Err(Failure::data("unpacking", format!("the {} stream breaks off: {why}", kind.title()))
+        Some(why) => Err(Failure::data("unpacking", format!("the {} stream ends early: {why}", kind.title()))
             .on(Subject::shard(&shard.name))
             .with_hint("fetch the shard again, or exclude it")),
     }

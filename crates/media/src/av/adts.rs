@@ -126,7 +126,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
         }
         let header = Header::parse(head)
             .filter(|header| header.len >= header.content)
-            .ok_or_else(|| ProbeError::broken("a frame's header makes no sense", at))?;
+            .ok_or_else(|| ProbeError::broken("a frame header is invalid", at))?;
         if left == HEADER_BYTES as u64 && header.len > HEADER_BYTES {
             remarks.push("it is cut short after the header of a frame".to_owned());
             break;
@@ -193,7 +193,7 @@ fn facts(walk: &FrameSummary) -> AvFacts {
 /// Returns the offset of the next frame after a tag or invalid data at `at`; `None` if there is none.
 fn after_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
-        return Err(ProbeError::broken("what follows its last frame is no frame", at));
+        return Err(ProbeError::broken("the data after its last frame is not a frame", at));
     }
     if let [b'I', b'D', b'3', major, minor, flags, a, b, c, d] = *reader.up_to(at, 10)? {
         if major != 0xff && minor != 0xff && (a | b | c | d) & 0x80 == 0 {

@@ -63,7 +63,7 @@ pub fn probe(reader: &mut Reader) -> Result<ProbeResult, ProbeError> {
     let AvProbeResult { facts, remarks } = match CONTAINERS.iter().find(|container| (container.matches)(&first)) {
         Some(container) => (container.probe)(reader)?,
         None if mpeg_audio::matches_far(reader, start)? => mpeg_audio::probe(reader)?,
-        None => return Err(ProbeError::NotMedia("this is no known kind of sound or video".into())),
+        None => return Err(ProbeError::NotMedia("this is not a known audio or video format".into())),
     };
     Ok(ProbeResult { facts: MediaFacts::Av(facts), remarks })
 }

@@ -61,7 +61,7 @@ fn walk(reader: &mut Reader) -> Result<SegmentSummary, ReadEnd> {
         if byte != 0xff {
             rubbish += 1;
             if rubbish > MAX_SKIPPED_BYTES {
-                return Err(ReadEnd::other("a JPEG file with too much rubbish between its segments"));
+                return Err(ReadEnd::other("a JPEG file with too many invalid bytes between its segments"));
             }
             continue;
         }
@@ -69,7 +69,7 @@ fn walk(reader: &mut Reader) -> Result<SegmentSummary, ReadEnd> {
         let Some(marker) = marker(reader, &mut at)? else { break };
         match marker {
             0x00 | 0xc8 | 0xd0..=0xd9 | 0xf0..=0xfd => {}
-            0x01..=0xbf => return Err(ReadEnd::other("a JPEG file with a marker that there is not")),
+            0x01..=0xbf => return Err(ReadEnd::other("a JPEG file with an unknown marker")),
             _ => {
                 at = segment(reader, &mut walk, marker, at)?;
                 if marker == SOS {

@@ -21,7 +21,7 @@ pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
     // Of an interrupted publication, files are missing until it is finished.
     let dataset = match is_remote(path) {
         true => {
-            // What a prepared set needs is asked for with what is at its address, which the store remembers for a moment.
+            // Lists `.nv-meta` and the address at the same time; the store remembers both for the next calls.
             fetch_listing_during(&layout::nv_meta(path), || _ = files::metadata(path));
             Dataset::find(path)
         }

@@ -10,7 +10,7 @@ use super::open;
 use crate::datasets::Dataset;
 use crate::engine::browse::{BrowseSample, Catalog, KeyQuery, SampleAt, TokenView};
 use crate::job::prepare::PrepareJob;
-use gristmill_core::{Cancel, PreparePlan, ProblemKind, RunOptions, SampleMapping, SplitPlan};
+use gristmill_core::{Cancel, Duplicates, PreparePlan, ProblemKind, RunOptions, SampleMapping, SplitPlan};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,9 +33,14 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 fn prepare(root: &Path) {
+    prepare_with(root, Duplicates::Fail);
+}
+
+fn prepare_with(root: &Path, duplicates: Duplicates) {
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
     plan.loading = SampleMapping::Crude { cooker: false };
+    plan.duplicates = duplicates;
     PrepareJob::start(plan, RunOptions { threads: 1, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 

@@ -84,7 +84,7 @@ impl DatasetReader for RawIndex {
         }
         let source = request.source.clone().unwrap_or_else(|| with_suffix(&dataset.path, ".jsonl"));
         if !files::exists(&source) {
-            return Err(Failure::usage("comparing the index", "the file that it is of is not next to it")
+            return Err(Failure::usage("comparing the index", "the file that it indexes is not next to it")
                 .on(Subject::path(source))
                 .with_hint("--source FILE names it"));
         }

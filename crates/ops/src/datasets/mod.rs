@@ -212,8 +212,8 @@ impl Dataset {
             self.check_shards()?;
         }
         let kinds = FLAGS.iter().find(|(name, _)| *name == flag).map_or("other data", |(_, kinds)| kinds);
-        let failure = Failure::usage("reading the command line", format!("{flag} is for {kinds}, and this is none"));
-        Err(failure.on(Subject::path(&self.path)).with_hint("leave it out"))
+        let failure = Failure::usage("reading the command line", format!("{flag} is for {kinds}, which this is not"));
+        Err(failure.on(Subject::path(&self.path)).with_hint("remove it"))
     }
 
     /// Starts to repair what a program is known to have written wrongly. With `is_dry`, nothing is written.
@@ -252,7 +252,7 @@ impl Dataset {
     fn refusal(&self, what: &str, support: Support) -> Failure {
         let failure = match support {
             Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
-            Ok(()) => Failure::internal(what, format!("nothing does this for a {}", self.kind.title())),
+            Ok(()) => Failure::internal(what, format!("this command does not support a {}", self.kind.title())),
         };
         let is_other = self.kind == DatasetKind::OtherFile;
         let of_web = || (!has_folders(&self.path)).then(|| WEB_FILES_HINT.to_owned());

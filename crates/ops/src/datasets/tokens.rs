@@ -19,7 +19,7 @@ fn layout(dataset: &Dataset) -> Outcome<(&'static TokenKind, &'static dyn TokenR
     let kind = dataset.kind.tokens();
     kind.and_then(|kind| Some((kind, formats::reader(kind)?))).ok_or_else(|| {
         let title = dataset.kind.title();
-        Failure::internal("opening the tokens", format!("nothing reads files of {title}"))
+        Failure::internal("opening the tokens", format!("files of {title} cannot be read"))
             .on(Subject::path(&dataset.path))
     })
 }

@@ -33,9 +33,10 @@ pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFi
     let mut listed = Vec::with_capacity(files.len());
     for file in files {
         if !file.packing.is_plain() {
-            let message = format!("it is packed with {}, so its samples are no lines of text", file.packing.title());
+            let message =
+                format!("it is compressed with {}, so its samples are not lines of text", file.packing.title());
             let problem = Problem::problem(ProblemKind::BadFile, Subject::path(&file.path), message);
-            handles.problems.report(problem.with_hint("unpack it, and run again"))?;
+            handles.problems.report(problem.with_hint("decompress it, and run again"))?;
         }
         if file.bytes > 0 {
             listed.push(file);

@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
     let refuse = |why: String, hint: &str| Err(Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint));
     if file.is_empty() {
-        return refuse("the file is empty, and an index of nothing cannot be read".into(), "leave the file out");
+        return refuse("the file is empty, and an empty index cannot be read".into(), "leave the file out");
     }
     if let Some(kind) = table_kind(&path.to_string_lossy()) {
         let why = format!("it holds rows of {}, and a raw index is of lines of JSON", kind.title);
@@ -39,8 +39,8 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     match Packing::of(&file)? {
         Packing::Plain => Ok(file),
         packing => refuse(
-            format!("it is packed with {}, and a reader cannot jump to a line of it", packing.title()),
-            "unpack it first",
+            format!("it is compressed with {}, and a reader cannot seek to a line of it", packing.title()),
+            "decompress it first",
         ),
     }
 }
@@ -128,7 +128,7 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
         at += wanted as u64;
     }
     let place = usize::try_from(checker.valid_bytes()).unwrap_or(usize::MAX);
-    Ok((!checker.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
+    Ok((!checker.is_json()).then_some(NotJson { at: place, why: "invalid JSON from here on" }))
 }
 
 /// The totals of all ranges.
@@ -216,11 +216,11 @@ pub fn report_bad(path: &Path, counts: &RawIndexCounts, problems: &dyn ProblemSi
 pub fn refusal(path: &Path, counts: &RawIndexCounts) -> Option<Failure> {
     let first = counts.bad.first()?;
     let why = match counts.bad_count {
-        1 => format!("line {} is no JSON: {}", grouped(first.line + 1), first.why),
+        1 => format!("line {} is not JSON: {}", grouped(first.line + 1), first.why),
         many => {
             let lines = count(counts.lines, "line");
             format!(
-                "{} of {lines} are no JSON, the first in line {}: {}",
+                "{} of {lines} are not JSON, the first in line {}: {}",
                 grouped(many),
                 grouped(first.line + 1),
                 first.why

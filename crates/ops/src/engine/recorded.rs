@@ -63,7 +63,7 @@ pub struct IndexedShards {
 }
 
 impl IndexedShards {
-    /// Reads the report of the last run, of a store also as it is kept, unless it is larger than `limit` bytes. Without one, no shard is
+    /// Reads the report of the last run, for a store from the cache if possible, if it has at most `limit` bytes. Without one, no shard is
     /// known to have changed.
     pub fn read(root: &Path, limit: u64) -> Self {
         let report = read_whole_cached(&RunFolder::for_webdataset(root).report(), limit).ok().flatten();
@@ -78,7 +78,7 @@ impl IndexedShards {
         Some(format!("{how}: {} indexes it again", update_command(&self.root)))
     }
 
-    /// Returns the first shard by name that differs from the one that was indexed, and how. Asks for the states of all.
+    /// Returns the first shard by name that differs from the one that was indexed, and how. Looks up the states of all shards.
     pub fn first_change(&self) -> Option<(&str, String)> {
         let mut names: Vec<&str> = self.stamps.keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -88,7 +88,7 @@ impl IndexedShards {
     }
 }
 
-/// Returns the command that indexes shards again that have changed.
+/// Returns the command that indexes changed shards again.
 pub(crate) fn update_command(root: &Path) -> String {
     format!("gristmill prepare {} --update", shell_quote(&root.to_string_lossy()))
 }
@@ -101,7 +101,7 @@ impl Recorded {
         Ok(read_whole(&own.report(), MAX_REPORT_BYTES)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// Returns a report with these states of its shards in place of its own; `None` if none differs, or it cannot be parsed.
+    /// Returns the report with its shard states replaced by these; `None` if none differs, or the report cannot be parsed.
     pub fn with_stamps(report: &[u8], now: &HashMap<String, FileStamp>) -> Option<Vec<u8>> {
         let mut report: serde_json::Value = serde_json::from_slice(report).ok()?;
         let mut has_changed = false;

@@ -174,7 +174,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
 fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
     match &plan.output {
         Some(output) if !plan.overwrite && files::try_is_taken(output)? => {
-            Err(Failure::data(ACTIVITY, "there is a file of that name already")
+            Err(Failure::data(ACTIVITY, "the file exists already")
                 .on(Subject::path(output))
                 .with_hint("give another --output, or --force-overwrite replaces it"))
         }

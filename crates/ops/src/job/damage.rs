@@ -99,7 +99,8 @@ pub(crate) fn leave_out_files(
 fn damage_of(file: &TextFile, rows: &Range<u64>, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Option<Failure>> {
     let decode = || -> Outcome<()> {
         // Blocks may have rows of several groups.
-        let file = &TextFile { damaged: vec![rows.end..u64::MAX], ..file.clone() };
+        let others = rows.end..u64::MAX;
+        let file = &TextFile { damaged: Vec::from([others]), ..file.clone() };
         let from = Position { line: rows.start, offset: 0 };
         let (mut reader, mut spare) = (file.source.open(file, fields, from, BLOCK_BYTES, cancel)?, Vec::new());
         while reader.position().line < rows.end {

@@ -25,8 +25,8 @@ pub(crate) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
     let now = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let why = match stamp_at(file.path()) {
         _ if now != before || now.bytes != file.len() => "it was written to while it was read",
-        Err(_) => "it vanished while it was read",
-        Ok(there) if there.inode != now.inode => "another file took its place while it was read",
+        Err(_) => "it was removed while it was read",
+        Ok(there) if there.inode != now.inode => "it was replaced while it was read",
         Ok(_) => return Ok(()),
     };
     let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::path(file.path()), why);

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_result_comes_through_and_the_looker_looks_meanwhile() {
+    fn returns_result_and_polls_meanwhile() {
         let mut looks = 0;
         let result = watched(
             || {

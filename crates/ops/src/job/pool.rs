@@ -128,8 +128,8 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
         (_, Some(text)) => text.clone(),
         _ => "no reason is known".to_owned(),
     };
-    Failure::environment("a worker", format!("it hit a defect of gristmill: {why}"))
-        .with_hint("please report this with the command that was run; nothing half-written is visible")
+    Failure::environment("a worker", format!("a bug in gristmill was hit: {why}"))
+        .with_hint("please report this with the command that was run; no partial output is visible")
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
     let is_in = |list: &[RecordedInput], input: &RecordedInput| list.iter().any(|known| known.path == input.path);
     let name = |input: &RecordedInput| display_safe(&input.path.to_string_lossy()).into_owned();
     if let Some(input) = new.iter().zip(old).find(|(new, old)| new.path == old.path && new != old) {
-        return format!("{} is not what it was", name(input.0));
+        return format!("{} has changed", name(input.0));
     }
     if let Some(input) = new.iter().find(|input| !is_in(old, input)) {
         return format!("{} is new", name(input));
@@ -195,8 +195,8 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
         return format!("{} is gone", name(input));
     }
     match new.iter().find(|input| !old.contains(input)) {
-        Some(input) => format!("{} is not what it was", name(input)),
-        None => "its files come in another order".into(),
+        Some(input) => format!("{} has changed", name(input)),
+        None => "its files are in another order".into(),
     }
 }
 
@@ -213,11 +213,11 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
             if differ.is_empty() {
                 return Ok(None);
             }
-            format!("a run of another plan was stopped here and can go on: {}", differ.join("; "))
+            format!("a stopped run of another plan can be resumed here: {}", differ.join("; "))
         }
         None => match command_of(&text) {
             Ok(Some(other)) if other != P::COMMAND => {
-                format!("a run of `gristmill {}` was stopped here and can go on", display_safe(&other))
+                format!("a stopped run of `gristmill {}` can be resumed here", display_safe(&other))
             }
             // What cannot be read cannot go on either.
             _ => return Ok(None),
@@ -225,7 +225,7 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
     };
     let output = RunFolder::output_of(own.shown()).unwrap_or_default();
     let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
-    Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
+    Ok(Some(problem.with_hint("run it again unchanged to finish it; --restart discards its work")))
 }
 
 /// Refuses to discard the work of a stopped run of another plan.

@@ -92,7 +92,9 @@ impl RepairReport {
         }
         let note = Problem::note(ProblemKind::IndexMismatch, Subject::path(path), message);
         let remove = if is_remote(&backup) { "remove" } else { "rm" };
-        context.problems.report(note.with_hint(format!("once all is well: {remove} {}", backup.display())))?;
+        context
+            .problems
+            .report(note.with_hint(format!("once the repaired file is verified: {remove} {}", backup.display())))?;
         self.backup = Some(backup.display().to_string());
         self.files.push(OutputFile { name: path.display().to_string(), bytes, replaces: true });
         Ok(())

@@ -131,7 +131,7 @@ pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine>
         };
         table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
     }
-    section("Found on the way:", table.lines())
+    section("Findings:", table.lines())
 }
 
 /// Converts counts to an object of severities, each an object of kinds.

@@ -49,7 +49,7 @@ const OPTIONS: &[Spec] = &[
         "Only files whose name fits, or whose path below SRC if it has a slash (repeat)",
         list!(None, include),
     ),
-    Spec::new("exclude", "GLOB", "Leave out files that fit, in the same way (repeat)", list!(None, exclude)),
+    Spec::new("exclude", "GLOB", "Leave out files whose name or path fits (repeat)", list!(None, exclude)),
     Spec::new("if-changed", "", "Skip files that are equal to their targets, replace the others", switch!(if_changed))
         .conflicts(&["force-overwrite"]),
     Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)).replaces(""),

@@ -61,7 +61,7 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
         OptionSpec::new(
             "media-metadata-by-header",
             "",
-            "The same, recognized by the first bytes of each entry, then by the ending",
+            "Describe media recognized by the first bytes of each entry, then by the ending",
             filter!(Header),
         )
         .label("by header")
@@ -70,7 +70,7 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
         OptionSpec::new(
             "media-metadata-by-glob",
             "PATTERNS",
-            "The same, of entries whose name a shell pattern matches; * crosses /, commas separate patterns",
+            "Describe media whose name matches a shell pattern; * also matches /, commas separate patterns",
             Access::Text { get: patterns, set: set_patterns },
         )
         .label("by glob")
@@ -83,7 +83,7 @@ pub(super) const fn decode<P: MediaAnswers>() -> OptionSpec<P> {
     OptionSpec::new(
         "decode",
         "",
-        "Check every picture whole: finds damage after a good header",
+        "Decode every picture completely, to find damage after the header",
         Access::Switch {
             get: |plan: &P| plan.media().is_some_and(|media| media.decode),
             set: |plan: &mut P, is_on| plan.set_decode(is_on),

@@ -34,8 +34,7 @@ impl Operation for MegatronMerge {
     type Preview = FilesReport;
     type Report = FilesReport;
     const NAME: &'static str = "megatron merge";
-    const ABOUT: &'static str =
-        "Put the pairs of a folder one after the other into one pair, in the order of their names";
+    const ABOUT: &'static str = "Merge the pairs of a folder into one, in the order of their names";
     const ACTIVITY: &'static str = "merging";
     const PLAN_OF: &'static str = "merging pairs of Megatron";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];

@@ -353,7 +353,7 @@ fn weighted(text: &str) -> Result<MixMember, String> {
         Ok(amount) if amount > 0.0 && amount.is_finite() => Ok(MixMember::new(checked(path)?, amount)),
         Ok(amount) => Err(format!("'{text}' gives {amount}, and a number above 0 is needed")),
         Err(_) => Err(format!(
-            "'{number}' in '{text}' is no number (for a path that contains '=', add a number: {})",
+            "'{number}' in '{text}' is not a number (for a path that contains '=', add a number: {})",
             shell_quote(&format!("{text}=1"))
         )),
     }
@@ -393,7 +393,7 @@ fn set_nonmatch(members: &mut [MixMember], text: &str) -> Result<(), String> {
 
 fn set_subset(members: &mut [MixMember], text: &str) -> Result<(), String> {
     let (member, range) = named(members, text, '=')?;
-    let (from, to) = range.split_once(',').ok_or_else(|| format!("'{range}' is no range"))?;
+    let (from, to) = range.split_once(',').ok_or_else(|| format!("'{range}' is not a range"))?;
     member.subset = Some([from.trim().to_owned(), to.trim().to_owned()]);
     Ok(())
 }
@@ -424,7 +424,7 @@ fn named<'p, 't>(
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("the members are {}", known.join(", ")),
     };
-    Err(format!("'{wanted}' is none of the members; {hint}"))
+    Err(format!("'{wanted}' is not a member; {hint}"))
 }
 
 /// Returns which of `val` and `test` the first member of a join has.

@@ -105,7 +105,7 @@ macro_rules! seed {
 }
 
 rewrite!(
-    PackedMergePlan, ModalitiesMerge, "modalities merge", "Put packed files one after the other into one", "merging packed files",
+    PackedMergePlan, ModalitiesMerge, "modalities merge", "Merge packed files into one, in the given order", "merging packed files",
     {
         /// Packed files, and folders with them.
         sources: Vec<PathBuf> = Vec::new(),
@@ -131,7 +131,7 @@ impl PackedMergePlan {
 
 rewrite!(
     DocumentShufflePlan, ModalitiesShuffle, "modalities shuffle",
-    "Put the documents of a packed file, or the lines of a .jsonl file, into a random order", "shuffling documents",
+    "Shuffle the documents of a packed file, or the lines of a .jsonl file", "shuffling documents",
     {
         /// A packed file, or text with one document per line.
         path: PathBuf = PathBuf::new(),
@@ -161,7 +161,7 @@ impl DocumentShufflePlan {
         refuse_mixture(std::slice::from_ref(&self.path), &self.output)?;
         let seed = Seed::parse(&self.seed);
         let seed =
-            seed.ok_or_else(|| Failure::usage("shuffling", "a whole number is needed").on(Subject::field("--seed")))?;
+            seed.ok_or_else(|| Failure::usage("shuffling", "expected a whole number").on(Subject::field("--seed")))?;
         Ok(match is_packed(&self.path) {
             true => Rewrite::ShufflePacked(self.path.clone(), seed),
             false => Rewrite::ShuffleLines(self.path.clone(), seed),
@@ -191,7 +191,7 @@ const CHUNK: &[Spec<ChunkPlan>] = &[
     Spec::<ChunkPlan>::new(
         "part",
         "I/N",
-        "Which chunk, counted from 0, of how many",
+        "Number of the chunk, from 0, and number of chunks",
         Access::Text {
             get: |plan| Some(plan.part.clone()).filter(|part| !part.is_empty()),
             set: |plan, part| {
@@ -297,7 +297,7 @@ impl DocumentFilterPlan {
         let documents = self.documents.clone().or(from_file).as_deref().map(ranges).transpose()?;
         let keep = KeepConditions { documents, least_tokens: self.min_tokens, most_tokens: self.max_tokens };
         if keep.is_everything() {
-            return Err(Failure::usage("filtering", "nothing says what to keep")
+            return Err(Failure::usage("filtering", "no condition is given")
                 .with_hint("--documents 0-99,200, --min-tokens N or --max-tokens N"));
         }
         Ok(Rewrite::Filter(self.path.clone(), keep))
@@ -330,7 +330,7 @@ fn refuse_mixture(files: &[PathBuf], output: &Path) -> Outcome<()> {
         Some(path) => {
             Err(Failure::usage("reading the paths", "some of them are packed files (.pbin) and others are not")
                 .on(Subject::path(path))
-                .with_hint("what goes in as .pbin comes out as .pbin, and text as text"))
+                .with_hint("give either packed files or text files"))
         }
     }
 }

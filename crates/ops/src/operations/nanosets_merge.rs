@@ -28,14 +28,14 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "max-tokens-per-file",
         "M",
-        "Begin another file once one has as many tokens; 0 never does",
+        "Begin another file once one has N tokens; 0 for no limit",
         number_or!(MAX_TOKENS_PER_FILE, 0..=u64::MAX, max_tokens_per_file),
     )
     .default("100000000000"),
     Spec::new(
         "max-tokens",
         "T",
-        "Stop once there are as many tokens; 0 never does",
+        "Stop once there are N tokens; 0 for no limit",
         number_or!(0, 0..=u64::MAX, max_tokens),
     )
     .default("0"),

@@ -120,7 +120,7 @@ impl SetKeys {
     }
 }
 
-/// Takes the keys of a shard that are not UTF-8.
+/// Collects the keys of a shard that are not UTF-8.
 struct UnindexedKeys<'a> {
     known: &'a mut HashMap<u128, usize>,
     position: usize,
@@ -160,7 +160,7 @@ pub(super) fn next_number(folder: &Path, pattern: &NamePattern, start: u64) -> O
         if let Some(number) = entry.file_name().to_str().and_then(|name| pattern.number(name)) {
             let Some(after) = number.checked_add(1) else {
                 let failure =
-                    Failure::usage(ACTIVITY, "its highest number has none after it").on(Subject::path(folder));
+                    Failure::usage(ACTIVITY, "no shard number is left after its highest one").on(Subject::path(folder));
                 return Err(failure.with_hint("--pattern names the new shards differently"));
             };
             next = next.max(after);

@@ -66,7 +66,7 @@ pub(super) struct Chooser<'a> {
     chosen: u64,
 }
 
-/// Removes the names that one of these parts has, of flags of one kind.
+/// Removes part names that were found, for flags of one kind.
 fn remove_matched(unmatched: &mut Vec<(&'static str, &str)>, parts: &[Part], is_of: impl Fn(&str) -> bool) {
     unmatched.retain(|(flag, name)| !is_of(flag) || parts.iter().all(|part| part.name != name.as_bytes()));
 }

@@ -38,7 +38,7 @@ pub(super) struct PlannedShards {
     pub(super) records: Records,
     pub(super) shards: Vec<PlannedShard>,
     pub(super) examples: Examples,
-    /// What of it is in stores.
+    /// The part of its content that is in stores.
     pub(super) stored: StoredContent,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Divider<'a> {
     starts: BTreeMap<String, u64>,
     /// The set that gets more shards.
     extended: Option<PathBuf>,
-    /// File of the last part, which the hash of the shard has.
+    /// File of the last part that was added to the hash of the shard.
     last_file: Option<SourceFile>,
     name: Vec<u8>,
     examples: Examples,

@@ -37,10 +37,10 @@ pub struct FuturePart {
 /// Where the bytes of a part are, for people who look at it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartContent {
-    /// Nowhere after the list was made, such as in a copy that was unpacked.
+    /// No longer available, such as in a temporary decompressed copy.
     #[default]
     Unknown,
-    /// Here, the first of them.
+    /// In memory, the first bytes.
     Bytes(Vec<u8>),
     /// In a file.
     Range {
@@ -88,14 +88,14 @@ pub struct FutureSample {
 /// The name of a file, divided by a rule into key and part; `None` if it has no dot.
 pub type DividedName = Option<(String, String)>;
 
-/// The name of a file, and what both rules for keys make of it.
+/// The name of a file, divided by both key rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameExample {
     /// The name.
     pub name: String,
     /// Divided at the first dot.
     pub first_dot: DividedName,
-    /// Divided at the last one.
+    /// Divided at the last dot.
     pub last_dot: DividedName,
 }
 
@@ -113,9 +113,9 @@ pub struct InputExample {
 pub struct PartShare {
     /// The name; raw.
     pub name: String,
-    /// Number of samples that have it.
+    /// Number of samples with this part.
     pub samples: u64,
-    /// Bytes of all of them.
+    /// Total bytes of these parts.
     pub bytes: u64,
 }
 
@@ -165,7 +165,7 @@ impl PartTally {
         self.shares().into_iter().map(facts).collect()
     }
 
-    /// Returns the number of parts with other names than those.
+    /// Returns the number of parts whose names are not counted one by one.
     pub fn unlisted(&self) -> u64 {
         self.unlisted
     }
@@ -190,7 +190,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// Looks at the next sample that is written.
+    /// Adds the next sample.
     pub(super) fn add_sample(&mut self, listed: &ListedSample, files: &[InputFile]) {
         let bytes = listed.sample.parts.iter().map(|part| part.bytes).sum();
         let make = || FutureSample::of(listed, bytes, files);
@@ -200,7 +200,7 @@ impl Examples {
         if self.largest.as_ref().is_none_or(|largest| bytes > largest.bytes) {
             self.largest = Some(make());
         }
-        // Each sample is kept with the same probability, and the same ones each time.
+        // Reservoir sampling with a fixed seed.
         let place = xxh3_64(&self.sample_count.to_le_bytes()) % (self.sample_count + 1);
         self.sample_count += 1;
         if self.random.len() < MAX_RANDOM {

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are gathered before they are written: what is read is still in the cache of the processor when it is written.
 const GATHERED_BYTES: usize = 1 << 20;
-/// Parts above this size are copied piece by piece.
+/// Parts above this size, in bytes, are copied piece by piece.
 const LARGE_PART: u64 = 4 << 20;
 /// Largest gap between two parts that is read with them, in bytes.
 const MAX_GAP: u64 = 64 << 10;

@@ -16,7 +16,7 @@ const READ_BYTES: usize = 1 << 20;
 /// Lines between two checks of the cancel flag.
 const CANCEL_EVERY: usize = 1 << 16;
 
-/// Opens a list; the failure of one that is missing says what it has.
+/// Opens a list. The failure for a missing list describes its format.
 fn open(path: &Path) -> Outcome<ReadFile> {
     open_read(path).map_err(|failure| match failure.hint {
         Some(_) => failure,

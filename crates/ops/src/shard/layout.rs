@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "writing shards";
 
-/// The part of `report.json` that later runs read.
+/// The fields of `report.json` that later runs read.
 pub(super) type Recorded = record::Recorded<ShardPlan>;
 
 impl RecordedPlan for ShardPlan {
@@ -131,7 +131,7 @@ impl OutputLayout {
         }
         plan.output = plan.output.as_ref().map(|output| absolute_output(&absolute(output)?)).transpose()?;
         let Some(output) = plan.output.clone().or_else(|| plan.apart.text_to.clone()) else {
-            return Err(Failure::usage(ACTIVITY, "where the shards go is not given").on(Subject::field("--output")));
+            return Err(Failure::usage(ACTIVITY, "no output is given").on(Subject::field("--output")));
         };
         let sets = match (&plan.apart.media_to, &plan.output) {
             (None, _) => vec![(PartKind::All, output.clone())],
@@ -159,11 +159,11 @@ impl OutputLayout {
         };
         for (position, place) in places.iter().enumerate() {
             if self.plan.inputs.iter().any(|input| are_nested(input, place)) {
-                let failure = Failure::usage(ACTIVITY, "the output and an input are inside of each other");
+                let failure = Failure::usage(ACTIVITY, "the output and an input overlap");
                 return Err(failure.on(Subject::path(place)).with_hint("name an output outside of the inputs"));
             }
             if places.iter().take(position).any(|other| are_nested(other, place)) {
-                let failure = Failure::usage(ACTIVITY, "two outputs are inside of each other");
+                let failure = Failure::usage(ACTIVITY, "two outputs overlap");
                 return Err(failure.on(Subject::path(place)).with_hint("name folders and files apart from each other"));
             }
         }
@@ -195,7 +195,7 @@ impl OutputLayout {
         let Some(recorded) = recorded else {
             for place in self.places() {
                 if is_not_empty(place)? {
-                    let why = "there is something of that name already, which gristmill shard did not write".to_owned();
+                    let why = "the output exists already, which gristmill shard did not write".to_owned();
                     let hint = "name another output; --append adds shards to a prepared set";
                     return Err(record::refuse::<ShardPlan>(place, why, hint));
                 }

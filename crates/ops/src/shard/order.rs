@@ -22,7 +22,7 @@ pub(super) struct Arranger<'a> {
     plan: &'a ShardPlan,
     context: SpoolContext<'a>,
     splits: SplitSource,
-    /// Sorted by what is before the sample in each record; `None` if the order is that of the input.
+    /// Records sorted by a prefix of split and order; `None` if the samples keep the order of the input.
     sorter: Option<RecordSorter<'a, 0>>,
     /// Number of samples of each split.
     counts: BTreeMap<String, u64>,
@@ -163,7 +163,7 @@ fn after_split(record: &[u8]) -> (&str, &[u8]) {
     (split, record.get(end + 1..).unwrap_or_default())
 }
 
-/// Returns output `number` of SplitMix64.
+/// Returns the output of SplitMix64 at index `number`.
 fn shuffled(seed: u64, number: u64) -> u64 {
     let z = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

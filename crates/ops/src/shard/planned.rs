@@ -73,7 +73,7 @@ pub(super) struct PlannedRun {
     _kept: Vec<ReadCache>,
 }
 
-/// What follows the planning.
+/// Whether the shards are written after planning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The contents are read: what is read of files in stores is kept.
@@ -105,7 +105,7 @@ fn plan_with(
     mut known: Option<SetKeys>,
 ) -> Outcome<PlannedRun> {
     let plan = &layout.plan;
-    // How much there is to copy is known after the listing.
+    // The amount to copy is known only after listing.
     context.stage(Phase::Open, "shard", Forecast::new(1.0, COPY_SHARE), "looking for samples");
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
     context.problems.unlisted().set_limit(memory / UNLISTED_SHARE);
@@ -182,7 +182,7 @@ fn list_inputs<'a>(
     let next_row = &AtomicU64::new(0);
     let kinds = source::kinds_of(plan, &context.problems)?;
     for (number, (input, kind)) in (0..).zip(plan.inputs.iter().zip(kinds)) {
-        // What is prepared, or has rows, says by itself what its splits are.
+        // Prepared inputs and rows define their splits themselves.
         has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
         lister.begin_input(number);
         let item = match kind {
@@ -219,7 +219,7 @@ fn note_random_order(
         .report(note.with_hint("--scratch with more space, or gristmill cp, which copies the input to a disk"))
 }
 
-/// Returns what says which split a sample belongs to.
+/// Returns the source of the split of each sample.
 fn split_source(plan: &ShardPlan, has_splits: bool, has_folders: bool) -> SplitSource {
     match (plan.choice.one_split, has_splits) {
         (true, _) => SplitSource::None,

@@ -98,7 +98,7 @@ pub(super) fn publish(
         stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
         context.cancel.check()?;
         publication.commit(&layout.run_folder.report())?;
-        // What these have sent is in place. One that remains is of an upload that is over.
+        // The shards of these records are published. A record that remains belongs to a completed upload.
         records.iter().for_each(|record| _ = fs.remove_file(record));
         Ok(())
     })
@@ -248,7 +248,7 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
         let is_of_pattern = matches!(refusal.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing);
         let mut failure = refusal.into_failure();
         "preparing the new set".clone_into(&mut failure.what);
-        // That of prepare names a flag for empty splits.
+        // The hint of prepare names a flag for empty splits, which shard does not have.
         match is_of_pattern {
             true => failure
                 .with_hint("patterns are regular expressions, matched at the start of the names of the new shards"),

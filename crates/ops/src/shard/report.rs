@@ -227,8 +227,7 @@ impl ShardReport {
         }
         if self.shards < FEW_SHARDS {
             let few = count(self.shards, "shard");
-            let line =
-                format!("Loaders deal shards to workers: with more workers than {few}, some have nothing to do.");
+            let line = format!("Loaders assign shards to workers: with more than {few} workers, some have no shard.");
             lines.push(ReportLine::plain(line));
         }
         if let Some(seconds) = self.seconds {
@@ -278,7 +277,7 @@ fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Right), ("", Align::Right)]);
     for range in ranges_of(values) {
         let (from, to) = (shown(range.from), shown(range.to));
-        // One value is no range.
+        // If all values are equal, there is no range.
         let (to_word, to) = if from == to { Default::default() } else { ("to".to_owned(), to) };
         table.row([from, to_word, to, count(range.count, "shard")]);
     }
@@ -304,7 +303,7 @@ impl Report for ShardReport {
             lines.extend(splits);
         };
         if let Some(number) = self.lines {
-            // They take the place of the output.
+            // These lines replace those about the output.
             push(format!("{} to {}", count(number, "line"), display_safe(&self.output.to_string_lossy())), Vec::new());
         }
         self.sets.iter().for_each(|set| push(set.amount(), set.split_lines().collect()));

@@ -1,4 +1,4 @@
-//! The course of one run, from the inputs to the prepared set.
+//! Runs a plan: from the inputs to the prepared set.
 
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
@@ -38,7 +38,7 @@ use std::time::Duration;
 const ACTIVITY: &str = "writing shards";
 /// How often a listing is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Shards above this number are hard on file systems and stores.
+/// Number of shards above which file systems and stores become slow.
 const MANY_SHARDS: usize = 10_000;
 /// Bytes of spools and tables that a sample needs, for the estimate of the space.
 const SAMPLE_BYTES: u64 = 400;
@@ -126,7 +126,7 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
     result
 }
 
-/// Finds out what there is at the inputs and outputs that are in stores, all at once.
+/// Lists the inputs and outputs that are in stores, all at once.
 fn fetch_listing(plan: &ShardPlan) {
     let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
     let look = |place: &&PathBuf| {
@@ -172,11 +172,7 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
         Ok(now) if now == before => Ok(false),
         Err(failure) if failure.is_cancelled() => Err(failure),
         _ if layout.plan.append => Ok(true),
-        _ => Err(refuse::<ShardPlan>(
-            &layout.output,
-            "the inputs are not what they were".to_owned(),
-            "name another output",
-        )),
+        _ => Err(refuse::<ShardPlan>(&layout.output, "the inputs have changed".to_owned(), "name another output")),
     }
 }
 
@@ -216,7 +212,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         remove_work(fs, own)?;
     }
     if publish::index_earlier(context, layout)? {
-        // The run that was stopped is over.
+        // The stopped run cannot be resumed any longer.
         remove_work(fs, own)?;
     }
     check_running(&layout.plan, own)?;
@@ -324,7 +320,7 @@ fn check_before_publishing(
     for_each_at_once(&checks, check, || ())
 }
 
-/// A question before shards are published.
+/// A check before shards are published.
 enum Check<'a> {
     Lock,
     Inputs,

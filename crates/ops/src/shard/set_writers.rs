@@ -1,4 +1,4 @@
-//! Deals samples to the sets that are written: one of all parts, or one of the media and one of the rest.
+//! Assigns samples to the sets that are written: one set of all parts, or one of the media and one of the rest.
 
 use super::divide::{Divider, PlannedShards};
 use super::lines::{LineList, PlannedLines};
@@ -59,7 +59,7 @@ impl<'a> SetWriters<'a> {
         self.sets.iter_mut().zip(counts).for_each(|((_, divider), counts)| divider.expect(counts));
     }
 
-    /// Adds the next sample, which `record` is, too.
+    /// Adds the next sample; `record` is its encoded form.
     pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
         if let Some(lines) = &mut self.lines {
             lines.push(record)?;

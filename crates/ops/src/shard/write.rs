@@ -96,7 +96,7 @@ pub(super) struct ShardWriter<'a> {
     pub(super) is_sending: bool,
 }
 
-/// A shard that is written: what its index is built from, and its checksum if the plan says so.
+/// A written shard: the spool of its index, and its checksum if the plan requests one.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FinishedShard {
     pub(super) spool: SpooledShard,
@@ -184,12 +184,12 @@ impl ShardWriter<'_> {
         format!("{}/{}", set.number, shard.name)
     }
 
-    /// Returns the state by which the journal knows a shard.
+    /// Returns the state of a shard as the journal records it.
     fn state(shard: &PlannedShard) -> FileStamp {
         FileStamp { bytes: shard.archive_bytes, modified_ns: 0, inode: shard.hash }
     }
 
-    /// Returns a shard that a stopped run has finished, if all is as it was left.
+    /// Returns a shard that a stopped run has finished, if its files are unchanged.
     fn finished(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<Option<FinishedShard>> {
         let Some(done) = self.journal.finished(&Self::unit(set, shard), &Self::state(shard)) else { return Ok(None) };
         let Ok(finished) = serde_json::from_str::<FinishedShard>(&done.notes) else { return Ok(None) };

@@ -18,23 +18,24 @@ pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.inputs.is_empty() {
         open.push(match plan.paths_file {
-            Some(_) => {
-                missing_answer("the folder that the listed paths start from is not given", "name it; `.` for this one")
-            }
+            Some(_) => missing_answer(
+                "the folder that the listed paths start from is not given",
+                "name it; `.` is the current folder",
+            ),
             None => missing_answer("no input is given", "name .jsonl files or folders of them"),
         });
     }
     let formats = formats::chosen(plan);
     if formats.is_empty() {
         let hint = format!("--format {}; may be given more than once", formats::listed());
-        open.push(missing_answer("nothing says for which framework", hint));
+        open.push(missing_answer("no format is given", hint));
     }
     if plan.tokenizer.is_empty() {
         let hint = "--tokenizer FILE: a tokenizer.json or a SentencePiece .model";
         open.push(missing_answer("no tokenizer is given", hint));
     }
     if plan.output.is_empty() {
-        open.push(missing_answer("nothing says where the tokens go", "--output PATH"));
+        open.push(missing_answer("no output is given", "--output PATH"));
     }
     open.extend(formats.into_iter().flat_map(|format| format.open_questions(plan)));
     open

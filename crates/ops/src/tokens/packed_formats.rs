@@ -58,6 +58,6 @@ fn is_below(path: Option<&str>, folder: &Path) -> bool {
 fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     match kind_of(path)?.tokens().and_then(reader) {
         Some(reader) => reader.info(path, None, handles),
-        None => Err(Failure::data("looking at the format", "there are no files of this format in it")),
+        None => Err(Failure::data("looking at the format", "it has no files of this format")),
     }
 }

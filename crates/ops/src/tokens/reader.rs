@@ -38,7 +38,7 @@ pub trait TokenReader: Sync {
     /// Returns why [`repair`](Self::repair) is not possible, and a command that helps; `quoted` is the path for a shell.
     fn repair_hint(&self, quoted: &str) -> (&'static str, String) {
         (
-            "nothing is known that could be repaired in tokens of this kind",
+            "tokens of this kind cannot be repaired",
             format!("gristmill verify {quoted} reports what is wrong; gristmill pack makes them again"),
         )
     }

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum size after decompression of a page that is checked as a whole.
-const MAX_CHECKED_BYTES: u32 = 256 << 20;
+const MAX_WHOLE_PAGE_BYTES: u32 = 256 << 20;
 
 /// One row group, as the decoders ask for it.
 pub(crate) struct JsonRowGroup<'a> {
@@ -139,7 +139,7 @@ impl ChunkPages {
             self.find_next()?;
             let Some((header, body)) = self.next.take() else { break };
             // A larger page is decompressed in pieces where its texts are read.
-            if header.unpacked <= MAX_CHECKED_BYTES {
+            if header.unpacked <= MAX_WHOLE_PAGE_BYTES {
                 self.read_body(&header, &body)?;
             }
             counts.pages += 1;

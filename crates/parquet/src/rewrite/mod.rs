@@ -252,7 +252,7 @@ impl<'a> Rewriter<'a> {
         lists.finish(out)
     }
 
-    /// Returns how new pages of a row group are written: as those of the text were.
+    /// Returns the format of new pages of a row group: that of the old pages.
     fn format(&self, number: usize) -> Outcome<PageFormat> {
         let (leaf, place) = (self.column.leaf(), self.place(number, self.column.path()));
         let max_definition = self.column.max_definition();

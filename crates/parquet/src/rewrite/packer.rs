@@ -9,7 +9,7 @@ const ZSTD_LEVEL: i32 = 3;
 const GZIP_LEVEL: u32 = 6;
 const BROTLI_LEVEL: i32 = 5;
 const BROTLI_WINDOW: i32 = 22;
-const BROTLI_BUFFER: usize = 64 << 10;
+const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 /// Work in progress when a failure is reported.
 const ACTIVITY: &str = "compressing a page of Parquet";
 
@@ -58,7 +58,7 @@ impl Packer {
                     ..Default::default()
                 };
                 // It writes its end when it is dropped.
-                let mut encoder = brotli::CompressorWriter::with_params(&mut self.out, BROTLI_BUFFER, &params);
+                let mut encoder = brotli::CompressorWriter::with_params(&mut self.out, BROTLI_BUFFER_BYTES, &params);
                 encoder.write_all(content).map_err(|error| failed(&error))?;
             }
             (CompressionCodec::LZ4_RAW, _) => self.out = lz4_flex::block::compress(content),

@@ -36,7 +36,9 @@ impl Translator {
                 'i' | 's' => known.push(flag),
                 'm' | 'u' => {}
                 'a' | 'L' | 'x' => return Err(PatternError::new(format!("the flag (?{flag}) is not supported"))),
-                other => return Err(PatternError::new(format!("'(?{other}' is no flag of Python's patterns"))),
+                other => {
+                    return Err(PatternError::new(format!("'(?{other}' is not a flag of Python's regular expressions")))
+                }
             }
         }
         Ok(known)

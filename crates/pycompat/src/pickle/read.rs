@@ -196,7 +196,7 @@ impl<'a> IndexReader<'a> {
             b'.' if self.stack == [Value::Outer] => return Ok(Step::End),
             b'.' => return Err(self.refuse("it ends inside of the list, or is no list")),
             b'c' | 0x93 | b'R' | 0x81 | b'b' | 0x92 | b'i' | b'o' | 0x82..=0x84 | b'P' | b'Q' => {
-                let hint = "do not open it with Python; it was made to cause harm, or it is not an index";
+                let hint = "do not open it with Python: it is malicious, or it is not an index";
                 return Err(self.refuse("it asks for code to be run, which an index has no use for").with_hint(hint));
             }
             _ => return Err(self.refuse("it holds something else than a list of pairs of numbers")),
@@ -253,7 +253,7 @@ impl<'a> IndexReader<'a> {
     }
 
     fn memoize(&mut self, number: u64) -> Outcome<()> {
-        let Some(value) = self.latest else { return Err(self.refuse("it remembers a value that is not there")) };
+        let Some(value) = self.latest else { return Err(self.refuse("it stores a value that does not exist")) };
         self.memoized = self.memoized.max(number.saturating_add(1));
         // Values memoized out of order or beyond the limit are not stored; that fails only if something refers to them.
         if number == self.memo.len() as u64 && self.memo.len() < MAX_MEMO {

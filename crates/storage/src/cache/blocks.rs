@@ -1,6 +1,6 @@
 //! Blocks of objects that are looked at here and there, kept on this machine.
 //!
-//! Owns what is kept. What is fetched, and how much ahead of those who read in order, is up to the object; no read waits for that of another.
+//! Owns the cached blocks. The object decides what is fetched and how far ahead; no read waits for a read of other blocks.
 
 use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
@@ -25,25 +25,25 @@ use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
-/// Bytes of a read from which on it is not kept.
+/// Reads of this many bytes or more are not cached.
 const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
-/// Bytes that the process writes between two looks at the size of the cache.
+/// Bytes that the process writes to the cache between checks of its size.
 const BYTES_BETWEEN_CHECKS: u64 = 64 << 20;
 
-/// Time after which one who waits for a block looks whether its work was cancelled.
+/// Interval at which a thread that waits for a block checks whether its work was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Bytes that the process has written since it looked; at the limit before it first has.
+/// Bytes written to the cache since its size was checked; initially at the limit, so that the first write checks.
 static BYTES_WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_CHECKS);
 
 /// Files of the blocks that some read of the process fetches, which others wait for.
 static UNDER_WAY: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
-/// Signalled when blocks are no longer under way.
+/// Notified when fetches of blocks have ended.
 static FETCHED: Condvar = Condvar::new();
 
-/// Opens a file for reads here and there. Blocks of an object that are read are kept on this machine, and not fetched again.
+/// Opens a file for random reads. Blocks of an object are cached on this machine and fetched only once.
 ///
 /// # Errors
 /// As [`open_read`].

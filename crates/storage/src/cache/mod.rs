@@ -1,7 +1,7 @@
-//! What is kept of stores on this machine, below the cache folder of the user: copies of objects for programs that read paths only
+//! The local cache of objects, in the user's cache folder: copies of objects for programs that read paths only
 //! ([`local_copy`](super::local_copy)), and blocks of objects that are looked at here and there ([`open_cached`]).
 //!
-//! Owns how much that may be, and what is removed first. All files have the version of their object in their name, so that nothing is ever
+//! Owns the size limit and the order of removal. The name of each file contains the version of its object, so that no entry is ever
 //! out of date.
 
 mod blocks;
@@ -23,7 +23,7 @@ const FOLDER: &str = "remote";
 pub const DEFAULT_CACHE_BYTES: u64 = 4 << 30;
 /// Divisor of the free space that they may take if that is less.
 const FREE_SPACE_DIVISOR: u64 = 10;
-/// Time after its last change from which on a draft is that of a process that was killed.
+/// Age after which an unfinished file is assumed to be from a killed process.
 const DRAFT_AGE: Duration = Duration::from_secs(3600);
 
 static LIMIT: OnceLock<u64> = OnceLock::new();
@@ -55,7 +55,7 @@ pub struct CacheUsage {
     pub bytes: u64,
 }
 
-/// Returns what is kept of stores.
+/// Returns the number and size of the cached files.
 ///
 /// # Errors
 /// The folder cannot be read.

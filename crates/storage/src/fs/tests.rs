@@ -292,7 +292,7 @@ fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64
 }
 
 #[test]
-fn what_is_written_is_let_go_of_step_by_step_but_for_the_end() {
+fn releases_written_bytes_in_steps_except_last_part() {
     const MIB: u64 = 1 << 20;
     for piece in [777_777, 1 << 20, 8 << 20, 50 << 20] {
         let calls = let_go_of(0, 200 * MIB, piece, false);
@@ -321,7 +321,7 @@ fn what_others_wrote_and_what_is_kept_is_not_let_go_of() {
 }
 
 #[test]
-fn letting_go_changes_no_byte_and_is_no_operation() {
+fn cache_release_changes_no_bytes_and_counts_no_operation() {
     let dir = folder();
     let (path, kept) = (dir.path().join("f"), dir.path().join("k"));
     let fs = FaultFs::new(Fault::Nothing);

@@ -105,7 +105,7 @@ impl Refusal {
 impl HttpClient {
     pub(super) fn new(settings: &HubSettings) -> Outcome<Self> {
         let refuse = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::field("HF_ENDPOINT"));
-        let endpoint = Url::parse(&settings.endpoint).map_err(|_| refuse("it is no address"))?;
+        let endpoint = Url::parse(&settings.endpoint).map_err(|_| refuse("it is not an address"))?;
         if !is_web(&endpoint) || !endpoint.username().is_empty() || endpoint.password().is_some() {
             return Err(refuse("it has to be https://HOST or http://HOST, without a name or password"));
         }

@@ -1,4 +1,4 @@
-//! How often and when a request is repeated.
+//! Decides how often and when a request is retried.
 
 use gristmill_core::{Failure, Outcome};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const MAX_TRIES: u32 = 5;
 /// Maximum time that a server may ask to wait.
 const MAX_REQUESTED_PAUSE: Duration = Duration::from_secs(300);
-/// How often a pause looks for a cancellation.
+/// Interval at which a pause checks for cancellation.
 const CANCEL_CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// Returns whether the run goes on; an error ends the request.
@@ -42,7 +42,7 @@ impl RetryPolicy {
         Self { base_pause, tries: 0 }
     }
 
-    /// Begins to count anew, because the last try brought new bytes.
+    /// Resets the count, because the last attempt received new bytes.
     pub(super) fn reset(&mut self) {
         self.tries = 0;
     }

@@ -28,8 +28,8 @@ const EMPTY: u64 = u64::MAX;
 /// hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    displacements: Vec<u16>,
-    /// A pair, with its rank in the lower bits.
+    bucket_pilots: Vec<u16>,
+    /// Pairs, each with its rank in the lower bits.
     entries: Vec<u64>,
     products: PairProducts,
 }
@@ -76,7 +76,7 @@ impl Pairs {
         }
         let buckets = merges.len() / BUCKET + 1;
         let mut pairs = Self {
-            displacements: vec![0; buckets],
+            bucket_pilots: vec![0; buckets],
             entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
             products: PairProducts::new(merges),
         };
@@ -122,8 +122,8 @@ impl Pairs {
             room.chosen.clear();
             part.iter().all(|(hash, _)| room.reserve(place(*hash, *pilot, count)))
         })?;
-        let bucket = reduce(part.first()?.0, self.displacements.len());
-        *self.displacements.get_mut(bucket)? = pilot;
+        let bucket = reduce(part.first()?.0, self.bucket_pilots.len());
+        *self.bucket_pilots.get_mut(bucket)? = pilot;
         for (place, (_, entry)) in room.occupy_chosen().zip(part) {
             *self.entries.get_mut(place)? = *entry;
         }
@@ -136,14 +136,14 @@ impl Pairs {
     pub(super) fn start_lookup(&self, left: u32, right: u32) -> PairLookup {
         let pair = packed(left, right);
         let hash = hash(pair);
-        prefetch_index(self.displacements.as_slice(), reduce(hash, self.displacements.len()));
+        prefetch_index(self.bucket_pilots.as_slice(), reduce(hash, self.bucket_pilots.len()));
         PairLookup { pair, hash }
     }
 
     /// Returns the place where the pair is, if it is in the table.
     #[inline]
     pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
-        let pilot = self.displacements.get(reduce(hash, self.displacements.len())).copied().unwrap_or_default();
+        let pilot = self.bucket_pilots.get(reduce(hash, self.bucket_pilots.len())).copied().unwrap_or_default();
         let place = place(hash, pilot, self.entries.len());
         prefetch_index(self.entries.as_slice(), place);
         PairSlot { place, pair }

@@ -328,7 +328,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
 }
 
 #[test]
-fn spaces_beyond_what_the_reference_surely_bears_are_left_to_it() {
+fn very_long_space_runs_use_reference() {
     let (_, own) = read(&std::fs::read(golden("llama3.json")).unwrap());
     let (own, mut ids) = (own.unwrap(), vec![7]);
     assert!(!own.encode(&format!("a{}b", " ".repeat(300_000)), &mut Scratch::default(), &mut ids));

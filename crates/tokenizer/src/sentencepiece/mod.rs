@@ -46,7 +46,7 @@ pub(super) struct Scratch {
 impl Model {
     /// Reads a `.model` file; otherwise returns why it cannot be used.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let model = SentencePieceModel::from_slice(bytes).map_err(|_| "it is no SentencePiece model".to_owned())?;
+        let model = SentencePieceModel::from_slice(bytes).map_err(|_| "it is not a SentencePiece model".to_owned())?;
         if model.pieces().is_empty() {
             return Err("it has no pieces".into());
         }
@@ -205,7 +205,7 @@ impl Model {
     }
 }
 
-/// Returns the length of a word: the text up to the next space symbol, with the one that it begins with.
+/// Returns the length of the first word: up to the next space symbol, not counting one at its start.
 fn word_length(text: &[u8]) -> usize {
     let first = char_length(text);
     first + memchr::memmem::find(&text[first..], SPACE).unwrap_or(text.len() - first)

@@ -49,7 +49,7 @@ impl PieceTable {
             }
             let map = if piece.is_of_text() { &mut of_text } else { &mut reserved };
             if map.insert(piece.text.as_bytes().to_vec(), id).is_some() {
-                return Err(format!("the piece `{}` is there twice", piece.text));
+                return Err(format!("the piece `{}` occurs twice", piece.text));
             }
             match piece.kind {
                 Type::Unknown if unknown.is_some() => return Err("it has two unknown pieces".into()),

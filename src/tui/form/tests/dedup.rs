@@ -193,10 +193,7 @@ fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
     act(screen.as_mut(), &[Action::GoStep4]);
     testing::settle(screen.as_mut());
     let review = shown(screen.as_mut());
-    assert!(
-        review.contains("stopped here and can go on: min-length: 77") && review.contains("resume that run or to begin"),
-        "{review}"
-    );
+    assert!(review.contains("resumed here: min-length: 77") && review.contains("resume that run or"), "{review}");
     assert!(!review.contains("--restart"), "{review}");
     assert_eq!(screen.disabled_reason(Action::BeginAnew), None);
     let Some(Effect::Push(mut question)) = act(screen.as_mut(), &[Action::Run]).pop() else { panic!("no question") };

@@ -175,6 +175,17 @@ fn unfinished_answers_are_restored_until_they_are_discarded() {
 }
 
 #[test]
+fn an_answer_of_the_first_step_is_kept_without_going_on() {
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    type_text(&mut screen, "t.json");
+    screen.closing();
+    assert_eq!(folder.drafts(), 1);
+    let screen = folder.open();
+    assert_eq!(screen.form().plan().get("tokenizer"), Answer::Text("t.json".to_owned()));
+}
+
+#[test]
 fn a_plan_is_saved_under_an_unused_name() {
     let folder = Folder::new();
     let mut screen = folder.open();

@@ -1,4 +1,4 @@
-//! What the workers have found out about the data.
+//! Facts about the data, from the workers.
 
 use gristmill_core::{DedupPlan, Outcome};
 use gristmill_data::source::dedup::Listing;

@@ -109,7 +109,7 @@ impl Guide for DedupGuide {
             self.known.estimates = Estimates { of: Some(relevant), ..Default::default() };
             self.workers.stop();
         }
-        // The input has to be right first; and only figures on the screen are worth the work.
+        // Estimates start only once the input is valid, and only for figures that are on the screen.
         let is_wanted = form.step_id() != "source" && self.known.files_blocker().is_none();
         if is_wanted && self.known.files.is_some() && !self.known.estimates.is_stopped {
             let estimates = &self.known.estimates;

@@ -1,5 +1,5 @@
-//! What the guided dedup has done in the background. Minimum lengths that are requested together are estimated together, from one
-//! reading; of the other questions the newest wins.
+//! Background work of the form of dedup. Minimum lengths that are requested together are estimated together, from one
+//! reading; of the other requests the newest replaces older ones.
 
 use super::estimates::relevant;
 use crate::tui::screen::UiEnv;
@@ -59,7 +59,7 @@ impl Workers {
                 "dedup-lengths",
                 env.wake.clone(),
                 move |(plan, lengths, look, cancel): EstimateQuestion| {
-                    // What is no longer wanted, or was answered while it waited, is not begun.
+                    // Requests that are no longer needed, or were answered in the meantime, are not started.
                     let found =
                         cancel.check().and_then(|()| estimates(&plan, &lengths, &options, look.effort(), &cancel));
                     let each: Vec<SharedEstimate> = match found {
@@ -115,14 +115,14 @@ impl Workers {
         self.lengths.set_questions(questions);
     }
 
-    /// Ends the working out of lengths.
+    /// Cancels the estimates of lengths.
     pub fn stop(&mut self) {
         self.lengths.set_questions([]);
         std::mem::take(&mut self.open).iter().for_each(|(.., cancel)| cancel.cancel());
         self.of = None;
     }
 
-    /// Finds out what a run would do; what was being found out for other answers ends.
+    /// Requests the preview of a run; a preview for other answers is cancelled.
     pub fn review(&mut self, plan: DedupPlan) {
         self.review.submit((plan, EstimateEffort::First));
     }
@@ -167,7 +167,7 @@ impl Workers {
         !self.open.is_empty()
     }
 
-    /// Whether a question is open.
+    /// Whether a request is pending.
     pub fn is_busy(&self) -> bool {
         self.files.is_waiting() || self.is_estimating() || self.review.is_waiting()
     }

@@ -37,7 +37,7 @@ impl Strategy {
     pub fn note(self) -> &'static str {
         match self {
             Self::None => "nothing is recorded",
-            Self::Extension => "by the end of the name: jpg, mp4, wav",
+            Self::Extension => "by file extension: jpg, mp4, wav",
             Self::Header => "by the first bytes of each entry",
             Self::Glob => "shell patterns: *.jpg,front/*.png",
         }

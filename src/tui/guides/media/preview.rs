@@ -22,7 +22,7 @@ fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'s
     let seen = MediaTally::of_outlook(&preview.outlook, false);
     let mut lines = Vec::new();
     if seen.candidates == 0 {
-        let words = format!("{} nothing is picked like this: no row would be recorded", ui.glyphs.warn);
+        let words = format!("{} no entry matches: no row would be written", ui.glyphs.warn);
         lines.extend(wrapped(&words, columns, ui.theme.warn));
     } else {
         lines.extend(count_lines(&seen, columns, ui));

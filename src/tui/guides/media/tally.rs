@@ -1,4 +1,4 @@
-//! What the answers would record, from the entries read so far.
+//! Estimates the media metadata that the answers would record, from the entries read so far.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{split_bar, text};
@@ -63,7 +63,7 @@ fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
 pub fn count_lines(seen: &MediaTally, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let about = if seen.is_counting { "~" } else { "" };
     let so_far = if seen.is_counting { ", so far" } else { "" };
-    let title = format!("Would be looked into{so_far}: {about}{}", count(seen.candidates, "entry"));
+    let title = format!("Would be described{so_far}: {about}{}", count(seen.candidates, "entry"));
     let mut lines = vec![Line::from(Span::styled(text::fit_end(&title, columns, ui.glyphs), ui.theme.title))];
     let names = seen.by_type.iter().map(|(n, _, _)| text::width(&text::safe(n))).max().unwrap_or(0).clamp(4, 22);
     let bar_columns = columns.saturating_sub(names + 34).min(40);

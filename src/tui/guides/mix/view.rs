@@ -20,9 +20,9 @@ use ratatui::Frame;
 
 /// Kinds of mixtures, in the order of their list.
 const KIND_NOTES: [(&str, &str); 3] = [
-    ("blend", "drawn by weight, without end"),
-    ("epochized", "each a number of times per epoch"),
-    ("join", "samples of the same key become one"),
+    ("blend", "draw by weight, indefinitely"),
+    ("epochized", "repeat each member N times per epoch"),
+    ("join", "join samples with the same key"),
 ];
 
 /// Draws the step with the data sets.

@@ -303,11 +303,9 @@ impl Guide for PackGuide {
     fn blocking_reason(&self, form: &Form, step: usize) -> Option<String> {
         let plan = plan_of(form);
         match form.steps().get(step)?.id {
-            "source" if plan.inputs.is_empty() => Some("a path is needed".into()),
+            "source" if plan.inputs.is_empty() => Some("enter a path".into()),
             "source" => self.known.listing_failure(),
-            "text" if self.is_program && matches!(plan.text, TextField::Key(_)) => {
-                Some("a jq program is needed".into())
-            }
+            "text" if self.is_program && matches!(plan.text, TextField::Key(_)) => Some("enter a jq program".into()),
             "text" => self.known.text_blocker(),
             "tokenizer" => self.known.tokenizer_blocker(&plan.tokenizer, plan.end.as_ref()),
             "formats" if formats::names(&plan).is_empty() => Some("choose at least one format".into()),

@@ -99,7 +99,7 @@ impl PackFacts {
         self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)
     }
 
-    /// Why the text field gives nothing to pack.
+    /// Returns why no document has text in the selected field.
     pub fn text_blocker(&self) -> Option<String> {
         self.documents.as_ref()?.text_blocker(self.extracted.as_ref()?)
     }

@@ -89,7 +89,7 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
         None => None,
     };
     if end.is_none() && template.suffix.is_empty() && plan.end.is_none() {
-        warnings.push("nothing ends a document: neither an end token nor the template".to_owned());
+        warnings.push("documents have no end: there is no end token, and the template adds none".to_owned());
     }
     let mut preview = TokenizerPreview {
         usual_end: usual_end(tokenizer),
@@ -166,10 +166,12 @@ impl TokenTextBuilder {
 /// Returns the tokens that the template adds around a document as text; raw.
 pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
     match (template.0.is_empty(), template.1.is_empty()) {
-        (true, true) => "nothing is put around a document".to_owned(),
+        (true, true) => "no tokens are added to a document".to_owned(),
         (false, true) => format!("{} before a document", template.0.join(" ")),
         (true, false) => format!("{} after a document", template.1.join(" ")),
-        (false, false) => format!("{} before and {} after a document", template.0.join(" "), template.1.join(" ")),
+        (false, false) => {
+            format!("adds adds adds {} before and {} after a document", template.0.join(" "), template.1.join(" "))
+        }
     }
 }
 

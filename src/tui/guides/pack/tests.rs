@@ -212,7 +212,7 @@ fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
     let mut test = with_documents(given(), LINES);
     test.go_to("text");
     (0..4).for_each(|_| test.act(Action::Down));
-    assert!(test.blocker("text").unwrap().contains("a jq program is needed"));
+    assert!(test.blocker("text").unwrap().contains("enter a jq program"));
     test.form.focus_on(JQ);
     assert!(test.form.wants_text());
     test.type_into("jq", ".text + \" / \" + .summary");

@@ -85,7 +85,7 @@ impl Workers {
         }
     }
 
-    /// Whether a question is open.
+    /// Whether a request is pending.
     pub fn is_busy(&self) -> bool {
         self.files.is_waiting()
             || self.documents.is_waiting()

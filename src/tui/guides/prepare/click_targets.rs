@@ -35,7 +35,7 @@ pub enum ListGesture {
 }
 
 impl ListGesture {
-    /// Does it to the list; false where there is no row.
+    /// Applies the effect to the list; returns `false` if there is no row.
     pub fn apply(self, list: &mut ListState) -> bool {
         match self {
             Self::Line(line) => {
@@ -50,17 +50,17 @@ impl ListGesture {
     }
 }
 
-/// The places of one frame. Views put into it while they draw.
+/// The areas of one frame, which views add while they draw.
 #[derive(Debug, Default)]
 pub struct ClickTargets(RefCell<MouseAreas<ClickTarget>>);
 
 impl ClickTargets {
-    /// Forgets all: at the beginning of drawing, and below a popup.
+    /// Removes all areas: at the beginning of drawing, and below a popup.
     pub fn clear(&self) {
         self.0.borrow_mut().clear();
     }
 
-    /// Says where a spot is drawn.
+    /// Records the area of a target.
     pub fn add(&self, area: Rect, spot: ClickTarget) {
         self.0.borrow_mut().add(area, spot);
     }
@@ -127,7 +127,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Page, ListGesture::Wheel(rows)) => {
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
-                // Moving has no notice.
+                // Moving the cursor shows no notice.
                 let _ = state.handle_action(action, answers);
             }
         }
@@ -135,7 +135,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Field(stop), _) => state.set_focus(stop),
         (ClickTarget::Switch(stop), _) => {
             state.set_focus(stop);
-            // A switch has no notice.
+            // Toggling a switch shows no notice.
             let _ = state.handle_action(Action::Toggle, answers);
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {

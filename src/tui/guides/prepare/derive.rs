@@ -54,7 +54,7 @@ pub struct PlanFindings {
 }
 
 impl PlanFindings {
-    /// Works everything out. Takes milliseconds for thousands of shards.
+    /// Computes all results. Takes milliseconds for thousands of shards.
     pub fn of(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Self {
         let resolved = splits::resolve_in(plan, facts);
         let mut left_out = vec![false; facts.shards.len()];

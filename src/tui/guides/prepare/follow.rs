@@ -1,4 +1,4 @@
-//! Takes the results of the scan that the guided prepare starts when it opens, and of a run.
+//! Applies the results of the scan that starts when the form of prepare opens, and of a run.
 
 use super::step::Step;
 use super::workers::OpenedDataset;
@@ -10,14 +10,14 @@ use gristmill_core::{DatasetFacts, PreparePlan, ProblemKind, Severity};
 use std::sync::Arc;
 
 impl PrepareGuide {
-    /// Takes the scan that was started; what it finds follows.
+    /// Stores the scan that was started; its results arrive later.
     pub(super) fn opened(&mut self, opened: OpenedDataset) {
         self.scan = Some(opened.scan);
         self.failure = None;
         self.interrupted = opened.interrupted;
     }
 
-    /// Takes the first facts with the shards in them: only now answers that name shards can be taken over.
+    /// Applies the first facts that contain the shards: answers that name shards can be restored from now on.
     fn open(&mut self, facts: Arc<DatasetFacts>) {
         self.is_open = true;
         let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
@@ -63,7 +63,7 @@ impl PrepareGuide {
         true
     }
 
-    /// Takes new facts.
+    /// Stores new facts.
     pub(super) fn set_facts(&mut self, facts: Arc<DatasetFacts>) {
         self.latest_facts = Some(Arc::clone(&facts));
         let facts = recorded::with_recorded_counts(facts);

@@ -321,7 +321,7 @@ impl Guide for PrepareGuide {
     }
 
     fn waits_for(&self) -> &'static str {
-        "working out what will be written"
+        "computing what will be written"
     }
 
     fn contexts(&self, form: &Form) -> KeyContexts {
@@ -420,7 +420,7 @@ impl Guide for PrepareGuide {
             Step::Media => media::view::draw(&mut steps.media, frame, area, answers, &context),
             Step::Review => return false,
         }
-        // Only drawing determines which pictures are wanted in which size.
+        // The required pictures and their sizes are known only after drawing.
         if !self.workers.pixels.is_waiting() {
             let wanted = self.steps.field_map.pixels.take_requests();
             if !wanted.is_empty() {
@@ -457,7 +457,7 @@ impl Guide for PrepareGuide {
             return;
         }
         match self.action_of(key, form) {
-            // No notice comes of moving.
+            // Moving the cursor shows no notice.
             Some(action) => drop(self.act_in_step(action, form)),
             None => drop(self.change(form, |state, answers| state.key(*key, answers))),
         }
@@ -490,9 +490,7 @@ impl Guide for PrepareGuide {
     fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         match action {
             Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
-            Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => {
-                Some("nothing to take back here".into())
-            }
+            Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => Some("nothing to undo here".into()),
             _ => None,
         }
     }

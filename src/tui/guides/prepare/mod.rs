@@ -1,4 +1,4 @@
-//! The guide of `prepare`: its steps draw the data, and a scan runs while they are answered.
+//! The guide of `prepare`: its steps draw the data, and a scan runs while the user answers.
 //!
 //! [`steps::PrepareSteps`] has the answers and is pure; [`guide::PrepareGuide`] connects them with the form and brings results of the workers
 //! back. Nothing slow happens there: opening and scanning, checking a plan, reading samples and drawing pictures have a worker each.

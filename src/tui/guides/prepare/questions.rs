@@ -7,11 +7,11 @@ use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two checks of a plan against growing facts.
+/// Minimum interval between checks of a plan against growing facts.
 const DERIVE_EVERY: Duration = Duration::from_millis(300);
 
 impl PrepareGuide {
-    /// Asks the workers whatever is not answered for the present state.
+    /// Sends the workers all requests that the current state needs.
     pub(super) fn request_step_data(&mut self, step: Step) {
         if !self.is_open {
             return;
@@ -62,7 +62,7 @@ impl PrepareGuide {
             None => (false, false),
         };
         let is_soon = self.media_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
-        // Growing facts do not take a question back that is being answered: it would never be.
+        // A running request is not replaced when facts grow; otherwise it would never finish.
         let waits = self.workers.media.is_waiting() || is_soon && !now.1.scan_complete;
         if same_filter && (same_facts || waits) {
             return;

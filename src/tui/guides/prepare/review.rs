@@ -36,9 +36,9 @@ impl Review<'_> {
             () if self.is_dry_run => self.dry_run(columns, ui),
             () if self.preview.nothing_to_do => {
                 let words =
-                    format!("{} it is prepared like this already, and nothing has changed since", ui.glyphs.check);
+                    format!("{} already prepared with these answers; nothing has changed since", ui.glyphs.check);
                 let mut lines = wrapped(&words, columns, ui.theme.ok);
-                lines.extend(wrapped("A run would write nothing.", columns, ui.theme.muted));
+                lines.extend(wrapped("A run would not write anything.", columns, ui.theme.muted));
                 lines
             }
             () => vec![Line::from(Span::styled(text::fit_end(&self.scan_state(), columns, ui.glyphs), ui.theme.muted))],
@@ -49,7 +49,7 @@ impl Review<'_> {
         lines.extend(self.problems(columns, ui));
         if !self.preview.differences.is_empty() {
             lines.push(Line::default());
-            lines.push(heading("Against the last preparation", ui));
+            lines.push(heading("Changes since the last preparation", ui));
             for difference in &self.preview.differences {
                 let wrapped = text::wrap(difference, columns.saturating_sub(2)).into_iter();
                 lines.extend(wrapped.map(|line| Line::from(format!("  {line}"))));
@@ -87,11 +87,11 @@ impl Review<'_> {
             }
             (false, 0) => {
                 let read = count(read as u64, "shard");
-                (format!("{} dry run: nothing prevents the run; {read} read", ui.glyphs.check), ui.theme.ok)
+                (format!("{} dry run: the run is possible; {read} read", ui.glyphs.check), ui.theme.ok)
             }
             (false, found) => {
                 let (read, with) = (count(read as u64, "shard"), count(found, "problem"));
-                let words = format!("{} dry run: nothing prevents the run, with {with}; {read} read", ui.glyphs.warn);
+                let words = format!("{} dry run: the run is possible, with {with}; {read} read", ui.glyphs.warn);
                 (words, ui.theme.warn)
             }
         };
@@ -212,7 +212,7 @@ fn media(answers: &Answers, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         MediaFilter::Header => "entries picked by their first bytes".to_owned(),
         MediaFilter::Glob(patterns) => format!("entries that match {}", patterns.join(", ")),
     };
-    let how = if plan.decode { "; each picture is decoded whole" } else { "" };
+    let how = if plan.decode { "; each picture is decoded completely" } else { "" };
     let words = text::fit_end(&format!("  {filter_text}{how}"), columns, ui.glyphs);
     vec![Line::default(), heading("Media metadata", ui), Line::from(words)]
 }

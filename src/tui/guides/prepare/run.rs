@@ -42,7 +42,7 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
         words: RunTexts {
             ready: format!("{name} is ready to train on"),
             done: format!("{name} is prepared"),
-            idle: format!("{name} was prepared like this already"),
+            idle: format!("{name} was already prepared with these answers"),
             overview: "Shards",
             back: "the answers",
             keeps_work: true,
@@ -170,7 +170,9 @@ impl PrepareOverview {
                 Some("First write a cooker and register it with your task encoder.")
             }
             SampleMapping::SampleLoader { .. } => Some("First fill in .nv-meta/sample_loader.py."),
-            SampleMapping::NoDatasetYaml => Some("First write .nv-meta/dataset.yaml; nothing can be loaded before."),
+            SampleMapping::NoDatasetYaml => {
+                Some("First write .nv-meta/dataset.yaml; the data set cannot be loaded without it.")
+            }
             SampleMapping::FieldMap { .. } | SampleMapping::Unset => None,
         };
         lines.extend(first.into_iter().flat_map(|words| wrapped(words, columns, ui.theme.warn)));
@@ -228,7 +230,7 @@ fn missing_training(report: &PrepareReport) -> Option<&'static str> {
     match report.splits.iter().find(|split| &*split.name == TRAINING) {
         _ if report.splits.is_empty() => None,
         Some(split) => (split.samples == 0).then_some("has no sample"),
-        None => Some("is not there"),
+        None => Some("does not exist"),
     }
 }
 
@@ -236,7 +238,7 @@ fn missing_training(report: &PrepareReport) -> Option<&'static str> {
 fn training_lines(report: &PrepareReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(what) = missing_training(report) else { return Vec::new() };
     let key = ui.key(Context::Run, Action::Splits);
-    let words = format!("{TRAINING} {what}, so that what loads it fails: {key} divides the shards otherwise");
+    let words = format!("{TRAINING} {what}, so loading it fails: {key} divides the shards differently");
     let mut lines = wrapped(&words, columns, ui.theme.warn);
     lines.push(Line::default());
     lines

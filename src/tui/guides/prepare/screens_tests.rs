@@ -226,7 +226,7 @@ fn names_from_the_data_cannot_reach_the_terminal_raw() {
 fn without_access(step: Step) -> PrepareForm {
     let mut form = at(step);
     let subject = Subject::path("/data/coco");
-    let problem = Problem::refusal(ProblemKind::Other, subject, "nothing can be written here: permission denied");
+    let problem = Problem::refusal(ProblemKind::Other, subject, "this folder is not writable: permission denied");
     let hint = "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own";
     let derived = Arc::get_mut(&mut form.answers.derived).unwrap();
     derived.problems.push(problem.clone().with_hint(hint));
@@ -241,5 +241,5 @@ fn a_folder_without_write_access_is_named_at_source_and_at_review() {
     let mut review = without_access(Step::Review);
     compare("review_without_access", &mut review);
     let effects = review.act(Action::Run);
-    assert!(matches!(effects.as_slice(), [Effect::Toast(why)] if why.text.contains("nothing can be written here")));
+    assert!(matches!(effects.as_slice(), [Effect::Toast(why)] if why.text.contains("this folder is not writable")));
 }

@@ -103,7 +103,7 @@ pub trait StepState {
     fn key(&mut self, _key: KeyEvent, _answers: &Answers) {}
     /// Pastes into the field in focus.
     fn paste(&mut self, _text: &str, _answers: &Answers) {}
-    /// Takes notice of new facts and new findings.
+    /// Updates the step for new facts and new findings.
     fn refresh(&mut self, answers: &Answers);
     /// Accepts the shown answer: later findings do not change it.
     fn accept(&mut self) {}
@@ -111,11 +111,11 @@ pub trait StepState {
     fn write(&self, answers: &Answers, plan: &mut PreparePlan);
     /// Takes its answers from a plan: a draft, or the plan of the last run.
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers);
-    /// Why the next step cannot be gone to yet, in one sentence.
+    /// Returns why the next step cannot be opened yet, in one sentence.
     fn blocking_reason(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
     fn point(&mut self, _spot: ClickTarget, _list_gesture: ListGesture, _answers: &Answers) {}
-    /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
+    /// Whether the step shows a dialog, which receives every action, including Enter and Esc.
     fn has_inner(&self) -> bool {
         false
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The answers of all steps.
 #[derive(Clone, Debug)]
 pub struct PrepareSteps {
-    /// The plan, the data, and what the one does to the other.
+    /// The plan, the data, and the result of applying the plan to the data.
     pub answers: Answers,
     /// Step Source.
     pub source: SourceStep,
@@ -70,7 +70,7 @@ impl PrepareSteps {
     /// Takes the plan of the last run as what untouched answers stay at.
     pub fn remember_earlier(&mut self, plan: PreparePlan) {
         let mut plan = plan;
-        // What to do about an earlier preparation is a new question each time.
+        // How to treat an earlier preparation is asked in every run.
         plan.rerun = Rerun::Refuse;
         plan.new_to = None;
         self.adopt(&plan);
@@ -99,7 +99,7 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Lets every step take notice of the others and makes the plan of all answers again.
+    /// Updates every step for the answers of the others, and rebuilds the plan.
     fn refresh(&mut self) {
         // Each step reads the plan with the answers of the steps before it.
         self.source.refresh(&self.answers);

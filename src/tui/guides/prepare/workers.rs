@@ -67,7 +67,7 @@ impl Workers {
         }
     }
 
-    /// Whether an answer that the screen shows is still open.
+    /// Whether a result that the screen shows is still pending.
     pub fn is_waiting(&self) -> bool {
         self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()
     }

@@ -205,7 +205,7 @@ impl BrowseScreen {
             if let Some(catalog) = self.catalog() {
                 catalog.scan_all();
             }
-            return toast(Level::Info, format!("going to {} as soon as the scan gets there", grouped(number)));
+            return toast(Level::Info, format!("going to {} as soon as the scan reaches it", grouped(number)));
         }
         let last = self.state.groups.total().saturating_sub(1);
         toast(Level::Warn, format!("there is no sample {}; the last one is {}", grouped(number), grouped(last)))
@@ -375,7 +375,7 @@ impl BrowseScreen {
     fn copy_of_preview(&self, of: fn(&PreviewState) -> Option<String>, what: &str) -> Vec<Effect> {
         match of(&self.preview) {
             Some(text) => copied(&text, what),
-            None => toast(Level::Info, "there is nothing like that to copy here"),
+            None => toast(Level::Info, "there is nothing to copy here"),
         }
     }
 
@@ -532,7 +532,7 @@ fn copied(raw: &str, what: &str) -> Vec<Effect> {
     let changed = safe != raw;
     let mut effects = vec![Effect::Copy(safe)];
     if changed {
-        let words = format!("{what} holds characters that are not copied as they are, but as they are shown");
+        let words = format!("{what} has unsafe characters; it was copied in its escaped form");
         effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
     }
     effects

@@ -22,7 +22,7 @@ impl BrowseStart {
     fn missing_reason(&self) -> String {
         match self {
             Self::Key(key) => format!("no sample has the key {key}"),
-            Self::Subject(subject) => format!("{subject} is not in the data set any more"),
+            Self::Subject(subject) => format!("{subject} is no longer in the data set"),
             Self::First | Self::Number(_) => String::new(),
         }
     }

@@ -195,8 +195,7 @@ impl ContactSheet {
 
 /// Reads the thumbnail of a sample: its picture if it has one, else the part that is shown.
 fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumbnail, String> {
-    let sample =
-        catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it is not there any more")?;
+    let sample = catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it no longer exists")?;
     let named = part.and_then(|name| sample.parts.iter().position(|part| &*part.name == name));
     let picture = || sample.parts.iter().position(|part| is_picture(&part.name));
     let index = named.or_else(picture).unwrap_or(0);

@@ -110,7 +110,7 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Deta
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let request = question.request();
     if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
-        return note(request, "earlier samples are still being decoded; look again in a moment");
+        return note(request, "earlier samples are still being decoded; try again in a moment");
     }
     let (sender, came) = channel();
     let counted = ReadCount::new();

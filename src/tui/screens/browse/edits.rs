@@ -110,7 +110,7 @@ impl BrowseScreen {
         if whole {
             return toast(
                 Level::Warn,
-                format!("{group} is excluded as a whole; x in the list of shards takes it back in"),
+                format!("{group} is excluded as a whole; x in the list of shards includes it again"),
             );
         }
         let Some(sample) = self.state.sample().cloned() else {

@@ -205,7 +205,7 @@ impl BrowseScreen {
                 }
                 Ok(Vec::new())
             };
-            let line = "Into which folder? It is made if it is not there; nothing in it is written over.";
+            let line = "Into which folder? It is created if it does not exist; existing files are not overwritten.";
             vec![Effect::Push(Box::new(Prompt::new("Export", line, "", "~/export", accept)))]
         };
         vec![Effect::Push(Box::new(Choice::new("Export", vec![title], offers, chosen)))]

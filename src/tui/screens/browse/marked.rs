@@ -237,7 +237,7 @@ impl BrowseScreen {
             let edits = sorted.excluded.iter().filter_map(include).flatten().collect();
             Edit::Many { title: format!("take back {}", total(&sorted.excluded)), edits }
         } else {
-            let words = "the shards of what is marked are excluded as a whole; x in their list takes them back in";
+            let words = "the shards of what is marked are excluded as a whole; x in their list includes them again";
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
             return true;
         };

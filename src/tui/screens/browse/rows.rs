@@ -170,7 +170,7 @@ impl Rows {
                         };
                         self.known.insert(at, row);
                     }
-                    "it is not there any more; F5 reads again".into()
+                    "it no longer exists; F5 reloads".into()
                 }
                 Err(failure) if failure.is_cancelled() => continue,
                 Err(failure) => failure.to_string().into(),

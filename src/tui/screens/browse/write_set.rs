@@ -180,7 +180,7 @@ impl BrowseScreen {
                     Some(KeySelection::Matches(Arc::clone(matches)))
                 }
                 (Some(_), _) => {
-                    return info_toast("the filter is still looking at samples: wait until it has seen all")
+                    return info_toast("the filter is still running: wait until it has examined all samples")
                 }
             }
         };

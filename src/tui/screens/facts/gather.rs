@@ -35,7 +35,7 @@ impl FactsSheet {
     pub fn add(&mut self, other: Self) {
         self.figures.extend(other.figures);
         self.charts.extend(other.charts);
-        // A trouble shared by several groups is listed once.
+        // A failure shared by several groups is listed once.
         for trouble in other.failures {
             if !self.failures.contains(&trouble) {
                 self.failures.push(trouble);

@@ -118,7 +118,7 @@ impl JobsPanel {
         };
         self.table.focus_jobs();
         let notice = match started {
-            Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
+            Some(Ok(_)) => Toast::new(Level::Info, "Started again; finished work is reused"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
             None => return Vec::new(),
         };
@@ -201,7 +201,7 @@ impl JobsPanel {
         let inner = draw_panel(frame, area, "Jobs", focused, ui);
         self.mouse_areas.add(inner, Pane::Jobs);
         if self.list.len == 0 {
-            let line = Line::from(Span::styled("   no job runs, and none was interrupted", ui.theme.muted));
+            let line = Line::from(Span::styled("   no running or interrupted jobs", ui.theme.muted));
             frame.render_widget(line, Rect { height: inner.height.min(1), ..inner });
             return;
         }
@@ -283,8 +283,8 @@ impl Screen for JobsPanel {
                 Some("there is no job".into())
             }
             Action::CancelJob => match self.selected_own() {
-                Some(view) => ended(view).then(|| "it does not run".into()),
-                None => Some("it is none of this process".into()),
+                Some(view) => ended(view).then(|| "it is not running".into()),
+                None => Some("it belongs to another process".into()),
             },
             Action::ShowLog | Action::ShowProblems if self.selected_own().is_none() => {
                 Some("only its own process keeps a log of it".into())
@@ -297,7 +297,7 @@ impl Screen for JobsPanel {
                 Some(Row::Own(view)) if !ended(view) => Some("it runs".into()),
                 Some(Row::Own(view)) if view.status.state == JobState::Done => Some("it is done".into()),
                 Some(Row::Own(view)) if self.env.jobs.can_restart(view.id) => None,
-                Some(Row::Own(_)) => Some("it can be started again where it was started".into()),
+                Some(Row::Own(_)) => Some("it can be started again in the screen that started it".into()),
                 Some(Row::Other(run)) => run.rerun_refusal(),
                 None => Some("there is no job".into()),
             },

@@ -59,7 +59,7 @@ impl OtherRun {
     pub fn rerun_refusal(&self) -> Option<String> {
         match &self.run {
             RunKind::Works => Some("another process works on it".into()),
-            RunKind::Lost => Some("its answers are not known here; the same command starts over".into()),
+            RunKind::Lost => Some("its answers are not known; run the same command to start from the beginning".into()),
             RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => None,
         }
     }
@@ -145,18 +145,18 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
     let (status, run) = match state {
         State::Running(by) => {
             let who = format!("Process {} on {} works on it.", by.process.pid, by.process.host);
-            (vec![who, "What it makes appears when it is done.".to_owned()], RunKind::Works)
+            (vec![who, "Its output becomes visible when it is done.".to_owned()], RunKind::Works)
         }
         State::Publishing(files) => {
             let waiting = count(files as u64, "file");
-            (vec![format!("It was stopped while it put files in their place; {waiting} left.")], stopped)
+            (vec![format!("It was stopped while publishing its files; {waiting} left.")], stopped)
         }
-        State::Interrupted => (vec!["It was stopped. What it had done is kept.".to_owned()], stopped),
-        State::Lost => (vec!["It was stopped, and nothing of it is kept.".to_owned()], RunKind::Lost),
+        State::Interrupted => (vec!["It was stopped. Its finished work is kept.".to_owned()], stopped),
+        State::Lost => (vec!["It was stopped, and no work is kept.".to_owned()], RunKind::Lost),
     };
     let next_step = match &run {
         RunKind::Works => None,
-        RunKind::Lost => Some("The same command starts over.".to_owned()),
+        RunKind::Lost => Some("Run the same command to start from the beginning.".to_owned()),
         RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(resume_hint(&own, env)),
     };
     let place = env.short_path(&path);
@@ -168,7 +168,7 @@ fn resume_hint(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();
     if !files::is_file(&plan) {
-        return format!("{key} goes on with it.");
+        return format!("{key} resumes it.");
     }
-    format!("{key} goes on with it; without a screen: gristmill run {}", shell_quote(&plan.to_string_lossy()))
+    format!("{key} resumes it; on the command line: gristmill run {}", shell_quote(&plan.to_string_lossy()))
 }

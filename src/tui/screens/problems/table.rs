@@ -207,7 +207,7 @@ impl ProblemTable {
             return Err(STILL_SEARCHED.to_owned());
         }
         if items.is_empty() {
-            let all = "everything that the problems of this kind are about is excluded already";
+            let all = "all samples and shards with problems of this kind are already excluded";
             return Err(why.map_or(all.to_owned(), |why| why.to_string()));
         }
         let what: Vec<String> = [(samples, "sample"), (shards, "shard")]

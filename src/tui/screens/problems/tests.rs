@@ -90,7 +90,7 @@ fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_reporte
     table.marks = Arc::new(Marks::new(&groups(), &[], &["s_0.tar/a"]));
     assert_eq!(items(table.exclude_kind(Vec::new()).unwrap()).len(), 1, "what is excluded already is left alone");
     table.marks = Arc::new(Marks::new(&groups(), &[], &["s_0.tar/a", "s_1.tar/b"]));
-    assert!(table.exclude_kind(Vec::new()).unwrap_err().contains("excluded already"));
+    assert!(table.exclude_kind(Vec::new()).unwrap_err().contains("already excluded"));
     let unlisted = |key: &str| match sample(1, key).exclude {
         Ok(target) => NotedTarget { target, note: "cut".to_owned() },
         Err(why) => panic!("{why}"),

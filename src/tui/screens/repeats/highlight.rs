@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_becomes_visible() {
+    fn escapes_control_characters() {
         let seen = highlight("a\u{1b}[31mb\tc\r\nd", &[(1..6, Mark::Here)], 0, true);
         assert!(!seen.text.contains('\u{1b}') && !seen.text.contains('\t'), "{:?}", seen.text);
         assert!(seen.text.ends_with("\nd"));

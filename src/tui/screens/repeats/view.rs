@@ -33,7 +33,7 @@ pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, 
         None => None,
     };
     if let Some(lines) = placeholder {
-        let inner = framed("Repeats", true, frame, area, ui);
+        let inner = draw_panel(frame, area, "Repeats", true, ui);
         return draw_lines(frame.buffer_mut(), indented(inner), lines);
     }
     let (rows, text) = areas(page.listed, page.in_text, area);
@@ -59,12 +59,6 @@ fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<R
     (Some(Rect { width: columns, ..area }), Some(text))
 }
 
-/// Draws a frame and returns its inner area.
-fn framed(title: &str, focused: bool, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-    let inner = draw_panel(frame, area, title, focused, ui);
-    inner
-}
-
 /// Returns an area without its first and last column.
 fn indented(area: Rect) -> Rect {
     padded(area)
@@ -88,7 +82,7 @@ fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     };
     let count = page.ranges.len(listed);
     let title = format!("{title} {}", grouped(count as u64));
-    let inner = framed(&title, focused, frame, area, ui);
+    let inner = draw_panel(frame, area, &title, focused, ui);
     page.mouse_areas.add(inner, ScreenArea::Rows);
     if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
@@ -134,7 +128,7 @@ fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> 
 
 fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let title = title(page, usize::from(area.width).saturating_sub(6), ui);
-    let inner = indented(framed(&title, page.in_text, frame, area, ui));
+    let inner = indented(draw_panel(frame, area, &title, page.in_text, ui));
     page.mouse_areas.add(inner, ScreenArea::Text);
     let columns = usize::from(inner.width);
     let lines = match page.displayed.as_ref().map(|spot| page.ranges.text(spot.at)) {

@@ -32,14 +32,14 @@ pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
         lines.push(format!("It cannot be read as it is now: {}", unreadable.why));
     }
     for lost in three.not_applied.iter().take(3) {
-        lines.push(format!("On it this cannot be done any more: {}: {}", lost.edit.title(), lost.failure.why));
+        lines.push(format!("This change can no longer be applied: {}: {}", lost.edit.title(), lost.failure.why));
     }
     let pending = count(session.pending() as u64, "change");
     let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
     let offers = vec![
-        ChoiceOption::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
+        ChoiceOption::new("their file with my changes applied", format!("{pending} on the file as it is; shown first"))
             .disabled_if(without),
-        ChoiceOption::new("mine", "writes over what they changed"),
+        ChoiceOption::new("mine", "overwrites their changes"),
         ChoiceOption::new("neither", "nothing is written; the changes stay unwritten"),
     ];
     let mut merged = three.merged;
@@ -47,7 +47,7 @@ pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
         0 => {
             let Some(editor) = merged.take() else { return Vec::new() };
             session.adopt(editor);
-            let message = "these are your changes on their file; write them when they are right";
+            let message = "these are your changes on their file; review and write them";
             vec![Effect::Toast(Toast::new(Level::Info, message))]
         }
         1 => {

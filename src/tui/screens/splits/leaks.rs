@@ -22,7 +22,7 @@ use ratatui::Frame;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Handles `L`: asks how to look for leaks; also offers the last check.
+/// Handles `L`: asks which leak check to run, and offers the last one.
 pub fn open_choice(session: &SplitSession) -> Vec<Effect> {
     let mut offers = vec![
         ChoiceOption::new("by name", "same key or file name in two splits: takes seconds"),
@@ -412,7 +412,7 @@ pub fn draw_leaks(
         Line::from(Span::styled(format!(" {}", text::fit_end(words, columns, ui.glyphs)), ui.theme.muted))
     };
     if found.leaks.is_empty() {
-        let sign = format!(" {} no split shares anything with another", ui.glyphs.check);
+        let sign = format!(" {} no two splits share a sample", ui.glyphs.check);
         let lines = [Line::from(Span::styled(sign, ui.theme.ok)), line(&scope)];
         draw_lines(frame.buffer_mut(), inner, lines);
         return Rect::default();

@@ -281,7 +281,7 @@ pub fn draw_written(written: &SplitFile, changes: Option<&ChangeList>, frame: &m
     let columns = usize::from(inner.width);
     let path = written.path.to_string_lossy();
     let (sign, result) = if written.nothing_to_do {
-        (ui.glyphs.dot, "the file was as it was to be".to_owned())
+        (ui.glyphs.dot, "the file already had this content".to_owned())
     } else {
         (ui.glyphs.check, format!("{}, {}", count(written.edits as u64, "change"), bytes(written.size)))
     };

@@ -218,7 +218,7 @@ impl SplitsScreen {
         let offers = vec![
             ChoiceOption::new("write them", "shows them first"),
             ChoiceOption::new("leave", kept),
-            ChoiceOption::new("give them up", "the file stays as it is"),
+            ChoiceOption::new("discard them", "the file stays as it is"),
             ChoiceOption::new("stay", ""),
         ];
         let session = self.session.clone();
@@ -445,7 +445,7 @@ impl Screen for SplitsScreen {
     fn label(&self, action: Action) -> &'static str {
         match action {
             Action::Right => "split",
-            Action::Exclude if self.state.is_on_excludes => "take back in",
+            Action::Exclude if self.state.is_on_excludes => "include again",
             action => action.label(),
         }
     }

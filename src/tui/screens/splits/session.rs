@@ -200,7 +200,7 @@ impl SplitSession {
         match () {
             () if inner.workers.open.is_waiting() => Some("reading"),
             () if inner.is_writing => Some("writing"),
-            () if inner.is_reworking => Some("taking up changes"),
+            () if inner.is_reworking => Some("restoring changes"),
             () if inner.workers.items.is_waiting() => Some("looking up excludes"),
             () => None,
         }

@@ -174,11 +174,11 @@ pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
 fn replayed(all: usize, pending: usize, not_applied: &[RejectedEdit]) -> Toast {
     match not_applied.first() {
         None if pending == 0 => Toast::new(Level::Info, "the file has those changes already"),
-        None => Toast::new(Level::Ok, format!("{} taken up again", count(all as u64, "change"))),
+        None => Toast::new(Level::Ok, format!("{} restored", count(all as u64, "change"))),
         Some(first) => {
             let lost = count(not_applied.len() as u64, "change");
             let why = format!("{}: {}", first.edit.title(), first.failure.why);
-            Toast::new(Level::Warn, format!("{lost} of {all} cannot be made any more; {why}"))
+            Toast::new(Level::Warn, format!("{lost} of {all} can no longer be applied; {why}"))
         }
     }
 }

@@ -48,7 +48,7 @@ fn within_of<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     if stuck.load(Ordering::SeqCst) >= MAX_STUCK {
-        return Err("decoding takes too long here; no more is tried until what was begun has ended".into());
+        return Err("decoding takes too long; no further part is decoded until the current ones have ended".into());
     }
     let (sender, receiver) = mpsc::channel();
     let state = Arc::new(AtomicU8::new(RUNNING));
@@ -63,7 +63,7 @@ fn within_of<T: Send + 'static>(
     }
     match receiver.recv_timeout(deadline) {
         Ok(result) => Ok(result),
-        Err(mpsc::RecvTimeoutError::Disconnected) => Err("its decoder failed; it is damaged, or made to harm".into()),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err("its decoder failed; the part is damaged or malicious".into()),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             stuck.fetch_add(1, Ordering::SeqCst);
             if state.compare_exchange(RUNNING, ABANDONED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -94,7 +94,7 @@ mod tests {
             let late = within_of(&HERE, Duration::from_millis(1), move || gate.recv().is_ok());
             assert!(late.unwrap_err().contains("longer than"));
         }
-        assert!(within_of(&HERE, Duration::from_secs(60), || 7).unwrap_err().contains("no more is tried"));
+        assert!(within_of(&HERE, Duration::from_secs(60), || 7).unwrap_err().contains("no further part"));
         drop(gates);
         let end = std::time::Instant::now() + Duration::from_secs(60);
         while within_of(&HERE, Duration::from_secs(60), || 7).is_err() && std::time::Instant::now() < end {

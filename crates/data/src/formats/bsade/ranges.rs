@@ -163,7 +163,7 @@ impl RangesReader {
         };
         let (Some(start), Some(end)) = (number(self.used), number(self.used + 8)) else { return Ok(None) };
         if end <= start || start < self.last_end {
-            let why = format!("the range {start} to {end} is empty or comes too late");
+            let why = format!("the range {start} to {end} is empty or out of order");
             let failure = Failure::data("reading the ranges", why);
             return Err(failure.on(Subject::path(self.file.path()).at(self.at)));
         }

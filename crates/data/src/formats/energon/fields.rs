@@ -72,8 +72,8 @@ fn parse_text(what: &str, path: &Path, bytes: Option<Vec<u8>>) -> Outcome<Option
 
 /// Why the loader cannot read a file that begins with `---`, and the remedy.
 pub(super) const MARKER: (&str, &str) = (
-    "the file begins with `---`, of which the loader makes a list of documents, and stops",
-    "take that line out; one document needs no marker",
+    "the file begins with `---`: the loader reads a list of documents, and fails",
+    "remove that line; a single document needs no marker",
 );
 
 pub(super) fn parse_yaml(text: &str) -> Result<Node, ContentError> {

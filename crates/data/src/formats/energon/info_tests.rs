@@ -62,7 +62,7 @@ fn what_the_loader_would_refuse_is_refused_by_name() {
         (r#"{"shard_counts": {"a.tar": -1}}"#, "the shard 'a.tar'"),
         (r#"{"shard_counts": {"a.tar": 1.5}}"#, "the shard 'a.tar'"),
         (r#"{"shard_counts": {"a.tar": "1"}}"#, "the text '1'"),
-        (r#"{"shard_counts": {"a.tar": 1, "a.tar": 2}}"#, "there twice"),
+        (r#"{"shard_counts": {"a.tar": 1, "a.tar": 2}}"#, "duplicate key"),
         (r#"{"shard_counts": [], "energon_version": "1"}"#, "must be a map, here is a list"),
         (r#"{"shard_counts": {}, "energon_version": 7.4}"#, "must be text"),
     ] {

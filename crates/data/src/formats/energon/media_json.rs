@@ -137,7 +137,7 @@ impl Reading {
     }
     fn number(&mut self, name: &str) -> Option<u64> {
         let value = self.take(name)?;
-        self.checked(name, value.as_u64(), "is no count")
+        self.checked(name, value.as_u64(), "is not a count")
     }
     fn small(&mut self, name: &str) -> Option<u32> {
         let number = self.number(name)?;
@@ -149,13 +149,13 @@ impl Reading {
     }
     fn float(&mut self, name: &str) -> Option<f64> {
         let value = self.take(name)?;
-        self.checked(name, value.as_f64(), "is no number")
+        self.checked(name, value.as_f64(), "is not a number")
     }
     fn word(&mut self, name: &str) -> &'static str {
         match self.take(name) {
             Some(Value::String(text)) => NAMES.iter().find(|known| **known == text).copied().unwrap_or(UNKNOWN),
             other => {
-                self.set_reason(name, if other.is_some() { "is no text" } else { "is missing" });
+                self.set_reason(name, if other.is_some() { "is not text" } else { "is missing" });
                 UNKNOWN
             }
         }
@@ -214,10 +214,10 @@ mod tests {
             ("image", "{", "cannot be read"),
             ("image", "[]", "not an object"),
             ("image", r#"{"width":1,"height":2,"format":"JPEG"}"#, "'mode' is missing"),
-            ("image", r#"{"width":-1,"height":2,"format":"JPEG","mode":"L"}"#, "'width' is no count"),
+            ("image", r#"{"width":-1,"height":2,"format":"JPEG","mode":"L"}"#, "'width' is not a count"),
             ("image", r#"{"width":1,"height":99999999999,"format":"JPEG","mode":"L"}"#, "'height' is too large"),
-            ("image", r#"{"width":1,"height":2,"format":3,"mode":"L"}"#, "'format' is no text"),
-            ("av", r#"{"video_fps":"fast"}"#, "'video_fps' is no number"),
+            ("image", r#"{"width":1,"height":2,"format":3,"mode":"L"}"#, "'format' is not text"),
+            ("av", r#"{"video_fps":"fast"}"#, "'video_fps' is not a number"),
             ("av", r#"{"video_length":1}"#, "does not know its field 'video_length'"),
         ] {
             let why = from_json(kind, json).unwrap_err();

@@ -184,7 +184,7 @@ pub fn splits_without_samples(
     let problem = |(name, _): &(String, Vec<String>)| {
         let message = format!("every sample of split '{name}' is excluded: a trainer that asks for it waits forever");
         let problem = Problem::problem(ProblemKind::EmptySplit, Subject::field(name.as_str()), message);
-        problem.with_hint("take excludes back, or divide the shards into other splits")
+        problem.with_hint("remove excludes, or divide the shards into other splits")
     };
     splits.iter().filter(is_without).map(problem).collect()
 }

@@ -60,7 +60,7 @@ fn what_the_loader_would_refuse_is_refused_with_the_line() {
         ("split_parts:\n  train:\n", "must be a list, here is nothing", None),
         ("split_parts: {}\nexcludes: []\n", "unknown key 'excludes'", None),
         ("exclude: []\n", "'split_parts' is missing", None),
-        ("split_parts:\n  a: []\n  a: []\n", "the key 'a' is there twice", Some(3)),
+        ("split_parts:\n  a: []\n  a: []\n", "duplicate key 'a'", Some(3)),
         ("split_parts:\n\ta: []\n", "tab", Some(2)),
         ("split_parts:\n  a: [x\n", "unclosed bracket", Some(2)),
         ("split_parts:\n  a: &x [b.tar]\n  c: *x\n", "alias", Some(3)),

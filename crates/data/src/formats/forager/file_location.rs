@@ -19,10 +19,10 @@ pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>>
             Err(Failure::data("listing the data files", why).on(Subject::path(path)).with_hint("rename it"))
         };
         if bytes.contains(&b'\n') {
-            return refuse("its name holds a newline, and the index names one file a line");
+            return refuse("its name contains a newline, but the index has one file name per line");
         }
         if std::str::from_utf8(bytes).is_err() {
-            return refuse("its name is not UTF-8, and the index is");
+            return refuse("its name is not UTF-8, as the index requires");
         }
         out.extend_from_slice(bytes);
         out.push(b'\n');

@@ -310,7 +310,7 @@ fn no_layout(file: &ReadFile, head: &[u8; HEADER_BYTES as usize]) -> Failure {
         "its header says that there are no tokens, and no index follows: a run that wrote it did not end".to_owned()
     } else if data_bytes.saturating_add(HEADER_BYTES) >= file.len() {
         let bytes = file.len();
-        format!("its header speaks of {data_bytes} bytes of tokens, but the file has only {bytes} bytes in all")
+        format!("its header states {data_bytes} bytes of tokens, but the file has only {bytes} bytes in total")
     } else {
         "no index begins where the tokens end".to_owned()
     };

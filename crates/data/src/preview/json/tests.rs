@@ -81,7 +81,7 @@ fn endless_documents_are_cut_and_say_so() {
 fn names_and_values_are_safe_and_repeated_keys_are_reported() {
     let tree = tree("{\"\\u001b[31m\": \"\\u202e\", \"k\": 1, \"k\": 2}");
     assert_eq!(tree_line(&tree.lines[0]), "␛[31m: <U+202E>");
-    assert_eq!(tree.notes, ["the key 'k' comes twice; readers take the last"]);
+    assert_eq!(tree.notes, ["duplicate key 'k': readers use the last value"]);
     let broken = parse(b"[\"\xff\x1b\"]", true).unwrap();
     let Document::Tree(broken) = broken else { panic!() };
     assert_eq!(tree_line(&broken.lines[0]), "0: \\xff␛");

@@ -124,7 +124,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
     let failure = match looked {
         Some(Ok(seen)) => return seen,
         Some(Err(failure)) => failure.to_string(),
-        None => "its decoder failed; it is damaged, or made to harm".to_owned(),
+        None => "its decoder failed; the part is damaged or malicious".to_owned(),
     };
     out.title = title(name, &[size_words(bytes.len())]);
     out.notes.insert(0, failure);

@@ -31,7 +31,7 @@ fn json_is_a_tree_and_damaged_json_is_text_with_the_place() {
     let Drawable::Tree(lines) = &preview.body else { panic!() };
     assert_eq!(lines.iter().map(tree_line).collect::<Vec<_>>(), ["id: 1", "tags:", "  0: 1", "  1: 2"]);
     let damaged = of("json", b"{\"a\": \n oops}");
-    assert_eq!(damaged.notes, ["not valid JSON: a value must come here at line 2, column 2"]);
+    assert_eq!(damaged.notes, ["not valid JSON: expected a value at line 2, column 2"]);
     assert_eq!(text_of(&damaged), "{\"a\": \n oops}");
 }
 

@@ -30,10 +30,10 @@ pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, P
     let cancel = Cancel::default();
     let codes = headers::avif_codes(&mut Reader::new(&bytes, &cancel))
         .map_err(|error| PictureError::Damaged(display_safe(&error.to_string()).into_owned()))?
-        .ok_or(PictureError::NotDecoded("an AVIF picture in tiles, which are not put together here"))?;
+        .ok_or(PictureError::NotDecoded("an AVIF picture in tiles, which is not supported"))?;
     let decode = |spans: &[(u64, u64)]| {
         let frame = gathered(bytes, spans).and_then(|codes| first_frame(codes, MAX_PIXELS));
-        frame.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))
+        frame.ok_or_else(|| PictureError::Damaged("its data cannot be decoded".into()))
     };
     let colour = decode(&codes.colour)?;
     let alpha = match &codes.alpha {
@@ -57,7 +57,7 @@ pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, Pictu
     let decode = |codes| first_frame(codes, MAX_VIDEO_PIXELS);
     // The content of the configuration is usually repeated in the frame, and may itself be damaged.
     let whole = decode([units, bytes].concat()).or_else(|| decode(bytes.to_vec()).filter(|_| !units.is_empty()));
-    let frame = whole.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))?;
+    let frame = whole.ok_or_else(|| PictureError::Damaged("its data cannot be decoded".into()))?;
     let (width, height) = (frame.width(), frame.height());
     let colour = if frame.pixel_layout() == PixelLayout::I400 { "L" } else { "RGB" };
     Ok(Picture { format: "AV1", width, height, colour, small: small(&frame, None) })

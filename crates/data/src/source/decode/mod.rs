@@ -221,7 +221,7 @@ fn unzip(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let read = flate2::read::MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut out);
     match read {
         Err(e) => Err(format!("it is not valid gzip: {e}")),
-        Ok(n) if n as u64 > limit => Err("it unpacks to more than is sensible".into()),
+        Ok(n) if n as u64 > limit => Err("it decompresses to too many bytes".into()),
         Ok(_) => Ok(out),
     }
 }
@@ -252,7 +252,7 @@ fn image(bytes: &[u8]) -> Result<Value, String> {
     let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| format!("it cannot be read: {e}"))?;
-    let format = reader.format().ok_or("it is no picture of a known format")?;
+    let format = reader.format().ok_or("it is not a picture of a known format")?;
     let mut limits = image::Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);

@@ -42,7 +42,7 @@ fn each_suffix_is_decoded_as_the_trainer_does() {
 fn a_picture_is_known_by_its_content_not_by_its_name() {
     let expected = Value::Image { format: "png".into(), width: 7, height: 5 };
     assert_eq!(decode_part("jpg", &png(7, 5)), Ok(expected));
-    assert!(decode_part("jpg", b"not a picture").unwrap_err().contains("no picture"));
+    assert!(decode_part("jpg", b"not a picture").unwrap_err().contains("not a picture"));
     assert!(decode_part("jpg", b"").unwrap_err().contains("empty"));
     assert!(decode_part("png", &png(7, 5)[..20]).is_err());
 }
@@ -100,7 +100,7 @@ fn a_zip_bomb_is_refused() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(&vec![0u8; 5 << 20]).unwrap();
     let bomb = encoder.finish().unwrap();
-    assert!(decode_part("txt.gz", &bomb).unwrap_err().contains("more than is sensible"));
+    assert!(decode_part("txt.gz", &bomb).unwrap_err().contains("decompresses to too many bytes"));
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(b"hello").unwrap();
     assert_eq!(decode_part("txt.gz", &encoder.finish().unwrap()), Ok(Value::Text("hello".into())));

@@ -349,7 +349,7 @@ impl LongReading {
             return invalid(0, BYTE_ORDER_MARK);
         }
         if !self.line_kind.end(fields) {
-            return invalid(self.line_kind.valid_bytes(), "it is no JSON");
+            return invalid(self.line_kind.valid_bytes(), "it is not JSON");
         }
         if self.line_kind.keys().is_none() {
             // One of the keys that were not kept may have been that of the text.

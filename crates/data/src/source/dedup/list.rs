@@ -239,7 +239,7 @@ fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static 
         },
         // If the first bytes are inconclusive, the name decides.
         _ if Packing::of_start(&open_read(&file.path)?)? == Some(named) => return Ok(None),
-        _ => format!("its name says {}, and its first bytes are not of that packing", named.title()),
+        _ => format!("its name says {}, but its content has another format", named.title()),
     };
     Ok(Some((why, "give it the name that fits its content")))
 }

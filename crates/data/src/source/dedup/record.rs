@@ -182,5 +182,4 @@ fn outermost(kind: JsonKind) -> &'static str {
 }
 
 /// Kind of a line with an unpaired surrogate in its text.
-pub(super) const HALF: Kind =
-    Kind::Passed(SkippedLine::NoText("half of a character (a lone surrogate) is in its text"));
+pub(super) const HALF: Kind = Kind::Passed(SkippedLine::NoText("its text contains a lone surrogate"));

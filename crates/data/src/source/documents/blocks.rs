@@ -166,7 +166,7 @@ impl Damage {
         // Rows may take several lines.
         let subject = if item == "line" { subject.line(self.at.line + 1) } else { subject };
         Problem::problem(ProblemKind::CutShort, subject, message)
-            .with_hint("fetch or pack the file again; a newer copy is read from its beginning")
+            .with_hint("download or compress the file again; a newer copy is read from the beginning")
     }
 }
 

@@ -62,7 +62,7 @@ impl LineForm for Elements {
             }
             State::After => return None,
             State::Before | State::Inside => {
-                let message = format!("the list breaks off at byte {}: the file is cut short", grouped(self.bytes));
+                let message = format!("the list ends early at byte {}: the file is cut short", grouped(self.bytes));
                 (message, "get the file again from its source")
             }
         };

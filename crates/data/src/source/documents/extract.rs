@@ -157,7 +157,10 @@ impl Extractor {
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
             let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
             let is_half = matches!(line.get(at..), Some([0xed, 0xa0..=0xbf, 0x80..=0xbf, ..]));
-            return invalid(at, if is_half { "half of a character is no UTF-8" } else { "a byte that is not UTF-8" });
+            return invalid(
+                at,
+                if is_half { "a lone surrogate is not valid UTF-8" } else { "a byte that is not UTF-8" },
+            );
         };
         let mark = if all.starts_with('\u{feff}') { 3 } else { 0 };
         let path: &[String] = match &self.selector {

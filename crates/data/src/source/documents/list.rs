@@ -36,7 +36,7 @@ const ACTIVITY: &str = "looking for text files";
 /// Maximum size of a file of paths, in bytes.
 const PATHS_LIMIT: u64 = 256 << 20;
 /// Hint on how to read files that are set aside.
-const CHOOSE: &str = "--glob chooses files by their names, these included; a file that is named itself is read, too";
+const CHOOSE: &str = "--glob can select such files by name; a file given by its path is always read";
 
 /// Files in reading order.
 #[derive(Clone, Debug, Default)]
@@ -220,7 +220,7 @@ fn leave_out(
 /// Returns the failure that every file is left out.
 fn nothing_left(problems: Vec<Problem>) -> Failure {
     let mut lost = problems.into_iter().filter(|problem| problem.severity > Severity::Note);
-    let Some(first) = lost.next() else { return Failure::internal(ACTIVITY, "no file is left, for no reason") };
+    let Some(first) = lost.next() else { return Failure::internal(ACTIVITY, "no file is left to read") };
     let more = match lost.count() as u64 {
         0 => "no other file is there".to_owned(),
         more => format!("{} left out, too, and none remains", count_verb(more, "other file", "is", "are")),
@@ -434,7 +434,7 @@ pub(in crate::source) fn is_packed_already(name: &str) -> bool {
 
 /// Message and hint for such a file.
 pub(in crate::source) const OURS: (&str, &str) =
-    ("it is left out: by its name it is what packing writes, not text", "name the file itself to read it all the same");
+    ("it is left out: by its name it is an output of pack, not text", "give the path of the file to read it anyway");
 
 /// Whether a file is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -451,7 +451,7 @@ pub(in crate::source) enum FileChoice {
 
 /// Message and hint for text that one of the programs does not look for in folders.
 const MISSED: (&str, &str) = (
-    "it is left out for forager, whose program looks in folders for names that end in .jsonl alone",
+    "it is left out for forager, which reads only .jsonl files in folders",
     "name the file itself, or give --glob '**/*.jsonl*'",
 );
 
@@ -565,13 +565,13 @@ impl Walk<'_> {
         }
         let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
         if let Some(ancestor) = error.loop_ancestor() {
-            let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+            let message = format!("it points back to {}, and is not followed", ancestor.to_string_lossy());
             self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
             return Ok(());
         }
         let is_dangling = error.is_broken_link();
         if is_dangling && (self.wants)(&relative) == FileChoice::Yes {
-            let message = "it is left out: it is a link to something that is not there";
+            let message = "it is left out: it is a broken link";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
         } else if !is_dangling {
             let why = failure.why;

@@ -236,7 +236,7 @@ impl UnpackedReader {
                 Ok(count) => {
                     self.produced += count as u64;
                     if self.is_capped && self.produced > RATIO_FREE && self.produced / RATIO_CAP > self.consumed() {
-                        self.broken = Some(format!("it unpacks to more than {RATIO_CAP} times its size"));
+                        self.broken = Some(format!("it decompresses to more than {RATIO_CAP} times its size"));
                         return Ok(0);
                     }
                     return Ok(count);

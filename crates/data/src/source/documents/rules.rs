@@ -31,7 +31,7 @@ impl InputRules {
     pub const PLAIN_JSON_LINES: Self = Self {
         is_read: |name| name.ends_with(".jsonl") || name.ends_with(".JSONL"),
         has_natural_order: true,
-        nothing_hint: "name the files, or say which: --glob '**/*.jsonl.gz' finds packed ones",
+        nothing_hint: "name the files, or say which: --glob '**/*.jsonl.gz' finds compressed ones",
         ..Self::JSON_LINES
     };
     /// All files.

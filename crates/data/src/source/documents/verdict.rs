@@ -48,12 +48,12 @@ impl Quirks {
     pub fn why(self, rules: DocumentRules) -> Option<&'static str> {
         let reasons = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
-            (Self::OVERFLOW, "a number is beyond what a float holds"),
+            (Self::OVERFLOW, "a number is too large for a float"),
             (Self::BOM, BYTE_ORDER_MARK),
             (Self::SURROGATE_IN_TEXT, HALF_IN_TEXT),
             (Self::SECOND_HALF_IN_TEXT, HALF_IN_TEXT),
-            (Self::SURROGATE_IN_OTHER_FIELD, "half of a character (a lone surrogate) is in it"),
-            (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
+            (Self::SURROGATE_IN_OTHER_FIELD, "it contains a lone surrogate"),
+            (Self::DEEP, "objects and arrays are nested more than 1,000 deep"),
         ];
         let refused = Self(self.0 & rules.refused.0);
         reasons.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
@@ -91,7 +91,7 @@ pub(super) const NO_TEXT: &str = "it has no text";
 /// Reason for a document whose text is `null`.
 pub(super) const NULL_TEXT: &str = "its text is null";
 /// Reason for a text with an unpaired surrogate.
-pub(super) const HALF_IN_TEXT: &str = "half of a character (a lone surrogate) is in the text";
+pub(super) const HALF_IN_TEXT: &str = "the text contains a lone surrogate";
 /// Reason for a document whose text is `""`.
 pub const EMPTY: &str = "its text is empty";
 

@@ -57,7 +57,7 @@ pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Resu
         0 if has_trailing_sizes || packed == LARGE => return Err(bad("its first member is stored without its size")),
         0 => Content::Stored(input.take(u64::from(packed))),
         8 => Content::Deflated(DeflateDecoder::new(input)),
-        _ => return Err(bad("its first member is packed in a way that is not known")),
+        _ => return Err(bad("its first member has an unknown compression method")),
     };
     Ok(Box::new(Member { content, crc: Crc::new(), checksum: (!has_trailing_sizes).then_some(checksum) }))
 }

@@ -44,7 +44,7 @@ impl Issue {
             Self::NotUtf8 => "a byte that is not UTF-8",
             Self::DuplicateKey => "a key that the object has already: only the last value is read",
             Self::NotFinite => "a number that is not finite, which only some readers take",
-            Self::UnpairedSurrogate => "half of a character (a lone surrogate), which cannot be written as UTF-8",
+            Self::UnpairedSurrogate => "a lone surrogate, which cannot be written as UTF-8",
             Self::LargeInteger => "an integer beyond 2^53, which some readers round",
         }
     }
@@ -260,11 +260,11 @@ mod tests {
         assert_eq!(issues(nested(999).as_bytes()), []);
         assert_eq!(
             issues(nested(1000).as_bytes()),
-            [(5 + 999, Issue::Syntax("more than 1,000 objects and arrays are in each other"))]
+            [(5 + 999, Issue::Syntax("objects and arrays are nested more than 1,000 deep"))]
         );
         assert_eq!(
             issues(nested(5_000_000).as_bytes()),
-            [(5 + 999, Issue::Syntax("more than 1,000 objects and arrays are in each other"))]
+            [(5 + 999, Issue::Syntax("objects and arrays are nested more than 1,000 deep"))]
         );
     }
 

@@ -69,9 +69,9 @@ fn report_change(shard: &Shard, file: &ReadFile, scan: &ShardScan, handles: &Han
         return Ok(());
     }
     let why = match (file.stamp(), files::metadata(&shard.path)) {
-        (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => "it vanished while it was read",
+        (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => "it was removed while it was read",
         (Ok(now), _) if now != scan.stamp => "its size or time changed while it was read",
-        (Ok(now), Ok(there)) if there.stamp.inode != now.inode => "another file took its place while it was read",
+        (Ok(now), Ok(there)) if there.stamp.inode != now.inode => "it was replaced while it was read",
         _ => return Ok(()),
     };
     let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::shard(&shard.name), why);
@@ -241,7 +241,7 @@ impl<'a, W: Window> Run<'a, W> {
 
     fn cut_reason(&self) -> String {
         match self.walker.window.broken() {
-            Some(why) => format!("the compressed stream breaks off ({why})"),
+            Some(why) => format!("the compressed stream ends early ({why})"),
             None => "the file ends".to_owned(),
         }
     }
@@ -250,7 +250,7 @@ impl<'a, W: Window> Run<'a, W> {
         if let Some(why) = self.walker.window.broken().map(str::to_owned) {
             if closed.is_none() {
                 group.damage(false)?;
-                self.report(ProblemKind::CutShort, at, format!("the compressed stream breaks off: {why}"))?;
+                self.report(ProblemKind::CutShort, at, format!("the compressed stream ends early: {why}"))?;
             }
             return Ok(at);
         }

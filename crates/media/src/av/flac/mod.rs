@@ -67,7 +67,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let first = Frame::parse(reader.up_to(frames_at, MAX_HEADER_BYTES)?)
         .ok_or_else(|| ProbeError::broken("there is no sound after its header", frames_at))?;
     if first.bits.is_some_and(|bits| bits != info.bits) {
-        return Err(ProbeError::broken("its header states other samples than its frames hold", frames_at));
+        return Err(ProbeError::broken("its header and its frames state different numbers of samples", frames_at));
     }
     if first.samples > info.longest_block {
         return Err(ProbeError::broken("its frames are longer than its header allows", frames_at));
@@ -148,7 +148,7 @@ fn streaminfo(reader: &mut Reader, at: u64) -> Result<Info, ProbeError> {
 /// Checks a cue sheet. The reference program refuses a file whose cue sheet is too short, has no track but the lead-out, or has a track
 /// without an index point.
 fn cuesheet(reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
-    let broken = || ProbeError::broken("its cue sheet makes no sense", at);
+    let broken = || ProbeError::broken("its cue sheet is invalid", at);
     if len < 431 {
         return Err(broken());
     }

@@ -46,7 +46,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
         file.cover(reader, &mut probed)?;
     }
     if segment.end.is_some_and(|end| end > reader.len()) || !file.sound {
-        probed.remarks.push("it is damaged or ends before its time".into());
+        probed.remarks.push("it is damaged or cut short".into());
     }
     Ok(probed)
 }

@@ -65,7 +65,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
 /// Reports an attached picture as a video without frames, of the duration of the sound.
 fn shown(facts: &mut AvFacts, size: (u32, u32), duration: Option<f64>) -> Result<(), ProbeError> {
     if duration == Some(0.0) {
-        return Err(ProbeError::broken("it has a picture and lasts no time", 0));
+        return Err(ProbeError::broken("it has a picture and a duration of 0", 0));
     }
     facts.video_duration = duration;
     facts.video_num_frames = Some(0);

@@ -117,7 +117,7 @@ impl SoundFormat {
             }
         }
         if rate == 0 || rate > i32::MAX as u32 {
-            return Err(ProbeError::broken(format!("{rate} is no sample rate"), at + 4));
+            return Err(ProbeError::broken(format!("{rate} is not a valid sample rate"), at + 4));
         }
         let format = Self {
             coding: Coding::Other(0),

@@ -61,7 +61,7 @@ pub(super) fn count(
 ) -> Result<PacketCounts, ProbeError> {
     let channels = format.channels;
     if channels == 0 || channels > MAX_CHANNELS {
-        return Err(ProbeError::broken(format!("{channels} is no number of channels"), format_at + 2));
+        return Err(ProbeError::broken(format!("{channels} is not a valid number of channels"), format_at + 2));
     }
     match format.coding {
         Coding::Mpeg | Coding::Ac3 | Coding::Aac => super::frames::count(reader, format, pieces, format_at),
@@ -148,7 +148,7 @@ pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Pack
         Coding::TwoPerByte | Coding::G726(_) => {
             let bits = if let Coding::G726(bits) = format.coding { u64::from(bits) } else { 4 };
             if bits == 0 || bits > 5 {
-                return Err(ProbeError::broken(format!("{bits} is no number of bits of a sample"), at));
+                return Err(ProbeError::broken(format!("{bits} is not a valid number of bits per sample"), at));
             }
             let samples = size * 8 / bits / channels;
             if samples == 0 {

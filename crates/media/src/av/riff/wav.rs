@@ -205,7 +205,7 @@ fn wave64_header(reader: &mut Reader) -> Result<Header, ProbeError> {
     for _ in 0..MAX_CHUNKS {
         let Some((name, size)) = wave64_chunk(reader, at)? else { return Ok(header) };
         if size <= 24 || size > UNKNOWN_END - at {
-            return Err(ProbeError::broken(format!("{size} is no size of a chunk"), at + 16));
+            return Err(ProbeError::broken(format!("{size} is not a valid chunk size"), at + 16));
         }
         match name {
             Some(b"fmt ") => header.format = Some((SoundFormat::read(reader, at + 24, size - 24, false)?, at + 24)),
@@ -413,7 +413,7 @@ mod tests {
         refused(&bytes, "coded as 0x0031, which is not read");
         refused(b"RIFF\0\0\0\0WAVEdata\x04\0\0\0abcd", "no fmt chunk");
         refused(&file(&format(1, 1, 8000, 16, 2), 0)[..36], "no data chunk");
-        refused(&file(&format(1, 0, 8000, 16, 2), 0), "0 is no number of channels");
-        refused(&file(&format(1, 1, 0, 16, 2), 0), "0 is no sample rate");
+        refused(&file(&format(1, 0, 8000, 16, 2), 0), "0 is not a valid number of channels");
+        refused(&file(&format(1, 1, 0, 16, 2), 0), "0 is not a valid sample rate");
     }
 }

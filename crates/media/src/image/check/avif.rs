@@ -34,7 +34,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
         }
         if !decodes(bytes) {
             let at = spans.first().map_or(0, |(at, _)| *at);
-            return Err(ProbeError::broken("the codes of the AVIF picture do not decode", at));
+            return Err(ProbeError::broken("the data of the AVIF picture cannot be decoded", at));
         }
     }
     Ok(())

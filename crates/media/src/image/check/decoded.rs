@@ -111,7 +111,7 @@ fn map_result(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), Prob
         Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
             Err(truncated(stream.reader))
         }
-        Err(error) => Err(ProbeError::broken(format!("the picture does not decode: {error}"), stream.at)),
+        Err(error) => Err(ProbeError::broken(format!("the picture cannot be decoded: {error}"), stream.at)),
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
     let map_result = |error: DecodeError| match error {
         DecodeError::Tile(TileError::Invalid) => Ok(()),
         DecodeError::Marker(_) | DecodeError::Tile(_) => {
-            Err(ProbeError::broken(format!("the JPEG 2000 picture does not decode: {error}"), begin))
+            Err(ProbeError::broken(format!("the JPEG 2000 picture cannot be decoded: {error}"), begin))
         }
         _ => Ok(()),
     };

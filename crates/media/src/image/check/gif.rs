@@ -59,7 +59,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 fn wrong(at: u64) -> ProbeError {
-    ProbeError::broken("the GIF picture has a code that is not there", at)
+    ProbeError::broken("the GIF picture has an invalid code", at)
 }
 
 /// Reads bits of a frame's sub-blocks, least significant first.

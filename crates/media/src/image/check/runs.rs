@@ -82,7 +82,10 @@ pub(super) fn sun(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     let (depth, kind, palette) = (u64::from(number(12)), number(20), u64::from(number(28)));
     let (width, height) = size(facts);
     if width == 1 && matches!(number(16), 1 | 4) {
-        return Err(ProbeError::broken("readers built on Pillow take so narrow a Sun raster file for a GIMP brush", 4));
+        return Err(ProbeError::broken(
+            "readers based on Pillow mistake such a narrow Sun raster file for a GIMP brush",
+            4,
+        ));
     }
     let row = (width * depth).div_ceil(8);
     let start = 32 + palette;

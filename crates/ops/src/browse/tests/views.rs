@@ -158,6 +158,18 @@ fn problems_of_the_last_run_lead_to_their_samples() {
 }
 
 #[test]
+fn a_repeated_key_is_found_in_the_shard_that_the_problem_names() {
+    let dir = tempfile::tempdir().unwrap();
+    put_tar(&dir.path().join("a.tar"), &[("000.txt", b"1"), ("key.txt", b"2")]);
+    put_tar(&dir.path().join("b.tar"), &[("001.txt", b"3"), ("002.txt", b"4"), ("key.txt", b"5")]);
+    prepare_with(dir.path(), Duplicates::KeepFirst);
+    let set = scanned(dir.path());
+    let place = |shard: &str| place_of(&*set, &Subject::shard(shard).key("key"), &Cancel::default()).unwrap();
+    let sample = |group, index| SubjectLocation::Sample { at: SampleAt { group, index }, key: "key".into() };
+    assert_eq!([place("a.tar"), place("b.tar")], [sample(0, 1), sample(1, 2)]);
+}
+
+#[test]
 fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     let cancel = Cancel::default();
     let sample = |group, index, key: &str| SubjectLocation::Sample { at: SampleAt { group, index }, key: key.into() };

@@ -7,7 +7,7 @@ use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The operation named in errors of reading.
+/// Name of the operation in read failures.
 pub(super) const ACTIVITY: &str = "reading the lines";
 
 /// A source of the bytes of the lines, from the first byte to the last.
@@ -77,7 +77,7 @@ impl LineBytes for SpilledText {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         if self.left == 0 {
             return Some(format!(
-                "scratch has no room for more of {name}; TMPDIR names a folder with more, or unpack it"
+                "the scratch folder is full; set TMPDIR to a folder with more space, or decompress {name}"
             ));
         }
         self.unpacked.broken().map(|why| format!("it cannot be unpacked further: {why}"))

@@ -37,7 +37,7 @@ pub(super) fn window(
         left > 0
     })?;
     for row in rows.iter_mut().filter(|row| row.parts.is_empty()) {
-        row.set_defect("no entry of a sample begins where the index says");
+        row.set_defect("no sample begins at the offset in the index");
     }
     Ok(rows)
 }

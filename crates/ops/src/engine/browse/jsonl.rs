@@ -284,7 +284,7 @@ impl Jsonl {
         let size = to.saturating_sub(from);
         let part = BrowsePart { name: Arc::from("json"), byte_offset: from, byte_size: size };
         let defect = match to < from {
-            true => Some(Arc::from("the index says that it ends before it begins")),
+            true => Some(Arc::from("in the index, its end is before its start")),
             false => problems.get(at).cloned(),
         };
         BrowseSample {

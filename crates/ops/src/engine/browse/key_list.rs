@@ -108,7 +108,7 @@ pub(crate) fn find_list(list: &Path, run_folder: &Path) -> Outcome<PathBuf> {
     let runs = std::iter::once(run_folder.to_owned()).chain(runs_that_took(list)).filter(|run| !is_remote(run));
     let copy = runs.map(|run| run.join(name)).find(|copy| files::is_file(copy));
     copy.ok_or_else(|| {
-        let failure = Failure::usage("reading the list of keys", "the browser wrote it, and it is gone");
+        let failure = Failure::usage("reading the list of keys", "the browser wrote it, and it no longer exists");
         let hint = "W in the browser writes it again of the same filter or marks; --keep-keys names another list";
         failure.on(Subject::path(list)).with_hint(hint)
     })
@@ -119,9 +119,9 @@ fn name_of_own(list: &Path) -> Option<&OsStr> {
     list.file_name().filter(|_| list.parent() == Some(&xdg::state_dir().join(FOLDER)))
 }
 
-/// Copies a list, which has its name only once it is whole.
+/// Copies a list; the copy gets its final name only when it is complete.
 fn copy_list(fs: &dyn Fs, list: &Path, copy: &Path) -> Outcome<()> {
-    // What a run has in a store is not looked at by others.
+    // Other runs do not read the files that a run keeps in a store.
     if is_remote(copy) || files::exists(copy) {
         return Ok(());
     }
@@ -167,7 +167,7 @@ fn runs_that_took(list: &Path) -> Vec<PathBuf> {
 
 /// Whether a run folder exists that a list is kept for.
 fn is_kept(list: &Path) -> bool {
-    // A store is not asked.
+    // No request is made to a store.
     runs_that_took(list).iter().any(|folder| is_remote(folder) || files::exists(folder))
 }
 

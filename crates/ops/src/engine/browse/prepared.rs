@@ -34,7 +34,7 @@ const MAX_EAGER_BYTES: u64 = 256 << 20;
 /// Opens the small files; the shards are examined in the background.
 pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let Some(info) = Info::read_cached(root)? else {
-        return Err(Failure::data(ACTIVITY, "it is not prepared any more").on(Subject::path(root)));
+        return Err(Failure::data(ACTIVITY, "it is no longer prepared").on(Subject::path(root)));
     };
     let group = |(name, samples): (String, u64)| Group {
         name: Arc::from(name),
@@ -98,7 +98,7 @@ struct PreparedCatalog {
     /// A [`TableLocation`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
-    /// The states in which shards were indexed, once they are asked for.
+    /// The states in which shards were indexed, loaded on first use.
     indexed: OnceLock<IndexedShards>,
     /// The tables while they are in a store; `None` if only SQLite can read them.
     pages: OnceLock<Option<KeyPages>>,
@@ -165,7 +165,7 @@ impl PreparedCatalog {
             }
             // The database has only media metadata.
             Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TableLocation::NotOpen,
-            // The next question tries again, and reports why it cannot be answered.
+            // The next query retries, and reports the failure.
             Err(_) => return,
         };
         self.tables_at.store(at as u8, Ordering::Relaxed);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_so_many_are_kept_and_it_is_known_that_there_were_more() {
+    fn keeps_limited_problems_and_marks_overflow() {
         let mut list = ProblemList::default();
         for index in 0..=MAX_PROBLEMS as u64 {
             list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, Arc::from("")));

@@ -23,9 +23,9 @@ const SAMPLES_PER_BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_millis(50);
 /// Concurrent scans: one long shard does not delay the one in view.
 const MAX_SCANS: usize = 2;
-/// The same for shards in a store, which are waited for.
+/// The same for shards in a store, where scans mostly wait.
 const MAX_STORE_SCANS: usize = 8;
-/// Bytes of the first shards in a store that are scanned although none of them was looked at.
+/// Bytes of the first shards in a store that are scanned before one is viewed.
 const MAX_STORE_BYTES: u64 = 256 << 20;
 /// The most problems of one shard that are kept.
 const MAX_KEPT_PROBLEMS: usize = 1_000;

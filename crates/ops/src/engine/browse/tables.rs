@@ -91,7 +91,7 @@ impl TableIndex {
             }
             Ok(())
         };
-        // It fails only if it is cancelled.
+        // The only possible failure is a cancellation.
         _ = for_each_at_once(&groups, count, || ());
     }
 
@@ -124,7 +124,11 @@ impl TableIndex {
         let rows = table.group_of(row);
         let mut first = row - (row.saturating_sub(rows.start) % step);
         let mut bytes = Vec::new();
-        let appended = table.json_rows(first..(first + step).min(rows.end), MAX_CHUNK_BYTES, &mut bytes)?;
+        let appended = match table.json_rows(first..(first + step).min(rows.end), MAX_CHUNK_BYTES, &mut bytes) {
+            // The row that cannot be decoded is another one.
+            Err(failure) if first < row && !failure.is_cancelled() => 0,
+            result => result?,
+        };
         if first + appended <= row {
             // The rows before it are larger than stated.
             first = row;
@@ -159,7 +163,7 @@ impl TableIndex {
     }
 }
 
-/// Returns the entry that fits, and makes it the last one.
+/// Returns the cached entry for a key, and marks it as the most recently used.
 fn take_cached<T: Clone>(kept: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
     let at = kept.iter().position(fits)?;
     let entry = kept.remove(at)?;

@@ -131,7 +131,7 @@ impl OnlyProblems<'_> {
         let is_excluded = items.iter().any(|item| Some(item) == name.as_ref() || item == shard);
         let what = match key {
             Some(_) => "it touches damage",
-            None => "the loader begins with what is damaged before its first sample",
+            None => "the loader starts reading in the damage before its first sample",
         };
         if is_excluded {
             problem.severity = Severity::Note;

@@ -212,7 +212,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
         let facts = files::metadata(&path).ok().filter(FileInfo::is_file);
         if facts.is_none() {
             let subject = Subject::path(list).line(number as u64 + 1);
-            let message = format!("{name} is not there, or no file");
+            let message = format!("{name} does not exist, or is not a file");
             handles.problems.report(Problem::problem(ProblemKind::MissingFile, subject, message))?;
         }
         let bytes = facts.map(|facts| facts.len());
@@ -326,7 +326,7 @@ mod tests {
         let schema = br#"{"sample_size": 2, "arrays": [{"name": "tokens", "dtype": "uint32", "offset": 0}],
             "total_bytes_per_sample": 9}"#;
         assert!(with("index/sample_schema.json", schema).contains("the schema says 9"));
-        assert!(with("index/file_location.txt", b"nowhere.bin\ntokenized-samples/b.bin\n").contains("is not there"));
+        assert!(with("index/file_location.txt", b"nowhere.bin\ntokenized-samples/b.bin\n").contains("does not exist"));
         assert!(check_damaged(|root| put(&root.join("index/file_location.txt"), b"\xff")).0.is_err());
         assert!(check_damaged(|root| std::fs::remove_file(root.join("index/file_location.txt")).unwrap()).0.is_err());
     }

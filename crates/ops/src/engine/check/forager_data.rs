@@ -35,7 +35,7 @@ impl<'a> Samples<'a> {
         };
         let has_tokens = facts.files.iter().any(|file| !has_text(&file.path));
         if code.is_none() && has_tokens {
-            let message = "nothing says how long an id is, so the ids are not compared with anything";
+            let message = "the size of an id is unknown, so the ids are not checked";
             handles.problems.report(Problem::note(ProblemKind::Other, Subject::path(&facts.path), message))?;
         }
         Ok(Self { schema, code, vocabulary })
@@ -146,7 +146,7 @@ fn check_line(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bo
     }
     match python_line(line) {
         Ok(()) => Ok(()),
-        Err(_) => found.report_at(begin, || "the line is no JSON, and the reader fails at it".to_owned()),
+        Err(_) => found.report_at(begin, || "the line is not JSON, and the reader fails at it".to_owned()),
     }
 }
 
@@ -185,7 +185,7 @@ fn each_piece<'a>(
         match found.file.read_exact_at(&mut bytes, at) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                return found.report_at(at, || "it grew shorter while it was read".to_owned());
+                return found.report_at(at, || "it became shorter while it was read".to_owned());
             }
             Err(error) => return Err(Failure::io(ACTIVITY, found.file.path(), &error)),
         }
@@ -246,7 +246,7 @@ mod tests {
         assert!(of([1, -2, 3, 4], [0, 1, 0, 1], None).contains("the id -2 is below 0"));
         assert!(of([1, 2, 3, 4], [0, 1, 0, 7], None).contains("a mask is 7"));
         let plain = check_file("t/a.bin", &[9; 8], 4, None, Some(3));
-        assert!(plain.contains("nothing says how long an id is"), "{plain}");
+        assert!(plain.contains("the size of an id is unknown"), "{plain}");
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let all = b"{\"a\": NaN}\n  \nnope\n[1]";
         let said = check_file("a.jsonl", all, all.len() as u64, None, None);
         assert_eq!(said.lines().count(), 2, "{said}");
-        assert!(said.contains("blank") && said.contains("no JSON"), "{said}");
+        assert!(said.contains("blank") && said.contains("not JSON"), "{said}");
     }
 
     proptest! {

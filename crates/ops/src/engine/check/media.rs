@@ -34,7 +34,7 @@ pub enum Depth {
 const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
 const ROWS_PER_SLICE: i64 = 2048;
-const REMAKE_HINT: &str = "gristmill prepare-media PATH makes its row again";
+const REMAKE_HINT: &str = "gristmill prepare-media PATH writes its row again";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
 fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
@@ -94,11 +94,11 @@ pub fn check_rows(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<
 }
 
 fn no_text(database: &Path) -> Problem {
-    Problem::problem(ProblemKind::BadFile, Subject::path(database), "a media row holds something that is no text")
+    Problem::problem(ProblemKind::BadFile, Subject::path(database), "a media row has a value that is not text")
 }
 
 fn stale(root: &Path, subject: Subject) -> Problem {
-    let problem = Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that is not there");
+    let problem = Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that does not exist");
     problem.with_hint(hint_for(root, PRUNE))
 }
 

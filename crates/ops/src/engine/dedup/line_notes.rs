@@ -7,7 +7,7 @@ use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};
 use gristmill_pycompat::json_text::{push_reencoded, unescape};
 
-/// The position of the text in a line whose other fields are already in Python's format; or that nothing is known of the line.
+/// Position of the text in a line whose other fields are already in Python's format, or a mark that the line is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineNote {
     /// Bytes of the line without its `\n`; 0 when nothing is known.

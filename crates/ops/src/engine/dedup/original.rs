@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
 const READ_BYTES: u64 = 256 << 10;
-/// The operation named in errors of reading.
+/// Name of the operation in read failures.
 const ACTIVITY: &str = "reading the index";
 
 /// An index: a number of shards in folders `0`, `1` and so on.
@@ -132,7 +132,7 @@ pub(super) fn read_line(metadata: &ReadFile, place: &DocumentLocation, line: &mu
 pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> Result<(u64, (u64, u64)), &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line does not end where the next one begins")?;
     if std::str::from_utf8(line).is_err() || fields.read(line).is_err() {
-        return Err("the line is no JSON");
+        return Err("the line is not JSON");
     }
     let named = |name: &[u8]| {
         let field = fields.list().iter().rfind(|field| slice(line, field.key_from, field.key_to) == name);
@@ -142,11 +142,11 @@ pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> R
     path.clear();
     let raw = raw.get(1..raw.len() - 1).unwrap_or_default();
     if file.has_escapes && halves(raw).next().is_some() {
-        return Err("half of a character is in its path");
+        return Err("its path contains a lone surrogate");
     }
     unescape(std::str::from_utf8(raw).unwrap_or_default(), path);
     if !stays_below(path) {
-        return Err("its path leads out of the folder");
+        return Err("its path is outside of the folder");
     }
     let number = named(b"linenum").and_then(|(_, raw)| std::str::from_utf8(raw).ok()?.parse().ok());
     let number = number.ok_or("it has no line number")?;

@@ -361,8 +361,8 @@ impl Spool for InMemorySearch {
 
     fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
         if self.0.len() + bytes.len() > MAX_LINE_BYTES {
-            let why = "a line of a packed file is too long to be looked at";
-            return Err(Failure::data("reading the text", why).with_hint("dedup itself takes it"));
+            let why = "a line of a compressed file is too long to be shown";
+            return Err(Failure::data("reading the text", why).with_hint("dedup itself processes it"));
         }
         self.0.extend_from_slice(bytes);
         Ok(())

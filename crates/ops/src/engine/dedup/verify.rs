@@ -110,9 +110,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
             Ok(()) => {
                 let why = match describe(&line, &mut fields, &mut path) {
                     Err(why) => why,
-                    Ok(_) if memchr::memchr(b'\n', &line) != Some(line.len() - 1) => {
-                        "two lines are where one should be"
-                    }
+                    Ok(_) if memchr::memchr(b'\n', &line) != Some(line.len() - 1) => "it has two lines instead of one",
                     Ok(_) => continue,
                 };
                 let message = format!("document {}: {why}", grouped(place.number));
@@ -138,7 +136,7 @@ fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
         file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io("reading the index", file.path(), &error))?;
         for found in memchr_iter(SEPARATOR, &buffer).map(|place| at + place as u64) {
             while let Some(missing) = expected.filter(|place| *place < found) {
-                findings.report(file, missing, "no document begins here, though the offsets say so")?;
+                findings.report(file, missing, "no document begins at this offset")?;
                 expected = next(&mut places);
             }
             match expected == Some(found) {
@@ -178,7 +176,7 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
     let needed = table_memory(bytes);
     if needed > memory || u32::try_from(bytes).is_err() {
         let message =
-            format!("its order was not looked at: that takes {}, and {} are allowed", size(needed), size(memory));
+            format!("its order was not checked: that needs {}, and {} are allowed", size(needed), size(memory));
         handles.problems.report(Problem::note(ProblemKind::Other, subject(), message))?;
         return Ok(false);
     }
@@ -291,7 +289,7 @@ fn check_kept_lengths(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
                 _ => false,
             };
             if !is_fine {
-                let message = "numbers in ascending order, one a line, were to be expected";
+                let message = "expected numbers in ascending order, one per line";
                 let subject = Subject::path(file.path()).at(at + place as u64);
                 return handles.problems.report(Problem::problem(ProblemKind::BadFile, subject, message));
             }

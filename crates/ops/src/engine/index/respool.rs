@@ -68,7 +68,7 @@ pub fn respool_unit(
     }
 }
 
-/// Why a copy ended early.
+/// Reason why a copy ended early.
 enum CopyError {
     /// The old index is unusable.
     Disagree,

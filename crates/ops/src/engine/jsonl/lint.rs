@@ -12,7 +12,7 @@ const MAX_REPORTED: u64 = 50;
 /// Bytes shown before and after the position of an issue.
 const SHOWN_AROUND: (usize, usize) = (20, 28);
 
-/// Parses the lines that begin in a range, and reports errors and oddities. `line_ends` is the number of line ends before the range. Lines
+/// Parses the lines that begin in a range, and reports errors and unusual values. `line_ends` is the number of line ends before the range. Lines
 /// whose ends show that they are not objects are left to the index. Returns the number of lines parsed.
 pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, handles: &Handles<'_>) -> Outcome<u64> {
     // If a line begins before the range, its end is not among `line_ends` yet.

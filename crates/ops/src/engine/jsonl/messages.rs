@@ -126,11 +126,11 @@ fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str,
         let (what, hint) = match ends.first {
             b'[' => ("the line is an array, not an object", format!("take it apart: jq -c '.[]' {quoted} > NEW.jsonl")),
             0 => (
-                "the line holds NUL bytes, as files have after a crash",
+                "the line has NUL bytes, as after a crash",
                 format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),
             ),
             b'"' => ("the line is a string or goes on from the line before, not an object", one_line()),
-            b'}' | b']' | b',' => ("the line goes on from the line before", one_line()),
+            b'}' | b']' | b',' => ("the line continues the previous line", one_line()),
             b'-' | b'0'..=b'9' => {
                 ("the line is a number, not an object", "wrap each value in an object: {\"value\": …}".to_owned())
             }
@@ -143,7 +143,7 @@ fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str,
             "the line ends with NUL bytes, as files have after a crash",
             format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),
         ),
-        b'{' | b'[' | b',' | b':' => ("the object goes on in the next line", one_line()),
+        b'{' | b'[' | b',' | b':' => ("the object continues in the next line", one_line()),
         _ => (
             "the line does not end with }",
             "each line must be one whole JSON object; it may have been cut short".to_owned(),

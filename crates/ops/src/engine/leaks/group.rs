@@ -184,7 +184,7 @@ impl LeakGroups {
     }
 }
 
-/// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since leaving a few samples out of a
+/// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since excluding a few samples of a
 /// smaller one costs little.
 pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<Arc<str>, u64>) -> Vec<LeakRepair> {
     let mut splits: Vec<&Arc<str>> = Vec::new();

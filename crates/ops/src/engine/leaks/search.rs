@@ -303,7 +303,7 @@ impl LeakSearch {
             ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.found_parts };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
-            let message = "it has changed since it was indexed; it was compared as it is now";
+            let message = "it has changed since it was indexed; its current content was compared";
             let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
             handles.problems.report(
                 problem.with_hint(hint_for(&self.prepared.root, "gristmill prepare PATH --update indexes it again")),

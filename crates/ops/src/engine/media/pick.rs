@@ -84,9 +84,7 @@ impl<'a> Prober<'a> {
             verdict
         });
         let looked = attempt.unwrap_or_else(|| {
-            Ok(ProbeVerdict::Broken(
-                "a defect of gristmill was hit while it was read; please report this file".to_owned(),
-            ))
+            Ok(ProbeVerdict::Broken("a bug in gristmill was hit while reading it; please report this file".to_owned()))
         });
         match looked {
             Ok(verdict) => Ok(verdict),

@@ -131,7 +131,7 @@ fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
     let (plan, cancel) = (MediaPlan { filter: MediaFilter::Extension, decode: false }, Cancel::default());
     let mut prober = Prober::new(&plan, false, &cancel);
     assert!(
-        matches!(prober.probe("a.png", &PanickingSource).unwrap(), ProbeVerdict::Broken(why) if why.contains("defect"))
+        matches!(prober.probe("a.png", &PanickingSource).unwrap(), ProbeVerdict::Broken(why) if why.contains("bug in gristmill"))
     );
     assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), ProbeVerdict::NotMedia(_)));
     cancel.cancel();

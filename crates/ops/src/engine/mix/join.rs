@@ -179,7 +179,7 @@ impl MemberKeys {
             Some((key, numbers)) => {
                 if self.is_started && key == self.key.as_slice() {
                     let key = String::from_utf8_lossy(key).into_owned();
-                    return Err(Failure::data(ACTIVITY, "a key is there twice, so it cannot be joined by")
+                    return Err(Failure::data(ACTIVITY, "a key occurs twice, so samples cannot be joined by it")
                         .on(Subject::path(&self.label).key(key))
                         .with_hint("prepare that data set again"));
                 }
@@ -340,7 +340,7 @@ impl<'a> JoinMatcher<'a> {
         if counts.rows == 0 {
             return Err(Failure::data(
                 ACTIVITY,
-                "not one sample is in all of them, and the loader cannot read a join without rows",
+                "they have no sample in common, and the loader cannot read a join without rows",
             )
             .on(subject(plan))
             .with_hint("samples are joined by their whole key; `gristmill info` shows what the members hold"));

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Message for a member that is not there, which its path follows.
-pub const NO_MEMBER: &str = "there is no such file or folder";
+pub const NO_MEMBER: &str = "no such file or folder";
 
-/// The reason why a member cannot be used, and a hint.
+/// Why a member cannot be used: reason and hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnusableMember {
     pub(super) message: String,

@@ -136,9 +136,8 @@ impl<'a> Walk<'a> {
             root.line = split.at.line.into();
             share::assign(&mut root);
             if root.samples_per_epoch == Some(0) && root.samples.is_some_and(|samples| samples > 0) {
-                let why = UnusableMember::new(
-                    "its repetitions leave not one sample an epoch, and the loader waits without end",
-                );
+                let why =
+                    UnusableMember::new("its repetitions leave no sample in an epoch, and the loader waits forever");
                 let why = why.hint("raise the repetitions");
                 self.report_once(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
             }
@@ -224,8 +223,7 @@ impl<'a> Walk<'a> {
         }
         for member in &blend.members {
             if self.nodes >= MAX_NODES {
-                let message =
-                    format!("the file comes down to more than {MAX_NODES} members; no more of them are looked at");
+                let message = format!("the file resolves to more than {MAX_NODES} members; the rest is not checked");
                 self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, UnusableMember::new(message));
                 break;
             }
@@ -403,7 +401,7 @@ impl<'a> Walk<'a> {
 
     fn warn_of_nothing(&mut self, place: &WalkPosition<'_>, reference: &Reference, samples: Option<u64>) {
         if samples == Some(0) {
-            let why = UnusableMember::new("not one sample is left of it").hint("widen its subset, or leave it out");
+            let why = UnusableMember::new("it has no sample left").hint("widen its subset, or leave it out");
             self.report_once(place.file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
         }
     }
@@ -458,8 +456,8 @@ impl<'a> Walk<'a> {
         }
         let identity = identity(&file.path);
         if self.open.contains(&identity) {
-            let message = "the metadatasets name each other in a circle";
-            let why = UnusableMember::new(message).hint("take one of the references out");
+            let message = "the metadatasets refer to each other in a cycle";
+            let why = UnusableMember::new(message).hint("remove one of the references");
             self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, why);
             return Ok(Mode::Plain);
         }

@@ -37,7 +37,7 @@ pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
         .collect();
     orphans.sort_unstable();
     for name in orphans {
-        let message = "the .ds file that it belongs to is not there";
+        let message = "its .ds file does not exist";
         handles.problems.report(Problem::problem(
             ProblemKind::MissingFile,
             Subject::path(folder.join(name)),
@@ -129,7 +129,7 @@ fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
         let on = || Subject::path(path).at(document * 8);
         if end < last {
             limit.report(on(), || {
-                format!("document {document} ends after token {end}, before the one in front of it")
+                format!("document {document} ends after token {end}, before the end of the previous one")
             })?;
         } else if end > tokens {
             limit.report(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
@@ -155,7 +155,7 @@ fn tokens(
         let count = TOKENS_PER_READ.min(file.file.tokens - at);
         let bytes = match shard.raw(at, count) {
             Err(failure) if failure.class == ExitClass::Data => {
-                limit.report(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
+                limit.report(Subject::path(&file.file.path), || "it became shorter while it was read".to_owned())?;
                 return Ok(());
             }
             read => read?,
@@ -248,7 +248,7 @@ mod tests {
         assert!(lint(&|ds| put(ds, &[])).contains("document 1 ends after token 5, and the file has 0"));
         assert!(lint(&|ds| put(&index_path(ds), b"1234")).contains("multiple of 8"));
         let down = [4_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
-        assert!(lint(&|ds| put(&index_path(ds), &down)).contains("before the one in front"));
+        assert!(lint(&|ds| put(&index_path(ds), &down)).contains("before the end of the previous one"));
         assert!(lint(&|ds| std::fs::remove_file(index_path(ds)).unwrap()).contains("no .ds.index"));
         assert!(lint(&|ds| std::fs::remove_file(metadata_path(ds)).unwrap()).contains("no metadata"));
         assert!(lint(&|ds| put(&metadata_path(ds), b"\xff")).contains("UTF-8"));

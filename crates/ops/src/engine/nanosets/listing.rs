@@ -45,7 +45,7 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
         if entry.is_file() {
             names.push(name.to_owned());
         } else {
-            let message = "it is named like a token file and is none; it was left out";
+            let message = "it is named like a token file but is not one; it was left out";
             problems.report(Problem::problem(ProblemKind::NotAFile, subject(), message))?;
         }
     }

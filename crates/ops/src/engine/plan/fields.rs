@@ -229,7 +229,10 @@ pub fn check_in(
 fn check_one(field: &FieldExpr, samples: &[DecodedSample]) -> FieldCheck {
     let expression = FieldExpression::parse(&field.expr);
     let warning = if !FieldExpression::fits_grammar(&field.expr) {
-        Some(format!("an option of '{}' does not fit PART[STEP] and names a part that hardly exists", field.expr))
+        Some(format!(
+            "an option of '{}' is not of the form PART[STEP], and no part is likely to have this name",
+            field.expr
+        ))
     } else {
         spaces(&expression)
     };
@@ -245,7 +248,7 @@ fn check_one(field: &FieldExpr, samples: &[DecodedSample]) -> FieldCheck {
 /// Warns about spaces, which are significant in the grammar: `json[a], txt` names a part ` txt`.
 fn spaces(expression: &FieldExpression) -> Option<String> {
     let odd = expression.options.iter().find(|o| o.part.trim() != o.part)?;
-    Some(format!("spaces count: this names a part '{}'", odd.part))
+    Some(format!("spaces are significant: this names a part '{}'", odd.part))
 }
 
 /// Returns the share of the samples seen so far in which an expression can resolve; `None` before any was seen.
@@ -317,7 +320,7 @@ mod tests {
     #[test]
     fn a_misspelt_expression_is_warned_about() {
         let checks = check(&[field("text", "json[a"), field("text", "json[a], txt")], &[]);
-        assert!(checks[0].warning.as_ref().unwrap().contains("does not fit"));
+        assert!(checks[0].warning.as_ref().unwrap().contains("is not of the form"));
         assert!(checks[1].warning.as_ref().unwrap().contains("' txt'"));
     }
 

@@ -51,8 +51,10 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let head: PlanHeader = parse(text)?;
     match head.version {
         Some(version) if version > PLAN_VERSION => {
-            return Err(refuse(format!("it has version {version}; this program knows up to {PLAN_VERSION}"))
-                .with_hint("use a newer gristmill, or answer the questions again"));
+            return Err(refuse(format!(
+                "it has version {version}; this version of gristmill supports up to {PLAN_VERSION}"
+            ))
+            .with_hint("use a newer gristmill, or answer the questions again"));
         }
         Some(0) | None => {
             let hint = match text.contains("Metadataset") {
@@ -61,7 +63,7 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
                 }
                 false => "a plan has a line `version: 1`",
             };
-            return Err(refuse("it does not say its version".into()).with_hint(hint));
+            return Err(refuse("it has no version".into()).with_hint(hint));
         }
         Some(_) => {}
     }
@@ -82,7 +84,7 @@ pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -
 }
 
 fn save_plan_hint(command: &str) -> String {
-    format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
+    format!("`gristmill {command} … --dry-run --save-plan FILE` writes a valid one")
 }
 
 /// Reads a plan of `prepare`, also of a file that names no command; a plan of another command is refused.

@@ -50,9 +50,8 @@ impl SplitEditor {
             }
             Edit::RemoveExclude { item } => {
                 let place = self.doc.excludes().iter().position(|other| **other.value() == **item);
-                let at = place.ok_or_else(|| {
-                    Failure::usage(ACTIVITY, "there is no such exclude").on(Subject::field(item.as_str()))
-                })?;
+                let at = place
+                    .ok_or_else(|| Failure::usage(ACTIVITY, "no such exclude").on(Subject::field(item.as_str())))?;
                 self.doc.change(List::Exclude, vec![ListEdit { at, removed: 1, inserted: Vec::new() }]);
                 applied.message = format!("'{item}' is no longer excluded");
                 true
@@ -106,7 +105,7 @@ impl SplitEditor {
     fn split_index(&self, name: &str) -> Outcome<usize> {
         let names = || self.doc.splits().iter().map(|split| split.name().as_ref());
         self.doc.splits().iter().position(|split| **split.name() == *name).ok_or_else(|| {
-            let failure = Failure::usage(ACTIVITY, "there is no such split").on(Subject::field(name));
+            let failure = Failure::usage(ACTIVITY, "no such split").on(Subject::field(name));
             match nearest(name, names()) {
                 Some(near) => failure.with_hint(format!("did you mean '{near}'?")),
                 None => failure.with_hint(format!("splits: {}", names().collect::<Vec<_>>().join(", "))),
@@ -139,7 +138,7 @@ impl SplitEditor {
         }
         let old = self.doc.excludes().get(index).and_then(|item| item.note().cloned());
         if old.as_deref() == note {
-            applied.message = "the note is as it was".to_owned();
+            applied.message = "the note is unchanged".to_owned();
             return Ok(false);
         }
         self.doc.set_note(index, note);
@@ -154,7 +153,7 @@ impl SplitEditor {
         let mut doc =
             SplitDoc::parse(text).map_err(|error| error.into_failure("reading the edited text", self.path()))?;
         if self.doc.text() == text {
-            applied.message = "the text is as it was".to_owned();
+            applied.message = "the text is unchanged".to_owned();
             return Ok(false);
         }
         doc.adopt_ids(&self.doc);

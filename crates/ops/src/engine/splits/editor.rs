@@ -306,7 +306,7 @@ impl SplitEditor {
             let item = self.doc.excludes().get(index).map(|item| Arc::clone(item.value()));
             let item = item.ok_or_else(|| gone(format!("there is no exclude number {}", index + 1)))?;
             let place = theirs.doc.excludes().iter().position(|other| *other.value() == item);
-            place.ok_or_else(|| gone(format!("the exclude '{item}' is not there any more")))
+            place.ok_or_else(|| gone(format!("the exclude '{item}' no longer exists")))
         };
         Ok(match edit {
             Edit::RemoveItem { index } => {

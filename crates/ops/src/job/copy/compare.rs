@@ -72,7 +72,7 @@ pub(super) fn compare(
 
 fn refuse(first: &CopyItem, count: usize) -> Failure {
     let why = match count {
-        1 => "there is a file of that name already".to_owned(),
+        1 => "the file exists already".to_owned(),
         more => format!("there is a file of that name already, and at {} other targets, too", grouped(more as u64 - 1)),
     };
     Failure::usage(ACTIVITY, why)

@@ -163,7 +163,7 @@ impl Search<'_> {
         let path = error.path().unwrap_or(root);
         let failure = match error.loop_ancestor() {
             Some(ancestor) => {
-                let why = format!("the link leads back to {}", display_safe(&ancestor.to_string_lossy()));
+                let why = format!("the link points back to {}", display_safe(&ancestor.to_string_lossy()));
                 Failure::environment("reading", why).on(Subject::path(path))
             }
             // Nothing can be listed.

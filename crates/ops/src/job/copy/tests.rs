@@ -227,7 +227,7 @@ fn links_are_followed_and_what_is_no_file_is_named() {
     let unreadable = of(ProblemKind::Unreadable);
     let others = [of(ProblemKind::NotAFile), unreadable, unreadable, of(ProblemKind::BadName)];
     assert_eq!(kinds, [&[(Severity::Note, ProblemKind::Other)][..], &others].concat());
-    assert!(report.problems.iter().any(|problem| problem.message.contains("leads back")), "{:?}", report.problems);
+    assert!(report.problems.iter().any(|problem| problem.message.contains("points back")), "{:?}", report.problems);
     // On a disk, names may be any bytes.
     let report = run(&plan(&[&input], dir.path().join("out"))).unwrap();
     assert_eq!(report.files, 5);

@@ -109,7 +109,7 @@ impl UncopiedFiles {
 fn report_incomplete(plan: &CopyPlan, item: &CopyItem, context: &TaskContext) -> Outcome<()> {
     let message = "it makes a set complete, and other files were not copied, so it is not copied";
     let problem = Problem::problem(ProblemKind::Other, Subject::path(&item.from), message);
-    context.problems.report(problem.with_hint(rerun_hint(plan, &format!("mend the other problems, and {RERUN_HINT}"))))
+    context.problems.report(problem.with_hint(rerun_hint(plan, &format!("fix the other problems, and {RERUN_HINT}"))))
 }
 
 /// Returns a hint with the flag without which the same command would refuse to run again.

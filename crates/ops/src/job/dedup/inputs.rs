@@ -153,7 +153,7 @@ impl Inputs {
         let enough = format!("give --memory {}M or more", least.div_ceil(1 << 20));
         if Memory::least(working, 0) <= memory {
             let why = format!(
-                "what is kept of {} does not fit into {}: names, sizes and figures of each",
+                "the names, sizes and counts of {} do not fit into {} of memory",
                 text::count(self.files.len() as u64, "file"),
                 text::bytes(memory)
             );
@@ -163,11 +163,11 @@ impl Inputs {
         let needs = |file: &&TextFile| reading_memory(file).unwrap_or_default();
         let largest = self.files.iter().max_by_key(needs).map(|file| Subject::path(&file.path)).unwrap_or_default();
         let why = format!(
-            "unpacking it takes {}, for the window that it is packed with; {} are allowed",
+            "decompressing it needs {} for its window; {} are allowed",
             text::bytes(self.reading),
             text::bytes(memory)
         );
-        let hint = format!("{enough}, or pack it with a smaller window");
+        let hint = format!("{enough}, or compress it with a smaller window");
         Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
     }
 
@@ -379,7 +379,7 @@ impl Inputs {
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
         let Some(changed) = find_changed(self.stamps(), cancel)? else { return Ok(()) };
         let why =
-            if changed.is_missing { "it vanished while it was read" } else { "it was written to while it was read" };
+            if changed.is_missing { "it was removed while it was read" } else { "it was written to while it was read" };
         Err(Failure::data("deduplicating", why)
             .on(Subject::path(changed.path))
             .with_hint("wait until no program writes to it, then run the same command again"))

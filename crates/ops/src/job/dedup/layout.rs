@@ -54,7 +54,7 @@ impl Layout {
         let wanted = plan.visible_output();
         let refuse = |why: &str| Failure::usage("deduplicating", why).on(Subject::field("--output"));
         if wanted.is_empty() {
-            return Err(refuse("where the result goes is not said"));
+            return Err(refuse("no output is given"));
         }
         let given = absolute(&wanted)?;
         // `x/..` and `.` have no name for a run folder next to them.
@@ -66,7 +66,7 @@ impl Layout {
             return Err(refuse("it is a bucket: name a folder in it"));
         }
         if output.file_name().is_none() {
-            return Err(refuse("the root of the file system is no place for it"));
+            return Err(refuse("the output cannot be the root of the file system"));
         }
         let own = RunFolder::for_output(&output);
         let scratch = match &options.scratch {

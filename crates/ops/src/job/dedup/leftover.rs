@@ -110,8 +110,8 @@ pub(super) fn check_leftovers(
         let size = bytes(size_of(&path));
         let output = display_safe(&note.path.to_string_lossy()).into_owned();
         if goes_on {
-            let message = format!("scratch of a stopped run that can go on: {size}, for {output}");
-            let hint = "run it again as it was to finish it, or once with --restart to start over";
+            let message = format!("scratch of a stopped run that can be resumed: {size}, for {output}");
+            let hint = "run it again unchanged to finish it, or with --restart to start from the beginning";
             problems.report(Problem::note(ProblemKind::Other, Subject::path(&path), message).with_hint(hint))?;
         } else {
             fs.remove_dir_all(&path)?;

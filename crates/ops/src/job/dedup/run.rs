@@ -78,7 +78,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
 impl<'a> UnlockedRun<'a> {
     fn new(context: &'a TaskContext, plan: &'a DedupPlan, tuning: Tuning) -> Outcome<Self> {
         if plan.min_length.is_none_or(|length| length == 0) {
-            let failure = Failure::usage("deduplicating", "how long a repeat has to be is not said");
+            let failure = Failure::usage("deduplicating", "no minimum length is given");
             return Err(failure.on(Subject::field("--minlen")));
         }
         let layout = Layout::of(plan, &context.options)?;
@@ -223,7 +223,7 @@ impl<'a> UnlockedRun<'a> {
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
         let division = match recorded_unit::<Division>(&journal, "division") {
             Some(division) => {
-                context.log("going on with what a stopped run has done");
+                context.log("resuming a stopped run");
                 division
             }
             None => {
@@ -280,7 +280,7 @@ impl<'a> UnlockedRun<'a> {
                 text::bytes(scratch_free)
             );
             let note = Problem::note(ProblemKind::Other, Subject::path(&self.layout.scratch), why);
-            let hint = "should it run out, nothing half-written stays; --scratch DIR names another folder";
+            let hint = "if space runs out, no partial output remains; --scratch DIR names another folder";
             return self.context.problems.report(note.with_hint(hint));
         }
         if scratch > scratch_free {

@@ -478,7 +478,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_are_examined_whole_and_the_others_share_what_is_left() {
+    fn reads_longest_files_whole_and_divides_rest_of_budget() {
         let rule = |min_length| Rule { min_length, min_count: 2, keep: gristmill_core::dedup::Keep::First };
         let rules = [50, 100, 200, 500, 1_000].map(rule);
         let of_each = one_in(&rules, 92_000_000, 4_000_000);

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_on_a_pile_is_read_back_wherever_it_is() {
+    fn reads_back_spilled_and_buffered_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let bytes = pattern(5 * CHUNK_BYTES / 2);
         for chunks in [0, 1, 2, 3, 9] {

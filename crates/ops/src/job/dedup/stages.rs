@@ -354,7 +354,7 @@ fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<Finish
     let mut made = Vec::new();
     for (number, part, file) in all_files(written) {
         if !names.insert(file.name.as_str()) {
-            return Err(Failure::data("deduplicating", "the index has this file in two places")
+            return Err(Failure::data("deduplicating", "the index lists this file twice")
                 .on(Subject::path(&file.name))
                 .with_hint("`gristmill verify` reports what else is wrong with an index"));
         }

@@ -128,7 +128,7 @@ fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<boo
 }
 
 fn missing_piece() -> Failure {
-    Failure::internal("writing the output", "a piece of a file is not there when it is its turn")
+    Failure::internal("writing the output", "a piece of a file is missing")
 }
 
 fn changed(path: &Path) -> Failure {

@@ -84,7 +84,7 @@ pub fn export_all(
     for (_, _, target) in &targets {
         let path = folder.join(target);
         if files::try_is_taken(&path)? {
-            return Err(Failure::data("exporting", "there is a file of that name already")
+            return Err(Failure::data("exporting", "the file exists already")
                 .on(Subject::path(&path))
                 .with_hint("choose another folder, or move the file away"));
         }
@@ -172,8 +172,11 @@ fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     for piece in target.parent().into_iter().flat_map(Path::components) {
         path.push(piece);
         if files::is_symlink(&path) {
-            return Err(Failure::data("exporting", "a link is in the way, which may lead out of the folder")
-                .on(Subject::path(&path)));
+            return Err(Failure::data(
+                "exporting",
+                "a symbolic link is in the path, which may point outside of the folder",
+            )
+            .on(Subject::path(&path)));
         }
         if !files::is_dir(&path) {
             RealFs.create_dir(&path, FOLDER_MODE)?;

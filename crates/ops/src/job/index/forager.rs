@@ -61,9 +61,9 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     }
     let target = plan.base.join(name);
     if is_there(&target)? {
-        return Err(Failure::data(ACTIVITY, "there is an index already")
+        return Err(Failure::data(ACTIVITY, "an index exists already")
             .on(Subject::path(&target))
-            .with_hint("take it away to make a new one, or name another with --index-folder"));
+            .with_hint("remove it to write a new one, or name another with --index-folder"));
     }
     let handles = context.handles();
     let selection = Selection { follows_reference: true, ..Selection::default() };
@@ -138,7 +138,9 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
     if is_there(target)? {
-        return Err(Failure::data(ACTIVITY, "an index appeared while this one was made").on(Subject::path(target)));
+        return Err(
+            Failure::data(ACTIVITY, "another index was written while this one was made").on(Subject::path(target))
+        );
     }
     if is_remote(target) {
         for name in [FILE_LOCATION, SAMPLE_LOCATIONS] {

@@ -107,7 +107,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     };
     match plan.existing {
         ExistingFile::Error if is_there => {
-            return Err(Failure::data(ACTIVITY, "there is a file of that name already")
+            return Err(Failure::data(ACTIVITY, "the file exists already")
                 .on(Subject::path(&target))
                 .with_hint("--file-existence-policy override replaces it, skip leaves it alone"));
         }

@@ -106,7 +106,7 @@ fn bad_lines_are_all_named_and_nothing_is_written_unless_they_are_skipped() {
     assert_eq!(places, [(Some(2), Some(3)), (Some(3), Some(7)), (Some(5), Some(20 + 1 + (5 << 20)))]);
     let failure = task.wait().unwrap_err();
     assert_eq!(failure.class, ExitClass::Data);
-    assert!(failure.why.starts_with("3 of 6 lines are no JSON, the first in line 2"), "{failure}");
+    assert!(failure.why.starts_with("3 of 6 lines are not JSON, the first in line 2"), "{failure}");
     assert_eq!(names(dir.path()), ["a.jsonl"]);
     let report = raw(RawIndexPlan { skip_bad_lines: true, ..RawIndexPlan::new(&source) }, 2).unwrap();
     assert_eq!((report.samples, report.skipped_lines), (3, 3));

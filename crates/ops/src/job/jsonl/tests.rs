@@ -172,7 +172,7 @@ fn each_kind_of_bad_file_has_words_and_a_way_out_of_its_own() {
         (b"\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "tail -c +4"),
         (b"{}\n\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "sed "),
         (b"[{\"a\": 1}]\n", "is an array", "jq -c '.[]'"),
-        (b"{\n  \"a\": 1\n}\n", "goes on in the next line", "jq -c ."),
+        (b"{\n  \"a\": 1\n}\n", "continues in the next line", "jq -c ."),
         (b"\0\0\0\0\0\0\n", "NUL bytes", "tr -d"),
         (b"{\"a\": 1}\0\0\0\n", "ends with NUL bytes", "tr -d"),
         (b"{\"a\": 1}\n{\"b\": \"cut sh", "does not end with }", "cut short"),
@@ -290,7 +290,7 @@ fn lint_parses_every_line_and_names_the_place() {
         ]
     );
     let bad = problems.iter().find(|problem| problem.subject.line == Some(7)).unwrap();
-    assert_eq!(bad.message, "column 15: a key in double quotes must come here, near {\"é\": \"<U+202E>\", b}");
+    assert_eq!(bad.message, "column 15: expected a key in double quotes, near {\"é\": \"<U+202E>\", b}");
 }
 
 #[test]

@@ -99,8 +99,10 @@ fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
 
 fn report_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
     let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
-    let message =
-        format!("{} of entries that are gone, {first} among them; left as they are", text::count(written.stale, "row"));
+    let message = format!(
+        "{} of entries that no longer exist, such as {first}; they are kept",
+        text::count(written.stale, "row")
+    );
     let note = Problem::note(ProblemKind::StaleMedia, Subject::path(database), message);
     context.problems.report(note.with_hint("--prune removes them"))
 }

@@ -129,7 +129,7 @@ fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     let is_there = files::try_is_taken(output)?;
     match plan.existing {
         ExistingOutput::Refuse(class) if is_there => {
-            Err(Failure::new(class, "writing the output", "there is a file of that name already")
+            Err(Failure::new(class, "writing the output", "the file exists already")
                 .on(Subject::path(&plan.output))
                 .with_hint("give another name, or say that it may be replaced"))
         }
@@ -211,7 +211,7 @@ fn write(
             let mut assembly = Assembly::new(vec![packed(path)?])?;
             assembly.retain(|document, tokens| keep.keeps(document, tokens));
             if assembly.is_empty() {
-                let why = "no document is left: the file that is written has 0 documents";
+                let why = "no document is left: the output has 0 documents";
                 let note = Problem::note(ProblemKind::EmptyResult, Subject::path(path), why);
                 handles.problems.report(note.with_hint("check --documents, --min-tokens and --max-tokens"))?;
             }
@@ -242,16 +242,16 @@ fn note_glue(source: &Source, compat: bool, handles: &Handles<'_>) -> Outcome<()
         true => Problem::note(
             ProblemKind::CompatLoss,
             subject,
-            "its last line has no line end, and the line that comes after it is glued to it, as the reference does",
+            "its last line has no line end, and the next line is appended to it, as the reference program does",
         ),
-        false => Problem::note(ProblemKind::BadLine, subject, "its last line has no line end; it is given one"),
+        false => Problem::note(ProblemKind::BadLine, subject, "its last line has no line end; one is added"),
     };
     handles.problems.report(problem)
 }
 
 fn refuse_empty(assembly: &Assembly, what: &str) -> Outcome<()> {
     match assembly.is_empty() {
-        true => Err(Failure::data("writing the output", format!("nothing is left for it: the {what} is empty"))),
+        true => Err(Failure::data("writing the output", format!("the {what} is empty"))),
         false => Ok(()),
     }
 }

@@ -40,7 +40,7 @@ fn is_of_merge(file: &str, name: &str) -> bool {
 pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const ACTIVITY: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
-        return Err(Failure::usage(ACTIVITY, "the name cannot be that of a file").on(Subject::field("--name")));
+        return Err(Failure::usage(ACTIVITY, "it is not a valid file name").on(Subject::field("--name")));
     }
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;

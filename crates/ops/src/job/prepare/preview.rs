@@ -136,7 +136,7 @@ pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     let why =
         space::may_write(&folder).err().filter(|why| matches!(why.kind(), PermissionDenied | ReadOnlyFilesystem))?;
     let failure = Failure::io("preparing", &folder, &why);
-    Some(Problem::of_failure(ProblemKind::Other, failure).with_effect("nothing can be written here"))
+    Some(Problem::of_failure(ProblemKind::Other, failure).with_effect("this folder is not writable"))
 }
 
 /// Returns a problem if the new files are larger than the free space: everything is written completely before anything is replaced.
@@ -144,7 +144,7 @@ fn space_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> 
     let needed: u64 = files.iter().map(|file| file.bytes).sum();
     let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
-    let hint = "make room first; should it run out in the run, nothing half-written stays";
+    let hint = "free some space first; if it runs out during the run, no partial output remains";
     Some(Problem::problem(ProblemKind::Other, Subject::path(&facts.root), why).with_hint(hint))
 }
 

@@ -150,7 +150,7 @@ fn check_folders(root: &Path, shards: &[Shard], several: &str, in_new_files: &st
         let place = place_of(&shard.path)?;
         let why = match (place.starts_with(&top), seen.insert(place)) {
             (true, true) => continue,
-            (true, false) => "this one is there twice, by a link to its folder",
+            (true, false) => "this shard is reached twice, by a link to its folder",
             (false, _) => "this one is elsewhere, by a link to its folder",
         };
         let failure = Failure::data(RENAME_ACTIVITY, format!("{several} in several shards, and {why}"));
@@ -210,7 +210,7 @@ fn rename_shard(
     let handles = Handles { problems: &NullProblemSink, progress: &progress, ..shared.handles() };
     let spool = index::scan_unit(&new, id, folder, &*shared.fs, shared.sort_memory(), &handles)?;
     if (spool.scan.samples, &spool.scan.parts) != (before.scan.samples, &before.scan.parts) {
-        let why = "the new shard has not the samples of the old one; nothing is published";
+        let why = "the new shard does not have the samples of the old one; nothing is published";
         let failure = Failure::data(RENAME_ACTIVITY, why).on(Subject::shard(&shard.name));
         let hint = "gristmill shard PATH --output NEW --duplicates prefix writes a new set";
         return Err(failure.with_hint(hint_for(&shared.root, hint)));

@@ -361,7 +361,7 @@ fn a_refused_run_leaves_nothing_to_resume() {
 }
 
 #[test]
-fn a_run_that_writes_no_tables_tells_no_number_of_parts() {
+fn report_without_tables_has_no_part_count() {
     let folder = copy_of("captioning_fieldmap");
     let fields = vec![field("image", "jpg"), field("caption", "txt")];
     let loading = SampleMapping::FieldMap { sample_type: "CaptioningSample".into(), fields };

@@ -61,7 +61,7 @@ const ANNOTATE: &[Spec] = &[
     Spec::new(
         "variant",
         "WHICH",
-        "Where annotate mode lists ranges: a under --annotate-key, b in sa_remove_ranges after the text",
+        "Variant of annotated records: a lists ranges under --annotate-key, b in sa_remove_ranges",
         Access::Choice {
             choices: &[
                 Choice { name: "a", help: "Under a dotted key" },
@@ -84,16 +84,11 @@ const ANNOTATE: &[Spec] = &[
 
 const SOURCE: &[Spec] = &[
     Spec::new("text-key", "KEY", "Key of the text", text_or!(TEXT_KEY, text_key)).default(TEXT_KEY),
-    Spec::new(
-        "against",
-        "DIR",
-        "An earlier set: it counts as coming first, and stays as it is",
-        optional_path!(against),
-    )
-    .or_store()
-    .label("earlier set")
-    .unset("none")
-    .advanced(),
+    Spec::new("against", "DIR", "Earlier set: it counts as coming first, and is not changed", optional_path!(against))
+        .or_store()
+        .label("earlier set")
+        .unset("none")
+        .advanced(),
 ];
 
 const DOCUMENTS: &[Spec] = &[
@@ -115,7 +110,7 @@ const DOCUMENTS: &[Spec] = &[
     Spec::new(
         "min-count",
         "N",
-        "Remove only what occurs at least this often, in all",
+        "Remove only text that occurs at least N times in total",
         number_or!(LEAST_COUNT, 0..=u64::MAX, min_count),
     )
     .label("occurrences")
@@ -124,7 +119,7 @@ const DOCUMENTS: &[Spec] = &[
 
 const OUTPUT: &[Spec] = &[
     Spec::new("output", "DIR", "Folder that gets the same files", path!(output)).or_store().short('o').required(),
-    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite))
+    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite))
         .replaces("")
         .label("overwrite")
         .advanced(),
@@ -162,12 +157,8 @@ const INDEX: &[Spec] = &[
     .advanced(),
 ];
 
-const FROM_INDEX: &[Spec] = &[Spec::new(
-    "from-index",
-    "DIR",
-    "Read an index that bsade made, in place of a folder",
-    optional_path!(from_index),
-)];
+const FROM_INDEX: &[Spec] =
+    &[Spec::new("from-index", "DIR", "Read an index of bsade instead of a folder", optional_path!(from_index))];
 
 const GLOBAL: &[Spec] = &[Spec::new("compat", "", "", switch!(compat)).global()];
 

@@ -83,9 +83,14 @@ const TOKENIZER: &[Spec] = &[Spec::new(
 .required()];
 
 const OUTPUT: &[Spec] = &[
-    Spec::new("tokenizer-name", "TEXT", "What metadata files say in place of --tokenizer", text!(tokenizer_name))
-        .unset("the path of the tokenizer")
-        .advanced(),
+    Spec::new(
+        "tokenizer-name",
+        "TEXT",
+        "Name of the tokenizer in metadata files, instead of --tokenizer",
+        text!(tokenizer_name),
+    )
+    .unset("the path of the tokenizer")
+    .advanced(),
     Spec::new(
         "input-name",
         "TEXT",
@@ -105,7 +110,7 @@ const OUTPUT: &[Spec] = &[
     .or_store()
     .short('o')
     .required(),
-    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite))
+    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite))
         .replaces("")
         .label("overwrite")
         .advanced(),
@@ -193,7 +198,7 @@ const END: &[Spec] = &[
         .conflicts(&["bos-id"])
         .applies("a format with begin tokens", formats::takes_begin_token)
         .advanced(),
-    Spec::new("bos-id", "N", "The same by its number", token_id!(begin))
+    Spec::new("bos-id", "N", "Token that begins each document, by its id", token_id!(begin))
         .label("begin token by id")
         .unset("by its text")
         .applies("a format with begin tokens", formats::takes_begin_token)
@@ -202,7 +207,7 @@ const END: &[Spec] = &[
         .label("end token")
         .unset("what the template of the tokenizer adds")
         .conflicts(&["eos-id"]),
-    Spec::new("eos-id", "N", "The same by its number", token_id!(end))
+    Spec::new("eos-id", "N", "Token that ends each document, by its id", token_id!(end))
         .label("end token by id")
         .unset("by its text")
         .advanced(),

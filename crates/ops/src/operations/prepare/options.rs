@@ -264,7 +264,7 @@ const LOADER: &[Spec] = &[
     Spec::new(
         "sample-loader",
         "",
-        "Write a sample_loader.py template instead of a field map (the older way)",
+        "Write a sample_loader.py template instead of a field map (deprecated)",
         Access::Switch {
             get: |plan| matches!(plan.loading, SampleMapping::SampleLoader { .. }),
             set: |plan, is_on| match (&plan.loading, is_on) {

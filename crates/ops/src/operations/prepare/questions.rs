@@ -28,7 +28,7 @@ pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.splits == SplitPlan::Unset {
         open.push(
-            missing_answer("nothing says how the shards are divided")
+            missing_answer("no way to divide the shards is given")
                 .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX, or --splits-from FILE"),
         );
     }
@@ -40,7 +40,7 @@ pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
         ),
         _ if unknown.is_some() => open.extend(unknown),
         SampleMapping::FieldMap { sample_type, fields } if fields.is_empty() && needs_fields(sample_type) => {
-            let problem = missing_answer("nothing says which part fills which field");
+            let problem = missing_answer("no field map is given");
             let hint = format!("--field-map {}, or --sample-loader", example(sample_type));
             open.push(Problem { subject: Subject::field(sample_type), ..problem }.with_hint(hint));
         }

@@ -269,7 +269,7 @@ proptest! {
 }
 
 #[test]
-fn a_plan_file_reads_like_a_note_to_a_person() {
+fn plan_file_is_human_readable() {
     let plan = PreparePlan {
         splits: SplitPlan::Ratio("8,1,1".into()),
         loading: SampleMapping::FieldMap {
@@ -318,7 +318,7 @@ fn a_plan_with_very_many_excludes_is_read() {
 }
 
 #[test]
-fn the_hash_knows_answers_from_circumstances() {
+fn plan_hash_ignores_run_options() {
     let plan = PreparePlan { splits: SplitPlan::Ratio("8,1,1".into()), ..PreparePlan::new("a") };
     let elsewhere = PreparePlan { path: "b".into(), rerun: Rerun::Overwrite, ..plan.clone() };
     assert_eq!(hash(&plan), hash(&elsewhere));

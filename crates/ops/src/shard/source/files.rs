@@ -116,7 +116,7 @@ impl ListedFile<'_> {
             return Err(failure);
         }
         let why = match error.is_broken_link() {
-            true => "it is a link to something that is not there".to_owned(),
+            true => "it is a broken link".to_owned(),
             false => failure.why,
         };
         let hint = match is_symlink(path) {

@@ -24,7 +24,7 @@ pub(super) const COMMIT_BYTES: u64 = 64 << 20;
 /// Limit of time between them.
 const COMMIT_EVERY: Duration = Duration::from_secs(2);
 /// Reason for documents that are lost together with a bad one.
-const LOST_WITH_BATCH: &str = "a bad document of its batch or before takes it along (--compat)";
+const LOST_WITH_BATCH: &str = "it is lost with a bad document of its batch or an earlier one (--compat)";
 
 /// What is written for one format.
 struct FormatOutput<'a> {

@@ -180,7 +180,7 @@ impl Inputs {
         };
         let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
         match own.first().filter(|_| files.is_empty()) {
-            Some(file) => Err(Failure::usage("packing", "the output is where the input is")
+            Some(file) => Err(Failure::usage("packing", "the output is the same location as the input")
                 .on(Subject::path(&file.path))
                 .with_hint("name another output")),
             None => Ok(files),
@@ -324,7 +324,8 @@ pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
 fn fail_if_changed<'a>(files: impl IntoIterator<Item = &'a TextFile>, cancel: &Cancel) -> Outcome<()> {
     let found = files.into_iter().map(|file| (&*file.path, file.stamp));
     let Some(changed) = find_changed(found, cancel)? else { return Ok(()) };
-    let why = if changed.is_missing { "it vanished while it was read" } else { "it was written to while it was read" };
+    let why =
+        if changed.is_missing { "it was removed while it was read" } else { "it was written to while it was read" };
     Err(Failure::data("packing", why)
         .on(Subject::path(changed.path))
         .with_hint("wait until no program writes to it, then run the same command again"))

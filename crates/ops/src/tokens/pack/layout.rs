@@ -21,7 +21,7 @@ impl Layout {
     pub(super) fn of(plan: &PackPlan) -> Outcome<Self> {
         let refuse = |why: &str| Failure::usage("packing", why).on(Subject::field("--output"));
         if plan.output.is_empty() {
-            return Err(refuse("where the tokens go is not said"));
+            return Err(refuse("no output is given"));
         }
         let given = files::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
         // `x/..` and `.` have no name for a run folder next to them.
@@ -33,7 +33,7 @@ impl Layout {
             return Err(refuse("it is a bucket: name a folder in it"));
         }
         let Some(name) = output.file_name() else {
-            return Err(refuse("the root of the file system is no place for it"));
+            return Err(refuse("the output cannot be the root of the file system"));
         };
         let suffix = formats::chosen(plan).into_iter().find_map(|format| format.run_suffix(plan));
         let own = match suffix {

@@ -128,7 +128,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         Some(path) => {
             // A store that does not answer may have something there.
             files::try_is_taken(&path)?;
-            let why = format!("{} is there already", display_safe(&path.to_string_lossy()));
+            let why = format!("{} exists already", display_safe(&path.to_string_lossy()));
             refuse(why, "--force-overwrite replaces it; or name another output")
         }
         None => Ok(Decision::Run),

@@ -185,7 +185,7 @@ impl<'a> Job<'a> {
             let places = (&self.layout, &self.inputs);
             let opened = Assembler::new(context, self.plan, &self.specs, places, journal, record.take(), commit_bytes)?;
             let Some(mut assembler) = opened else {
-                context.log("what a stopped run left is damaged: it is begun again");
+                context.log("the work of a stopped run is damaged: starting from the beginning");
                 journal = self.restart(&begin)?;
                 continue;
             };
@@ -195,7 +195,7 @@ impl<'a> Job<'a> {
                 PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
                 PassEnd::Mismatch(mismatch) => {
                     context.log(format!(
-                        "the fast tokenizer differs from the reference: {mismatch}; all is done again by the reference"
+                        "the fast tokenizer differs from the reference: {mismatch}; the run restarts with the reference"
                     ));
                     told = Some(assembler.place());
                     begin.reference = Some(mismatch.to_string());
@@ -212,7 +212,7 @@ impl<'a> Job<'a> {
         let inputs = self.inputs.fingerprint_of_rows();
         let (journal, begin, record) = Journal::open(fs, &path, &self.hash, &inputs)?;
         if let Some(record) = &record {
-            context.log(format!("going on after {} of text", text::bytes(record.totals.bytes)));
+            context.log(format!("resuming after {} of text", text::bytes(record.totals.bytes)));
             for problem in &record.problems {
                 context.problems.report(problem.clone())?;
             }

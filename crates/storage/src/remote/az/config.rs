@@ -160,9 +160,11 @@ fn refuse(source: &str, why: &str) -> Failure {
 fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString, String)> {
     match ConnectionString::parse(text.reveal()) {
         Some(connection) => Ok((connection, source)),
-        None => Err(Failure::environment(ACTIVITY, "it is no connection string").on(Subject::field(source)).with_hint(
-            "its form is AccountName=NAME;AccountKey=KEY, or BlobEndpoint=https://HOST;SharedAccessSignature=TOKEN",
-        )),
+        None => {
+            Err(Failure::environment(ACTIVITY, "it is not a connection string").on(Subject::field(source)).with_hint(
+                "its form is AccountName=NAME;AccountKey=KEY, or BlobEndpoint=https://HOST;SharedAccessSignature=TOKEN",
+            ))
+        }
     }
 }
 

@@ -85,7 +85,7 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
         }
         (401 | 403 | 404, _) | (409, "PublicAccessNotPermitted") if refusal.keys.is_none() => without_keys(client),
         (401, _) => (
-            "the credentials have ended".to_owned(),
+            "the credentials have expired".to_owned(),
             format!("renew {}; for those of the program az, run `az login`", source(refusal)),
         ),
         (403, "AuthenticationFailed") => wrong_keys(refusal, client),
@@ -125,7 +125,7 @@ pub(super) fn is_signature(keys: &Keys) -> bool {
 fn wrong_keys(refusal: &Refusal, client: &AzureClient) -> (String, String) {
     let account = &client.context.config.account;
     let why = match &refusal.keys {
-        Some(keys) if is_signature(keys) => "the signature (SAS) is not valid, or has ended".to_owned(),
+        Some(keys) if is_signature(keys) => "the signature (SAS) is not valid, or has expired".to_owned(),
         Some(keys) if !keys.id.is_empty() => format!("the key of the account {account} is wrong"),
         _ => "the store does not accept the credentials".to_owned(),
     };

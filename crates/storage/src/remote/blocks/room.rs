@@ -1,4 +1,4 @@
-//! Room for what is fetched ahead: readers that have stopped give up what was fetched for them.
+//! Frees memory for read-ahead: blocks fetched for readers that have stopped are dropped.
 
 use super::Blocks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

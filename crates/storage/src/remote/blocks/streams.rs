@@ -11,7 +11,7 @@ const MAX_STREAMS: usize = 8;
 const MAX_SKIPPED_BYTES: u64 = 4 << 20;
 const MAX_SKIPPED_READS: u64 = 8;
 
-/// Someone who reads in order.
+/// A sequential reader.
 #[derive(Debug)]
 pub(super) struct Stream {
     /// Offset of the first read.
@@ -24,20 +24,20 @@ pub(super) struct Stream {
     pub(super) window: u64,
     /// Offset after which nothing is fetched ahead.
     pub(super) end: u64,
-    /// What an early read has left out, as long as a late one may be for it.
+    /// The gap that an early read left, while a late read may still fill it.
     skipped: Range<u64>,
     /// When it read last.
     read: Instant,
 }
 
-/// What a read is to a stream.
+/// How a read relates to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Its first one.
+    /// The first read of the stream.
     First,
-    /// One that goes on, perhaps before those that are for what is between.
+    /// A continuing read, possibly before reads that fill the gap.
     Next,
-    /// One for what an earlier read has left out.
+    /// A read that fills the gap left by an earlier read.
     Late,
 }
 

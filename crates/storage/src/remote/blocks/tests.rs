@@ -239,7 +239,7 @@ fn memory_is_given_back() {
 }
 
 #[test]
-fn who_has_stopped_gives_up_what_was_fetched_ahead() {
+fn drops_read_ahead_of_stopped_readers() {
     let bytes = content(16 << 20);
     let (source, _) = StringSource::new(&bytes, None);
     let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());

@@ -1,4 +1,4 @@
-//! How many requests a host gets at once, and the pauses that it asks for.
+//! Limits the number of concurrent requests to a host, and observes the pauses that it requests.
 
 use super::NetworkLimits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,7 @@ impl HostGate {
             };
             match paused_until > now {
                 true => sleep_until(paused_until).await,
-                // Also looks again when nothing ends: the limit grows with time.
+                // Wakes up even if no request ends, since the limit grows with time.
                 false => _ = timeout(RAISE_EVERY, self.freed.notified()).await,
             }
         }

@@ -327,7 +327,7 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
     use rustls::CertificateError as E;
     let reason = match error {
         E::UnknownIssuer => "its issuer is not known here".to_owned(),
-        E::Expired | E::ExpiredContext { .. } => "it has ended".to_owned(),
+        E::Expired | E::ExpiredContext { .. } => "it has expired".to_owned(),
         E::NotValidYet | E::NotValidYetContext { .. } => "it is not valid yet".to_owned(),
         E::NotValidForNameContext { presented, .. } => {
             // As in `DnsName("example.com")`.
@@ -337,8 +337,7 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
         }
         // The reason of the library that checks certificates has a name only.
         E::Other(reason) if reason.to_string() == "CaUsedAsEndEntity" => {
-            "it is that of an authority, and the server needs one of its own, which the authority signs (CA:FALSE)"
-                .to_owned()
+            "it is a CA certificate; the server needs a certificate that the CA has signed (CA:FALSE)".to_owned()
         }
         _ => "it is not valid".to_owned(),
     };

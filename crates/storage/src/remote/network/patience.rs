@@ -1,4 +1,4 @@
-//! How often and when a request of a store is repeated.
+//! Decides how often and when a request to a store is retried.
 
 use super::super::retry::{jitter, RetryReason};
 use super::gate::HostGate;
@@ -29,7 +29,7 @@ impl RetryLimiter {
         Self { limits, gate, tries: 0, progress: Instant::now() }
     }
 
-    /// Begins to count anew, because new bytes came.
+    /// Resets the count, because new bytes arrived.
     pub(in crate::remote) fn reset(&mut self) {
         self.tries = 0;
         self.progress = Instant::now();

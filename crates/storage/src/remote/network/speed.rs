@@ -1,4 +1,4 @@
-//! How quick the stores of this process are, by the requests that it has made: what a jump over bytes costs, compared with reading them.
+//! Measures the speed of the stores, to decide whether a gap is skipped by a new request or read.
 
 use crate::remote::store_settings::{remote_settings, RemoteReads};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 const FIRST_BYTE: f64 = 0.03;
 const BODY_RATE: f64 = 60e6;
 const TOTAL_RATE: f64 = 400e6;
-/// Bodies below this size, in bytes, say nothing of the rate.
+/// Bodies below this size, in bytes, are not used to measure the rate.
 const MIN_BODY_BYTES: usize = 256 << 10;
-/// Share of a new measurement.
+/// Weight of a new measurement in the moving average.
 const SMOOTHING: f64 = 0.125;
-/// Bytes that are read after a jump.
+/// Bytes assumed to be read after a gap was skipped.
 const JUMP_BYTES: f64 = 4096.0;
 /// Jumps are preferred unless reading is this much quicker: bytes that are read may have to be paid for.
 const PREFERENCE: f64 = 2.0;

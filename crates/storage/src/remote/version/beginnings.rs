@@ -1,4 +1,4 @@
-//! First bytes of objects that were opened a moment ago, for those who look at the beginning of a file one after another.
+//! Caches the first bytes of recently opened objects, for several checks that each read the beginning of a file.
 
 use super::super::blocks::{BLOCK_UNIT, FIRST_UNKNOWN_BYTES};
 use super::ObjectVersion;

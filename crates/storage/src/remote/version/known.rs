@@ -1,4 +1,4 @@
-//! What answers of a store said about objects, so that the same is not asked again at once.
+//! Remembers recent answers of a store about objects, so that they are not requested again immediately.
 
 use super::{writes, ObjectVersion};
 use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which what is known of an object counts for each opening of it; later it counts once.
+/// Time for which a known version is used by every open of the object; later it is used once.
 const OBJECT_LIFETIME: Duration = Duration::from_secs(5);
 /// Time for which an answer about one object counts, that there is none or which version it has. A write of this process ends it.
 const ANSWER_LIFETIME: Duration = Duration::from_secs(2);

@@ -93,7 +93,7 @@ pub(super) fn failure_of(refusal: &Refusal, address: &str) -> Failure {
     let (why, hint) = match refusal {
         Refusal::Status(http::Refusal { status, .. }) | Refusal::Target(status) => match status {
             401 | 403 if has_query(address) => {
-                ("it may not be read".to_owned(), "the signature in its query may have ended: give a new address")
+                ("it may not be read".to_owned(), "the signature in its query may have expired: give a new address")
             }
             401 | 403 => (
                 "it may not be read".to_owned(),

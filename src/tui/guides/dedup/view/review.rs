@@ -45,7 +45,7 @@ fn estimate_lines(plan: &DedupPlan, found: &DedupEstimate, columns: usize, ui: &
     let mut lines = Vec::new();
     let fitted = |words: &str| text::fit_end(words, columns, ui.glyphs);
     if found.nothing_to_do {
-        let words = "It is there already: the same plan on the same files. A run does nothing.";
+        let words = "Up to date: this plan has already run on these files.";
         lines.extend(wrapped(words, columns, ui.theme.ok));
     }
     if found.resumable_units > 0 {

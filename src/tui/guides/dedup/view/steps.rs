@@ -42,7 +42,7 @@ pub fn draw_source(guide: &DedupGuide, form: &mut Form, frame: &mut Frame, area:
         let total = found.files.len();
         let mut lines =
             vec![heading(&format!("{} {} {}", count(total as u64, "file"), ui.glyphs.dot, bytes(size)), ui)];
-        let words = "In this order; of what repeats the first copy stays.";
+        let words = "Files are read in this order; the first copy of a repeat is kept.";
         lines.extend(wrapped(words, columns, ui.theme.muted));
         lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
         lines.push(Line::default());
@@ -58,7 +58,7 @@ pub fn draw_source(guide: &DedupGuide, form: &mut Form, frame: &mut Frame, area:
 /// Draws the minimum lengths with their estimates.
 pub fn draw_length(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    draw_lines(frame.buffer_mut(), area, [heading("How long is a repeat, at least?  (bytes of text)", ui)]);
+    draw_lines(frame.buffer_mut(), area, [heading("Minimum length of a repeat, in bytes of text", ui)]);
     let rows = guide.lengths.len.min(usize::from(area.height).saturating_sub(1));
     let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, 1) };
     draw_lengths(guide, form, frame, place, ui);
@@ -143,8 +143,8 @@ pub fn mode_foot(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         return wrong.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
     }
     let words = match plan_of(form).mode {
-        Mode::Remove => "The same tree is written to the output, without what repeats. The input stays as it is.",
-        Mode::Annotate => "The same tree is written to the output; nothing is cut. The input stays as it is.",
+        Mode::Remove => "The same files are written to the output, without repeated text. The input stays as it is.",
+        Mode::Annotate => "The same files are written to the output; no text is removed. The input stays as it is.",
     };
     wrapped(words, columns, ui.theme.muted)
 }

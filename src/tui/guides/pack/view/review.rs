@@ -19,11 +19,7 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
     if preview.nothing_to_do {
-        lines.extend(wrapped(
-            "It is there already: the same plan on the same files. A run does nothing.",
-            columns,
-            ui.theme.ok,
-        ));
+        lines.extend(wrapped("Up to date: this plan has already run on these files.", columns, ui.theme.ok));
     }
     if preview.resumable_bytes > 0 {
         let words =

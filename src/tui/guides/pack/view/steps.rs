@@ -57,13 +57,13 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
 pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let Some(documents) = guide.known.documents.clone() else {
         let words = match guide.known.files.as_deref() {
-            Some(Err(_)) => "there are no files to look into".to_owned(),
+            Some(Err(_)) => "there are no files to read".to_owned(),
             _ => format!("{} reading the first files", ui.spinner()),
         };
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
     let columns = usize::from(area.width);
-    let words = format!("The text of a document is  ({} looked at)", count(documents.lines.len() as u64, "document"));
+    let words = format!("Text of a document  ({} examined)", count(documents.lines.len() as u64, "document"));
     draw_lines(frame.buffer_mut(), area, [heading(&words, ui)]);
     let height = guide.keys.len.min(KEY_ROWS).min(usize::from(area.height / 2));
     let place = Rect { height: u16::try_from(height).unwrap_or(0), ..from_row(area, 1) };
@@ -176,8 +176,8 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
     let name = plan_of(form).tokenizer;
     match guide.known.tokenizer_of(&name) {
         None if name.is_empty() => {
-            let or = if guide.found.len > 0 { ", or choose one that was found" } else { "" };
-            let words = format!("Type a path or a name{or}; a real document is then shown token by token.");
+            let or = if guide.found.len > 0 { ", or choose one from the list" } else { "" };
+            let words = format!("Type a path or a name{or}; a document from your data is then shown token by token.");
             lines.extend(wrapped(&words, columns, ui.theme.muted));
         }
         None => lines.push(waiting("loading", ui)),

@@ -81,7 +81,7 @@ impl FieldMapStep {
         self.rows.get_mut(row).map(|r| if on_name { &mut r.name } else { &mut r.expr })
     }
 
-    /// Field and expression of every row that says something.
+    /// Returns field and expression of every row that is not empty.
     pub fn expressions(&self) -> Vec<FieldExpr> {
         let full = self.rows.iter().filter(|r| !r.expr.is_empty() && !r.name.is_empty());
         full.map(|r| FieldExpr { field: r.name.value().trim().to_owned(), expr: r.expr.value().trim().to_owned() })
@@ -94,7 +94,7 @@ impl FieldMapStep {
         }
     }
 
-    /// Rows for the class that is chosen now; what was typed for it before comes back.
+    /// Creates the rows for the selected class; texts that were typed for it before are restored.
     fn follow_class(&mut self, answers: &Answers) {
         let class = match &answers.plan.loading {
             SampleMapping::FieldMap { sample_type, .. } => sample_type.clone(),
@@ -109,7 +109,7 @@ impl FieldMapStep {
         self.class.clone_from(&class);
         self.cycle = None;
         if keeps_names {
-            // Another class of one's own: what is typed is most likely still meant.
+            // Another user-defined class: the typed rows most likely still apply.
             return;
         }
         self.focus = 0;
@@ -191,7 +191,7 @@ impl FieldMapStep {
                 self.cycle = Some(cycle);
                 self.edited();
             }
-            // Nothing to complete: Tab is what it is everywhere else.
+            // Nothing to complete: Tab moves to the next field.
             None => self.focus_next(answers),
         }
     }

@@ -1,4 +1,4 @@
-//! Real samples through the field map: read, decoded and evaluated away from the screen.
+//! Evaluates the field map on samples of the data set, on a worker.
 
 use crate::tui::widgets::preview::{run_until, DECODE_DEADLINE};
 use gristmill_core::field_map::FieldExpression;
@@ -72,7 +72,7 @@ impl SampleStore {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One sample; reads from disk the first time, the lock not held meanwhile.
+    /// Returns one sample; reads it from disk the first time, without holding the lock.
     fn get(&self, facts: &DatasetFacts, sketch: &SampleSketch) -> Arc<DecodedSample> {
         let key = (sketch.shard.clone(), sketch.key.clone());
         if let Some(known) = self.lock().get(&key) {
@@ -96,7 +96,7 @@ pub struct SampleEvaluator {
 }
 
 impl SampleEvaluator {
-    /// A bench over samples that others may read, too.
+    /// Creates an evaluator that shares its samples with other workers.
     pub fn new(store: SampleStore) -> Self {
         Self { store, ..Self::default() }
     }

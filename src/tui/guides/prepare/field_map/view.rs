@@ -65,7 +65,7 @@ fn name_columns(step: &FieldMapStep) -> u16 {
 fn problem_words(step: &FieldMapStep, row: usize, answers: &Answers, columns: usize) -> (Severity, Vec<String>) {
     let on_row = step.row_at_focus() == row;
     let empty = step.rows.get(row).is_some_and(|r| r.expr.is_empty());
-    // An empty required field in focus is not yet an error; the person is about to type.
+    // An empty required field in focus is not an error yet.
     let Some(problem) = step.row_problem(row, answers).filter(|_| !(empty && on_row)) else {
         return (Severity::Note, Vec::new());
     };

@@ -57,7 +57,7 @@ impl MediaStep {
         self.tally.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
     }
 
-    /// One line that says that there are media, where nothing is to be recorded.
+    /// Returns a line about media in the data set, if the answers record none.
     pub fn proposal(&self, answers: &Answers) -> Option<String> {
         let parts = media_parts(&answers.facts);
         let first = parts.first()?;
@@ -103,7 +103,8 @@ impl StepState for MediaStep {
                 self.form.step(false, Strategy::None);
             }
             (FocusStop::Strategy, Action::Down) => {
-                if !self.form.step(true, Strategy::None) {
+                let is_last = !self.form.step(true, Strategy::None);
+                if is_last {
                     self.focus_next(answers);
                 }
             }
@@ -125,7 +126,7 @@ impl StepState for MediaStep {
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
-        // Where patterns are wanted and none is there, what is typed is one.
+        // Typed text is a pattern if the strategy needs one and there is none.
         if self.stop() == FocusStop::Strategy && self.form.blocking_reason().is_some() && is_typed(&key) {
             self.set_focus(1);
         }

@@ -66,7 +66,7 @@ fn what_is_recorded_about_media_is_on_the_page() {
     assert!(!screen(&mut form, 100, 60, false).contains("Media metadata"));
     act(&mut form, &[Action::GoStep5, Action::Down, Action::NextField, Action::Toggle, Action::Next]);
     let shown = screen(&mut form, 100, 60, false);
-    assert!(shown.contains("Media metadata") && shown.contains("each picture is decoded whole"), "{shown}");
+    assert!(shown.contains("Media metadata") && shown.contains("each picture is decoded completely"), "{shown}");
 }
 
 #[test]

@@ -205,12 +205,12 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
     assert!(damaged.contains("is prepared, with 3 problems") && !damaged.contains("ready to train on"), "{damaged}");
     assert!(end(vec![(Severity::Note, ProblemKind::JunkAfterEnd, 4)], &[]).contains("ready to train on"));
     let empty = end(Vec::new(), &[("train", 0), ("val", 5)]);
-    assert!(empty.contains("train has no sample, so that what loads it fails: s divides"), "{empty}");
+    assert!(empty.contains("train has no sample, so loading it fails: s divides"), "{empty}");
     assert!(!empty.contains("ready to train on"), "{empty}");
     let other = end(Vec::new(), &[("training", 5)]);
-    assert!(other.contains("train is not there, so that"), "{other}");
+    assert!(other.contains("train does not exist, so"), "{other}");
     let fine = end(Vec::new(), &[("train", 1), ("val", 0)]);
-    assert!(fine.contains("ready to train on") && !fine.contains("so that what loads it fails"), "{fine}");
+    assert!(fine.contains("ready to train on") && !fine.contains("so loading it fails"), "{fine}");
 }
 
 #[test]

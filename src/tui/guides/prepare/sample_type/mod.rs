@@ -17,7 +17,7 @@ pub enum Choice {
     Known(&'static SampleType),
     /// Samples as plain maps of parts.
     Crude,
-    /// A class of one's own.
+    /// A user-defined class.
     Own,
     /// No `dataset.yaml`.
     NoYaml,
@@ -88,7 +88,7 @@ impl Default for TypeStep {
 }
 
 impl TypeStep {
-    /// Takes the answer that was adopted last as a mere proposal: it gives way to what fits better.
+    /// Treats the restored answer as a proposal, which a better match replaces.
     pub fn only_propose(&mut self) {
         self.proposed = Some(self.choice);
         self.touched = false;

@@ -31,7 +31,7 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
         Section::fixed(options, focus(at != FocusStop::List, 4)),
     ];
     let places = stack(area, &sections);
-    draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
+    draw_lines(frame.buffer_mut(), places[0], [heading("Which class does the trainer use for a sample?", ui)]);
     let rows = step.rows.clone();
     let focused = context.focused && at == FocusStop::List;
     context.click_targets.add(places[1], ClickTarget::Rows(0, 0));
@@ -51,7 +51,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, co
         Choice::Crude => (CRUDE_CLASS, "a plain map of parts; your code makes the sample"),
         Choice::Own => ("a class of your own", "module:Class"),
         Choice::NoYaml => ("no dataset.yaml", "write it yourself, or later"),
-        Choice::Keep => ("as it is", "the dataset.yaml that is there stays"),
+        Choice::Keep => ("as it is", "keep the existing dataset.yaml"),
     };
     let class = match choice {
         Choice::Known(t) => t.class,
@@ -117,7 +117,7 @@ fn describe_selected(step: &TypeStep, answers: &Answers, columns: usize, context
         }
         Choice::Own => wrapped("A class of your own, importable where you train. Name it, then map its fields."),
         Choice::NoYaml => {
-            wrapped("Only the index and the splits are written. Nothing can be loaded before there is a dataset.yaml.")
+            wrapped("Only the index and the splits are written. The data set cannot be loaded without a dataset.yaml.")
         }
         Choice::Keep => wrapped("An update keeps the dataset.yaml that is there. Choose a type to write a new one."),
     }
@@ -145,7 +145,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
         draw_lines(frame.buffer_mut(), row(area, line), [heading("Filled by", ui)]);
         let options = [
             (FieldSource::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
-            (FieldSource::Loader, "sample_loader.py", "the older way: a Python template for you to fill in"),
+            (FieldSource::Loader, "sample_loader.py", "deprecated: a Python template for you to complete"),
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;

@@ -160,7 +160,7 @@ impl SourceStep {
         }
     }
 
-    /// Moves within a pair of options, and from its ends to the next field.
+    /// Moves the cursor within two options, and beyond them to the next field.
     fn choose_or_leave(&mut self, stop: FocusStop, down: bool, answers: &Answers) {
         if self.is_second(stop) == down {
             if down {
@@ -335,10 +335,10 @@ impl StepState for SourceStep {
         }
         let shards = &answers.facts.shards;
         if shards.is_empty() {
-            return Some("there is no shard here to prepare".to_owned());
+            return Some("this folder has no shards to prepare".to_owned());
         }
         if shards.iter().enumerate().all(|(at, s)| self.is_left_out(at, &s.name, answers)) {
-            return Some("every shard is left out; nothing would remain".to_owned());
+            return Some("every shard is excluded; no shard would remain".to_owned());
         }
         None
     }

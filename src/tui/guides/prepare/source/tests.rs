@@ -46,11 +46,11 @@ fn a_pattern_that_cannot_be_used_keeps_the_person_here() {
     clear(&mut form);
     type_text(&mut form, ".*");
     act(&mut form, &[Action::Next]);
-    assert_eq!(form.step(), Step::Source, "nothing would remain");
+    assert_eq!(form.step(), Step::Source, "no shard would remain");
 }
 
 #[test]
-fn lists_hand_the_focus_on_at_their_ends() {
+fn lists_pass_focus_at_their_ends() {
     let mut form = prepare(facts_half_scanned());
     act(&mut form, &[Action::Last, Action::Down]);
     assert_eq!(form.source.stop(&form.answers), FocusStop::Pattern);

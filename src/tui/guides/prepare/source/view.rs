@@ -30,7 +30,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), context);
     let key_lines = if has(FocusStop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
-        // What keeps every run from writing is shown on the smallest screen, too.
+        // A problem that prevents every run is shown even on the smallest screen.
         Section::fixed(info.len() + 1, if answers.derived.no_access.is_some() { Section::FOCUS } else { 3 }),
         Section::fixed(rerun_rows, rank(&[FocusStop::Rerun, FocusStop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[FocusStop::Shards], 5)),
@@ -77,7 +77,7 @@ fn part_lines(facts: &DatasetFacts, columns: usize, context: &DrawContext) -> Ve
     let ui = context.ui;
     if facts.parts.is_empty() {
         let words = match facts.sketches.first() {
-            _ if context.is_scanning => "looking into the first shards".to_owned(),
+            _ if context.is_scanning => "reading the first shards".to_owned(),
             None => "no sample has any part".to_owned(),
             Some(sketch) => {
                 let names: Vec<&str> = sketch.parts.iter().map(|(name, _, _)| name.as_str()).collect();
@@ -162,7 +162,7 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         Column { title: "samples", width: Constraint::Length(13), align: Align::Number },
     ];
     if shards.is_empty() {
-        let words = if context.is_scanning { "looking for shards" } else { "no shards here" };
+        let words = if context.is_scanning { "searching for shards" } else { "no shards here" };
         draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
         return;
     }
@@ -281,8 +281,8 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
     let compressed = answers.facts.shards.iter().filter(|s| s.is_tgz).count();
     let title = format!("{} compressed (.tgz); the loader cannot read them", count(compressed as u64, "shard"));
     let options = [
-        (step.tgz == Tgz::Skip, "skip", "index them and leave them out of the splits"),
-        (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar next to each and use that"),
+        (step.tgz == Tgz::Skip, "skip", "index them, but exclude them from the splits"),
+        (step.tgz == Tgz::Rewrite, "rewrite", "write a plain .tar next to each and use that"),
     ];
     let focus = (step.number_of(FocusStop::Tgz, answers), step.stop(answers) == FocusStop::Tgz);
     draw_pair(frame, area, vec![title], options, focus, context);
@@ -369,7 +369,7 @@ fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answe
         lines.extend(text::wrap(hint, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.accent))));
     }
     lines.push(Line::default());
-    lines.push(Line::from(Span::styled("any key closes this; up and down show the others", ui.theme.muted)));
+    lines.push(Line::from(Span::styled("press any key to close; up and down show the other findings", ui.theme.muted)));
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let at = step.findings.selected + 1;
     let title = format!("{at} of {}", answers.facts.findings.len());

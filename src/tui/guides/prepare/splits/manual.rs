@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Steps that can be taken back.
+/// Maximum number of steps that can be undone.
 const UNDO_STEPS: usize = 100;
 
 /// The name under which shards without a split are listed.
@@ -67,7 +67,7 @@ impl ManualSplits {
         self.redo.clear();
     }
 
-    /// Takes notice of shards that came or went since; new ones are in no split.
+    /// Updates the columns for added and removed shards; added ones are in no split.
     pub fn sync<S: AsRef<str>>(&mut self, all: &[S]) {
         if self.is_empty() || (all.len() == self.order.len() && all.iter().all(|s| self.order.contains_key(s.as_ref())))
         {
@@ -149,7 +149,7 @@ impl ManualSplits {
             return Err("a split needs a name".into());
         }
         if name == NONE || self.columns.iter().any(|c| c.name == name) {
-            return Err(format!("there is a column '{name}' already"));
+            return Err(format!("the split '{name}' exists already"));
         }
         self.push_undo();
         let at = self.columns.len().saturating_sub(1);
@@ -159,7 +159,7 @@ impl ManualSplits {
         Ok(())
     }
 
-    /// Takes the split in focus away; its shards go to the last column. Returns its name.
+    /// Removes the split in focus; its shards move to the last column. Returns its name.
     pub fn drop_split(&mut self) -> Option<String> {
         if self.at + 1 >= self.columns.len() {
             return None;
@@ -171,7 +171,7 @@ impl ManualSplits {
         Some(gone.name)
     }
 
-    /// Takes the last change back.
+    /// Undoes the last change.
     pub fn undo(&mut self) -> bool {
         let Some(shape) = self.undo.pop() else { return false };
         self.redo.push(self.shape());
@@ -179,7 +179,7 @@ impl ManualSplits {
         true
     }
 
-    /// Does again what was taken back.
+    /// Redoes the last undone change.
     pub fn redo(&mut self) -> bool {
         let Some(shape) = self.redo.pop() else { return false };
         self.undo.push(self.shape());

@@ -1,4 +1,4 @@
-//! Step Splits: by ratio, by pattern, or by hand; always with what comes out of it.
+//! Step Splits: by ratio, by pattern, or by hand, always with the resulting splits.
 
 pub mod manual;
 mod recorded;
@@ -101,7 +101,7 @@ pub struct SplitsStep {
     pub why: String,
     /// The newest splits that had shards: what the columns begin with.
     last_full: Vec<(String, Vec<String>)>,
-    /// The columns are wanted as soon as they can be filled, and then this field has the focus.
+    /// Field that gets the focus once the columns can be filled; `None` if they are not requested.
     wants_hand: Option<FocusStop>,
     touched: bool,
     /// Whether the proposal was accepted: a later one changes nothing.
@@ -268,7 +268,7 @@ impl SplitsStep {
             }
             Action::Undo => {
                 if !self.hand.undo() {
-                    return Some(Toast::new(Level::Info, "nothing to take back"));
+                    return Some(Toast::new(Level::Info, "nothing to undo"));
                 }
             }
             Action::Redo => {

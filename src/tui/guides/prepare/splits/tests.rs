@@ -46,7 +46,7 @@ fn letters_do_not_get_into_the_ratio_and_only_those_that_move_are_commands() {
 }
 
 #[test]
-fn one_shard_gets_a_ratio_that_leaves_train_full() {
+fn proposes_ratio_that_keeps_single_shard_in_train() {
     let form = at_splits(facts_of(&["only.tar"]));
     assert_eq!(counts(&form)[0], ("train".into(), 1));
 }

@@ -79,7 +79,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     }
 }
 
-/// A split without shards is the worst surprise of all: it is shown as an error even where it is allowed.
+/// Draws a split without shards as an error even where it is allowed, because training on it fails.
 fn split_problem(problem: &Problem, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let mut lines = problem_lines(problem, columns, context.ui);
     if problem.kind == ProblemKind::EmptySplit {
@@ -218,7 +218,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let rect = Rect { x, width, ..area }.intersection(area);
         let before = if place == 0 && first > 0 { format!("{} ", ui.glyphs.ellipsis) } else { String::new() };
-        // A list that has no room is named at the edge where it would be.
+        // A list that does not fit is named at the edge where it would be.
         let after = match beyond.as_ref().filter(|_| place + 1 == fit) {
             Some(name) => format!(" {} {name}", ui.glyphs.arrow),
             None => String::new(),
@@ -265,7 +265,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
     }
     if step.stop_list(answers).contains(&FocusStop::AllowEmpty) {
         let target = ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers));
-        let (label, note) = ("allow empty", "a pattern without shards is meant so");
+        let (label, note) = ("allow empty", "accept patterns that match no shard");
         let (is_on, is_focused) = (step.allow_empty, at == FocusStop::AllowEmpty);
         let option = StepOption { target, is_on, label, note, is_focused, label_columns: 15 };
         context.draw_option(frame.buffer_mut(), row(area, line), option);
@@ -353,8 +353,8 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
     let places = stack(area, &sections);
     let question = match new {
         0 => "No new shard: the splits stay as they are.".to_owned(),
-        1 => "The splits stay as they are. Where does the new shard go?".to_owned(),
-        _ => format!("The splits stay as they are. Where do {} go?", count(new as u64, "new shard")),
+        1 => "The splits are kept. Which split does the new shard join?".to_owned(),
+        _ => format!("The splits are kept. Which split do {} join?", count(new as u64, "new shard")),
     };
     let lines = [
         heading(&question, ui),

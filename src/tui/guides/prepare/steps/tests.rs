@@ -64,7 +64,7 @@ fn going_back_loses_nothing() {
 }
 
 #[test]
-fn the_rail_is_reached_by_tab_and_jumps() {
+fn tab_reaches_list_of_steps() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::PreviousField]);
     assert_eq!(form.form().rail, Some(0));

@@ -72,7 +72,7 @@ fn digits_go_to_a_number() {
 }
 
 #[test]
-fn the_first_one_found_ahead_is_gone_to_while_the_search_goes_on() {
+fn goes_to_first_match_while_search_runs() {
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::GoToNumber).type_text("20000").act(Action::Accept);
     test.act(Action::FindKey).type_text("/0777$/").act(Action::Accept);

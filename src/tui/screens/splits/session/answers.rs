@@ -91,10 +91,10 @@ impl SplitSession {
             lines.push(format!("  and {} more", edits.len() - MAX_NAMED_CHANGES));
         }
         if made_on != base {
-            lines.push("The file was changed since; they are made again on what is there now.".to_owned());
+            lines.push("The file was changed since; they are applied to its current content.".to_owned());
         }
         let offers = vec![
-            ChoiceOption::new("take them up", "they stay unwritten until you write them"),
+            ChoiceOption::new("restore them", "they stay unwritten until you write them"),
             ChoiceOption::new("forget them", "the file stays as it is"),
         ];
         let session = self.clone();

@@ -21,7 +21,7 @@ pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> O
     if keys.has("shuffle_over_epochs_multiplier") {
         let at = keys.at_key("shuffle_over_epochs_multiplier");
         if values::shuffling(&mut keys, found) != Some(1) {
-            found.remark(at, "the loader does not heed 'shuffle_over_epochs_multiplier' at a join", None);
+            found.remark(at, "the loader ignores 'shuffle_over_epochs_multiplier' at a join", None);
         }
     }
     let subset = values::subset(&mut keys, found);
@@ -31,7 +31,7 @@ pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> O
             let value = keys.take(key, found);
             if value.is_some_and(|value| !is_null(&value)) {
                 let hint = "it belongs to the members of the join".to_owned();
-                found.mistake(at, format!("a join has no '{key}', and the loader stops at it"), Some(hint));
+                found.mistake(at, format!("'{key}' is not allowed in a join; the loader fails"), Some(hint));
             }
         }
     }
@@ -86,9 +86,9 @@ fn member(value: Marked, name: Option<String>, is_first: bool, found: &mut Mista
     let mut keys = Keys::of(value, "a member of a join", found)?;
     let nonmatch = nonmatch(&mut keys, is_first, found);
     for (key, why) in [
-        ("aux", "joined samples have no aux sources; the loader passes them over"),
-        ("subset", "the loader passes a subset over here; it belongs to the join"),
-        ("shuffle_over_epochs_multiplier", "the loader does not heed it in a join"),
+        ("aux", "joined samples have no aux sources; the loader ignores them"),
+        ("subset", "the loader ignores a subset here; move it to the join"),
+        ("shuffle_over_epochs_multiplier", "the loader ignores it in a join"),
     ] {
         if keys.has(key) {
             found.remark(keys.at_key(key), format!("'{key}' has no effect: {why}"), None);
@@ -142,7 +142,7 @@ fn joiner(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Joiner> {
     let known = ["__module__", "__class__", "__function__"];
     inner.finish(&known, |_| None, found);
     if let (Some(_), Some((at, _))) = (&class, &function) {
-        found.remark(*at, "the loader takes '__class__' and passes '__function__' over", None);
+        found.remark(*at, "the loader uses '__class__' and ignores '__function__'", None);
     }
     let (object_at, object, is_class) = match (class, function) {
         (Some((at, class)), _) => (at, class, true),

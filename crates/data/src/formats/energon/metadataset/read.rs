@@ -66,7 +66,7 @@ fn read_metadataset(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
             Some("it belongs below 'splits:' and the name of a split")
         }
         "train" | "val" | "test" => Some("splits are named below 'splits:'"),
-        "__function__" => Some("a metadataset is made by its '__class__'"),
+        "__function__" => Some("a metadataset needs a '__class__'"),
         _ => None,
     };
     keys.finish(&KEYS, elsewhere, found);
@@ -117,11 +117,7 @@ fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     let Some(module) = module else {
         if class == CLASS {
             let hint = format!("add `__module__: {MODULE}`");
-            found.mistake(
-                at,
-                "without '__module__' the loader passes '__class__' over and reads version 1",
-                Some(hint),
-            );
+            found.mistake(at, "without '__module__' the loader ignores '__class__' and reads version 1", Some(hint));
             return Some(2);
         }
         return Some(1);

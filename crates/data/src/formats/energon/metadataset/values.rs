@@ -204,7 +204,7 @@ pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Mistakes) -> Vec<Aux> {
     let mut sources = Vec::with_capacity(entries.len());
     for (name, at, value) in entries {
         if name == "primary" || name == "cache" {
-            let message = format!("an aux source called '{name}' gets in the way of the loader's own '{name}'");
+            let message = format!("an aux source named '{name}' conflicts with the loader's own '{name}'");
             found.remark(at, message, Some("give it another name".into()));
         }
         sources.extend(aux_target(value, &name, found).map(|target| Aux { at, name, target }));

@@ -51,7 +51,11 @@ fn member(value: Marked, found: &mut Mistakes) -> Option<Member> {
     let old = keys.text("subflavor", found);
     let mut subflavors = values::subflavors(&mut keys, found);
     if let Some((at, text)) = old {
-        found.remark(at, "'subflavor' is old and will go", Some("write subflavors: {NAME: VALUE}".into()));
+        found.remark(
+            at,
+            "'subflavor' is deprecated and will be removed",
+            Some("write subflavors: {NAME: VALUE}".into()),
+        );
         let entries = subflavors.get_or_insert_with(Vec::new);
         if !entries.iter().any(|(key, _)| key == OLD_SUBFLAVOR) {
             entries.insert(0, (OLD_SUBFLAVOR.to_owned(), Value::Str(text)));

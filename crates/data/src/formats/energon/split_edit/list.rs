@@ -201,7 +201,7 @@ impl ListText {
         self.form = Form::Block;
     }
 
-    /// Returns the column at which the first line begins: 0 unless that is the line of the colon.
+    /// Returns the column at which the list begins on its first line: 0 unless it follows the key on that line.
     fn column(&self) -> usize {
         self.intro.rsplit('\n').next().map_or(0, |line| line.chars().count())
     }

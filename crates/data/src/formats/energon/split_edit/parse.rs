@@ -111,9 +111,9 @@ fn read(body: &str) -> Parsed<(SplitFile, bool)> {
 fn not_editable(text: &str, at: usize) -> ContentError {
     let line = text.get(..at).map_or(1, |before| before.matches('\n').count() as u64 + 1);
     ContentError {
-        message: "it is written in a way that the editor cannot change piece by piece".to_owned(),
+        message: "its YAML style cannot be edited item by item".to_owned(),
         line: Some(line),
-        hint: Some("edit it in a text editor, with one item to a line".to_owned()),
+        hint: Some("rewrite it in a text editor, with one item per line".to_owned()),
     }
 }
 

@@ -49,7 +49,7 @@ const REFUSED: [(&str, &str); 24] = [
 ];
 const MAY_NOT_END: &str = "may never end, so it cannot be used here";
 const NO_LOOP_BOUND: &str = "can be the bound of a loop that never ends, so it cannot be used here";
-const OUTSIDE: &str = "has to do with more than the document, so it cannot be used here";
+const OUTSIDE: &str = "depends on more than the document, so it cannot be used here";
 
 /// Definitions that follow the standard ones and override them.
 const LIKE_JQ: &str = include_str!("like_jq.jq");
@@ -105,7 +105,7 @@ impl Program {
         let first = self.filter.id.run((context, input)).map(unwrap_valr).next();
         TextLocation::Line(match first {
             None => Text::Missing,
-            Some(Err(_)) => Text::Fails("the jq program ends in an error"),
+            Some(Err(_)) => Text::Fails("the jq program fails"),
             Some(Ok(Val::Null)) => Text::Null,
             Some(Ok(Val::TStr(bytes))) if bytes.len() > MAX_LINE_BYTES => Text::Fails("its text is longer than 64 MiB"),
             Some(Ok(Val::TStr(bytes))) => {
@@ -129,14 +129,14 @@ fn load_reason(code: &str, error: &load::Error<&str>) -> (usize, String) {
     let place = |part: &str| load::span(code, part).start;
     match error {
         load::Error::Io(errors) => {
-            (errors.first().map_or(0, |(part, _)| place(part)), "nothing can be imported".into())
+            (errors.first().map_or(0, |(part, _)| place(part)), "imports are not supported".into())
         }
         load::Error::Lex(errors) => {
             (errors.first().map_or(0, |(_, part)| place(part)), "it cannot be read from here on".into())
         }
         load::Error::Parse(errors) => match errors.first() {
-            Some((wanted, part)) if !part.is_empty() => (place(part), format!("{} must come here", wanted.as_str())),
-            Some((wanted, _)) => (code.len(), format!("it ends where {} must come", wanted.as_str())),
+            Some((wanted, part)) if !part.is_empty() => (place(part), format!("expected {}", wanted.as_str())),
+            Some((wanted, _)) => (code.len(), format!("it ends where {} is expected", wanted.as_str())),
             None => (0, "it cannot be read".into()),
         },
     }

@@ -67,7 +67,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
         }
         _ => {
-            return Err(Failure::usage(ACTIVITY, "a split or subset is of one folder, or of files")
+            return Err(Failure::usage(ACTIVITY, "--split and --subset need a single folder, or files")
                 .on(Subject::field(if selection.split.is_some() { "--split" } else { "--subset" }))
                 .with_hint("name one folder"));
         }

@@ -55,7 +55,7 @@ pub(crate) enum Table {
     List(Arc<Mutex<DocumentList>>),
     /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
     Rows(Arc<ReadFile>, u64, u64, u64),
-    /// Whatever a format has.
+    /// A source specific to a format.
     Spans(Arc<dyn SpanTable>),
     /// No source: the file is one row.
     Whole,

@@ -82,7 +82,7 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
     (file, metadata.map(|found| found.tokenizer))
 }
 
-/// Returns a disagreement between the files of one shard.
+/// Returns the first inconsistency between the files of one shard.
 fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
     let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
     let size = metadata.token_size.bytes();

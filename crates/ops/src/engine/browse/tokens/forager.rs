@@ -68,7 +68,7 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
             (Err(error), _) => Some(format!("it cannot be opened: {}", Failure::io(ACTIVITY, &path, error).why)),
             _ if is_cut => Some("the table of samples is cut: its size is not a multiple of 24 bytes".to_owned()),
             (_, None) if !holds_text && !named.knows_code() => {
-                Some("nothing says how long an id is; two bytes are taken".to_owned())
+                Some("the size of an id is unknown; two bytes are assumed".to_owned())
             }
             _ => None,
         };

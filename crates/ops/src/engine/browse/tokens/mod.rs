@@ -60,7 +60,7 @@ impl TokenView {
     pub fn check_kind(&self, kind: DatasetKind) -> Outcome<()> {
         match self.first_flag() {
             Some(flag) if !kind.is_tokens() => {
-                let refusal = Failure::usage("looking at the tokens", "these are no packed tokens");
+                let refusal = Failure::usage("looking at the tokens", "these are not packed tokens");
                 Err(refusal.on(Subject::field(flag)).with_hint("leave it out"))
             }
             _ => Ok(()),

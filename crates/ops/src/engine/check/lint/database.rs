@@ -77,7 +77,7 @@ fn check_tables(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'
         }
     }
     if !is_key_unique(tables)? {
-        report(ProblemKind::BadFile, "nothing keeps sample_key unique in the table 'samples'".to_owned())?;
+        report(ProblemKind::BadFile, "the table 'samples' has no unique index on sample_key".to_owned())?;
         duplicate_keys(tables, &|message| {
             let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::path(&path), message);
             handles.problems.report(problem.with_hint(prefix_hint(&prepared.root)))

@@ -96,7 +96,7 @@ fn report_leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn 
             let message = if name.ends_with(".tar.idx.tmp") {
                 "left over from an interrupted run"
             } else if name.ends_with(".tar.idx") && !expected.contains(&name) {
-                "an index file whose shard is not there"
+                "an index file without its shard"
             } else {
                 continue;
             };
@@ -116,7 +116,7 @@ fn own_work(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<(
         let message = "work of a run that did not finish";
         problems.report(
             Problem::note(ProblemKind::Other, Subject::path(own.work_folder()), message)
-                .with_hint("the next prepare goes on with it; --restart throws it away"),
+                .with_hint("the next prepare resumes it; --restart discards it"),
         )?;
     }
     let journal = layout::in_nv_meta(&prepared.root, "index.sqlite-journal");

@@ -190,8 +190,8 @@ fn python_files(prepared: &PreparedDataset, yaml: &DatasetYaml, problems: &dyn P
         let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
         let path = layout::nv_meta(&prepared.root).join(file);
         if !is_file(&path) && reported.insert(file) {
-            let message = format!("the dataset yaml names '{function}', and this file is not there");
-            let hint = "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …";
+            let message = format!("the dataset yaml names '{function}', and this file does not exist");
+            let hint = "restore it, or choose a field map: gristmill prepare PATH --update --sample-type …";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(path), message);
             problems.report(problem.with_hint(hint_for(&prepared.root, hint)))?;
         }

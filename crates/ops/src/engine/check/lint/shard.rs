@@ -26,8 +26,8 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         Ok(shard) => shard,
         Err(failure) if failure.class != ExitClass::Environment => return Err(failure),
         Err(failure) => {
-            let message = format!("the index lists this shard, but it is not there: {}", failure.why);
-            let hint = "bring it back, or gristmill prepare PATH --update takes it out";
+            let message = format!("the index lists this shard, but it does not exist: {}", failure.why);
+            let hint = "restore it, or remove it from the index: gristmill prepare PATH --update";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message);
             handles.problems.report(problem.with_hint(hint_for(&prepared.root, hint)))?;
             handles.progress.add(1, 0);

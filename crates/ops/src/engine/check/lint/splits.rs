@@ -170,7 +170,7 @@ pub(super) fn check_fields(yaml: &DatasetYaml, file: &str, problems: &dyn Proble
     for field in fields {
         if !FieldExpression::fits_grammar(&field.expr) {
             let message = format!(
-                "{file}: an option of '{}' does not fit the grammar and is read as the name of a part",
+                "{file}: an option of '{}' is not a valid expression and is read as the name of a part",
                 field.expr
             );
             problems.report(Problem::problem(ProblemKind::FieldFails, Subject::field(&field.field), message))?;

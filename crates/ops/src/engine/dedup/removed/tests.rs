@@ -124,7 +124,7 @@ fn text_is_read_where_it_was_and_only_if_it_is_still_what_it_was() {
     std::fs::write(&path, "{\"text\": \"one\"}\n").unwrap();
     assert!(read(0, 0).unwrap_err().to_string().contains("has changed since the run"));
     std::fs::remove_file(&path).unwrap();
-    assert!(read(0, 0).unwrap_err().to_string().contains("is gone"));
+    assert!(read(0, 0).unwrap_err().to_string().contains("no longer exists"));
 }
 
 #[test]

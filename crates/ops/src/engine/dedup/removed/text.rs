@@ -35,11 +35,11 @@ impl Source {
         let refuse = |why: &str| {
             Failure::data("showing what a run removed", why.to_owned())
                 .on(Subject::path(&self.path))
-                .with_hint("what the run found is not of this text; run dedup again")
+                .with_hint("the text has changed since the run; run dedup again")
         };
         let stamp = match stamp_at(&self.path) {
             Ok(stamp) => stamp,
-            Err(failure) if failure.is_missing() => return Err(refuse("the file that the run read is gone")),
+            Err(failure) if failure.is_missing() => return Err(refuse("the file that the run read no longer exists")),
             Err(failure) => return Err(failure),
         };
         if (stamp.bytes, stamp.modified_ns) != (self.bytes, self.modified_ns) {

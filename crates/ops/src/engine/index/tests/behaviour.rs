@@ -180,7 +180,7 @@ fn spools_survive_a_journal_and_show_when_they_were_touched() {
 }
 
 #[test]
-fn a_spool_that_changed_under_our_feet_is_refused_without_a_panic() {
+fn refuses_changed_spool_without_panic() {
     let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 80, false), 1_000);
     for file in [&spool.rows, spool.keys.as_ref().unwrap()] {

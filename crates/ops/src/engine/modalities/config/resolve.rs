@@ -132,7 +132,7 @@ impl Resolver<'_> {
             let place = keys(name, &self.place);
             let target = place.as_deref().and_then(|place| find(self.root, place));
             let (Some(place), Some(target)) = (&place, target) else {
-                let why = format!("it refers to '{name}', which is not there");
+                let why = format!("it refers to '{name}', which does not exist");
                 return Err(failure(why).on(Subject::field(name)));
             };
             // References relative to the target start there.

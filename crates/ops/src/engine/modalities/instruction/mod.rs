@@ -86,13 +86,13 @@ fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Res
     let key = &settings.messages_key;
     let messages = entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value);
     let Some(messages) = messages else { return Err(format!("it has no '{key}'")) };
-    let Node::List(items) = messages else { return Err(format!("'{key}' is no list of messages")) };
+    let Node::List(items) = messages else { return Err(format!("'{key}' is not a list of messages")) };
     for item in items {
         let Node::Map(fields) = item else { return Err(format!("'{key}' holds something else than messages")) };
         for (name, value) in fields.iter_mut().filter(|(name, _)| name == "role" || name == "from") {
             let role = value.as_str().and_then(|role| settings.roles.iter().find(|(from, _)| from == role));
             let Some((_, to)) = role else {
-                return Err(format!("the role mapping has nothing for {name}: {}", value.describe()));
+                return Err(format!("the role mapping has no entry for {name}: {}", value.describe()));
             };
             *value = Node::str(to.as_str());
         }

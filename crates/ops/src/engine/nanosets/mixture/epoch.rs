@@ -68,7 +68,7 @@ pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Ou
 
 /// State of the choice among the data sets.
 trait Choice {
-    /// Takes the next window, for the sample that counts as number `x`.
+    /// Selects the data set of the next window, for sample number `x`.
     fn next_window(&mut self, x: f64) -> u64;
     /// Returns the samples taken so far.
     fn used(&self) -> Vec<u64>;
@@ -79,7 +79,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
     while first < samples {
         handles.cancel.check()?;
         let end = (first + PROGRESS_EVERY).min(samples);
-        // The first sample counts as the second one.
+        // The reference computes the first sample as if it were the second.
         ids.extend((first..end).map(|sample| T::of(choice.next_window(sample.max(1) as f64))));
         handles.progress.add(end - first, 0);
         first = end;

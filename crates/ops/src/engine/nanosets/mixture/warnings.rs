@@ -41,7 +41,7 @@ pub fn warnings(request: &Request, outlook: &MixtureForecast, names: &[String]) 
         } else if share.in_epoch < share.windows && request.weights.is_some() {
             let never = share.windows - share.in_epoch;
             let message = format!(
-                "an epoch takes {about}{} of its {}; {about}{} never read, however many epochs follow",
+                "an epoch takes {about}{} of its {}; {about}{} never read in any epoch",
                 grouped(share.in_epoch),
                 count(share.windows, "window"),
                 count_verb(never, "window", "is", "are")

@@ -18,14 +18,14 @@ pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.source().is_empty() {
         let hint = "name a folder of .jsonl files, or --from-index DIR";
-        open.push(missing("no folder is given", hint));
+        open.push(missing("no input is given", hint));
     }
     if plan.output.is_empty() {
-        open.push(missing("nothing says where the result goes", "--output DIR"));
+        open.push(missing("no output is given", "--output DIR"));
     }
     if plan.min_length.is_none() {
         let hint = "--minlen N, in bytes: 500 is usual for web text";
-        open.push(missing("nothing says how long a repeat has to be", hint));
+        open.push(missing("no minimum length is given", hint));
     }
     open
 }

@@ -45,24 +45,23 @@ fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mu
             }
         }
         if shards.is_empty() && !items.is_empty() {
-            let message = "it has no shard any more; a trainer that asks for it fails";
+            let message = "it has no shards left; a trainer that requests it fails";
             problems.push(Problem::note(ProblemKind::EmptySplit, Subject::field(name), message));
         }
         splits.push((name.clone(), shards));
     }
     let message = |names: &[String], state: &str| {
         let number = count(names.len() as u64, "shard");
-        format!("{number} in split.yaml {state} and will be taken out: {}", list_names(names))
+        format!("{number} in split.yaml {state} and will be removed: {}", list_names(names))
     };
     if !unusable.is_empty() {
         let message = message(&unusable, "can no longer be used");
         problems.push(Problem::note(ProblemKind::MissingFile, Subject::default(), message));
     }
     if !missing.is_empty() {
-        let verb = agree(missing.len() as u64, "does", "do");
-        let message = message(&missing, &format!("{verb} not exist any more"));
+        let message = message(&missing, agree(missing.len() as u64, "no longer exists", "no longer exist"));
         let problem = Problem::problem(ProblemKind::MissingFile, Subject::default(), message);
-        problems.push(problem.with_hint("put them back and run it again, if they were not removed on purpose"));
+        problems.push(problem.with_hint("restore them and run it again, unless they were removed on purpose"));
     }
     splits
 }

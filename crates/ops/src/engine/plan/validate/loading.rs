@@ -14,12 +14,8 @@ const BASE_FIELDS: [&str; 4] = ["__key__", "__restore_key__", "__subflavors__", 
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     match &plan.loading {
         SampleMapping::Unset => problems.push(
-            Problem::refusal(
-                ProblemKind::MissingAnswer,
-                Subject::field("--sample-type"),
-                "what the trainer makes of a sample is not answered",
-            )
-            .with_hint(
+            Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--sample-type"), "no sample type is given")
+                .with_hint(
                 "--sample-type CaptioningSample with --field-map image=jpg and so on, --sample-type CrudeWebdataset, \
                  or --skip-dataset-yaml",
             ),

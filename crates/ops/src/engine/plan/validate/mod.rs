@@ -221,7 +221,7 @@ fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Pro
             Problem::refusal(
                 ProblemKind::MissingAnswer,
                 Subject::field("--split-ratio"),
-                "how the shards are divided into train, val and test is not answered",
+                "no way to divide the shards into train, val and test is given",
             )
             .with_hint("--split-ratio 8,1,1, --split-parts NAME:REGEX, or --splits-from FILE"),
         );

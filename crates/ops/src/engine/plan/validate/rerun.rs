@@ -9,7 +9,7 @@ use gristmill_core::{
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let root = || Subject::path(&facts.root);
     if plan.new_to.is_some() && plan.rerun != Rerun::Update {
-        let message = "--new-to only means something together with --update";
+        let message = "--new-to requires --update";
         problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--new-to"), message));
     }
     if plan.skip_bad_lines {
@@ -18,7 +18,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         problems.push(Problem::refusal(ProblemKind::MissingAnswer, subject, message).with_hint("leave it out"));
     }
     if plan.reset_excludes && plan.rerun != Rerun::Overwrite {
-        let message = "--reset-excludes only means something together with --force-overwrite";
+        let message = "--reset-excludes requires --force-overwrite";
         problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--reset-excludes"), message));
     }
     let Some(prepared) = &facts.prepared else {
@@ -84,8 +84,8 @@ pub fn already_prepared(prepared: &PreparedFacts, how: &str) -> Problem {
     let facts: Vec<String> =
         std::iter::once(how.to_owned()).filter(|how| !how.is_empty()).chain(changes(prepared)).collect();
     let message = match facts.as_slice() {
-        [] => "it is prepared already".to_owned(),
-        facts => format!("it is prepared already, {}", facts.join(", and ")),
+        [] => "it is already prepared".to_owned(),
+        facts => format!("it is already prepared, {}", facts.join(", and ")),
     };
     let hint = match prepared.new_shards.len() as u64 {
         0 => "--update takes in new and changed shards, --force-overwrite does everything again; excludes stay either way"

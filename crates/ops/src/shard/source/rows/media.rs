@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "looking for media";
 
-/// A medium that is not there.
+/// A medium that does not exist.
 #[derive(Debug)]
 pub(super) struct MissingMedium {
     path: PathBuf,
@@ -47,7 +47,7 @@ pub(super) struct PreparedMedia {
     shards: Vec<String>,
     /// Those that a part was found in.
     files: HashMap<u32, SourceFile>,
-    /// The one that was looked into last.
+    /// The shard that was read last.
     open: Option<(u32, ReadFile)>,
 }
 

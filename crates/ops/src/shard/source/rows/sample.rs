@@ -203,7 +203,7 @@ impl SampleMaker<'_> {
             }
         }
         if relative.as_os_str().is_empty() || text.contains('\0') {
-            return Err(outside("it is no path of a file"));
+            return Err(outside("it is not the path of a file"));
         }
         Ok(relative)
     }

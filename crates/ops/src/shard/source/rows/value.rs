@@ -7,7 +7,7 @@ use gristmill_pycompat::json_walk::Kind;
 /// A value at a path of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// Nothing there, or `null`.
+    /// Missing, or `null`.
     Null,
     /// Text.
     Text(String),
@@ -120,7 +120,7 @@ pub(super) enum Medium {
     Path(String),
     /// Bytes, and the path that names their type.
     Bytes(Vec<u8>, Option<String>),
-    /// Nothing.
+    /// No media.
     Null,
 }
 

@@ -15,7 +15,7 @@ pub(super) fn open_questions(plan: &PackPlan, target: &ForagerTarget) -> Vec<Pro
     let mut open = Vec::new();
     if target.sample_size == SampleSize::Fixed(0) {
         let hint = "--sample-size N, or --variable for one sample a document";
-        open.push(missing_answer("nothing says how many tokens a Forager sample has", hint));
+        open.push(missing_answer("no sample size is given", hint));
     }
     if matches!(target.sample_size, SampleSize::Fixed(_)) && plan.end.is_none() {
         let hint = "--eos-token TEXT, or --eos-id N";
@@ -56,8 +56,8 @@ pub(super) fn notes(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokeniz
     let end = plan.end.as_ref().and_then(|end| id_of(tokenizer, end));
     let is_fixed = matches!(target.sample_size, SampleSize::Fixed(_));
     if is_fixed && target.special_tokens && end.is_some() && template.suffix.last().copied() == end {
-        let why = "the tokenizer ends each text with the end token, and Forager puts it once more";
-        notes.push(note("forager", why).with_hint("--no-special-tokens leaves out its own"));
+        let why = "the tokenizer ends each text with the end token, and Forager adds it again";
+        notes.push(note("forager", why).with_hint("--no-special-tokens leaves out that of the tokenizer"));
     }
     if tokenizer.padding().is_some() {
         notes.push(note("forager", "the tokenizer file asks for padding, and texts are filled up by it"));

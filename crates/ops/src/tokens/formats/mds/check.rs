@@ -11,10 +11,7 @@ use gristmill_tokenizer::Tokenizer;
 /// Returns the questions that the plan leaves open.
 pub(super) fn open_questions(target: &MdsTarget) -> Vec<Problem> {
     let is_open = target.sample_size == 0;
-    is_open
-        .then(|| missing_answer("nothing says how many tokens an MDS sample has", "--sample-size N"))
-        .into_iter()
-        .collect()
+    is_open.then(|| missing_answer("no sample size is given", "--sample-size N")).into_iter().collect()
 }
 
 /// Returns the wrong answers.
@@ -48,5 +45,5 @@ pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         return Vec::new();
     }
     let why = "no token begins or ends a document: models cannot see where the next one begins";
-    vec![note("mds", why).with_hint("--eos-token TEXT puts one")]
+    vec![note("mds", why).with_hint("--eos-token TEXT adds one")]
 }

@@ -41,7 +41,7 @@ pub(super) fn notes(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tokeni
     let has_template_end = target.special_tokens && !template.suffix.is_empty();
     let mut notes = Vec::new();
     if target.eod_token.is_none() && plan.end.is_none() && !has_template_end {
-        let why = "no token ends a document: training reads documents one after the other and sees no border";
+        let why = "no token ends a document: training cannot see where a document ends";
         notes.push(
             note("megatron", why)
                 .with_hint("--eos-token TEXT puts one; --append-eod, in the arguments of preprocess_data"),

@@ -48,7 +48,7 @@ fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport
     context.phase_of(Phase::Scan, "sequence", "looking at the index");
     let repair = IndexRepair::of(path, &context.cancel).map_err(|why| match context.cancel.check() {
         Err(cancelled) => cancelled,
-        Ok(()) => Failure::data(ACTIVITY, format!("it is not certain what is right: {why}"))
+        Ok(()) => Failure::data(ACTIVITY, format!("the correct values are not certain: {why}"))
             .on(Subject::path(path))
             .with_hint("gristmill pack makes the pair again"),
     })?;
@@ -142,9 +142,9 @@ impl<'a> IndexRepair<'a> {
                 let mark = u64::try_from(mark).ok();
                 let real = self.mark(document, mark);
                 wrong += u64::from(real != mark);
-                last = real
-                    .filter(|real| (last..=pair.sequences).contains(real))
-                    .ok_or_else(|| format!("the mark of document {document} is wrong, and nothing says what it was"))?;
+                last = real.filter(|real| (last..=pair.sequences).contains(real)).ok_or_else(|| {
+                    format!("the mark of document {document} is wrong, and its value cannot be derived")
+                })?;
                 document += 1;
             }
             Ok(())

@@ -12,7 +12,7 @@ pub(super) fn open_questions(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<
         return Vec::new();
     }
     let hint = "--eos-token TEXT, or --eos-id N";
-    vec![missing_answer("every document of a .pbin ends with a token, and nothing says which", hint)]
+    vec![missing_answer("every document of a .pbin ends with an end token, and none is given", hint)]
 }
 
 /// Returns the wrong answers.
@@ -23,13 +23,14 @@ pub(super) fn refusals(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Proble
     }
     if target.batch_lines != DEFAULT_BATCH_LINES && !plan.compat {
         let why = "batches of lines count only with --compat";
-        wrong_ones.push(wrong_answer("--batch-lines", why).with_hint("a bad document never takes others with it here"));
+        wrong_ones
+            .push(wrong_answer("--batch-lines", why).with_hint("without --compat a bad document affects no others"));
     }
     if target.pad_to == Some(0) {
         wrong_ones.push(wrong_answer("--pad-to", "at least 1 is needed"));
     }
     if target.truncate_to == Some(0) {
-        wrong_ones.push(wrong_answer("--truncate-to", "at least 1 is needed: nothing of a document would be left"));
+        wrong_ones.push(wrong_answer("--truncate-to", "at least 1 is needed: no token of a document would be left"));
     }
     if target.pad_token.is_some() && target.pad_to.is_none() {
         wrong_ones.push(wrong_answer("--pad-token", "it needs --pad-to N"));

@@ -23,7 +23,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
             id: match &target.pad_token {
                 Some(token) => tokenizer.expect_id(token)?,
                 None => tokenizer.padding().map(|padding| padding.id).ok_or_else(|| {
-                    Failure::usage("filling documents up", "the tokenizer does not say which token to put")
+                    Failure::usage("filling documents up", "the tokenizer has no padding token")
                         .with_hint("name it with --pad-token, or as pad_token below special_tokens of a configuration")
                 })?,
             },

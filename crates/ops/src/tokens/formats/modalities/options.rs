@@ -26,7 +26,7 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "skip-bad-lines",
         "",
-        "Leave lines that are no JSON out of the index instead of refusing the file",
+        "Leave lines that are not JSON out of the index instead of refusing the file",
         switch!(modalities?.skip_bad_lines),
     )
     .advanced(),
@@ -46,7 +46,7 @@ const OPTIONS: &[Spec] = &[
     )
     .unset("documents are not filled up")
     .advanced(),
-    Spec::new("pad-token", "TEXT", "What they are filled with", text!(modalities?.pad_token))
+    Spec::new("pad-token", "TEXT", "Token that fills documents up", text!(modalities?.pad_token))
         .unset("the tokenizer's own")
         .needs("pad-to")
         .applies("--pad-to N", |plan| plan.modalities.as_ref().is_some_and(|target| target.pad_to.is_some()))
@@ -54,7 +54,7 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "batch-lines",
         "N",
-        "With --compat: lines that one bad document takes with it",
+        "With --compat: number of lines that are lost with a bad document",
         number_or!(DEFAULT_BATCH_LINES, 0..=u64::MAX, modalities?.batch_lines),
     )
     .default("1000")

@@ -53,12 +53,13 @@ pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     match &plan.end {
         None if template.suffix.is_empty() => {
             let why = "no token ends a document: models cannot see where the next one begins";
-            notes.push(note("nanosets", why).with_hint("--eos-token TEXT puts one"));
+            notes.push(note("nanosets", why).with_hint("--eos-token TEXT adds one"));
         }
         Some(_) if !template.is_empty() => {
             let left_out = spelled(tokenizer, &template);
-            let why = format!("the end token takes the place of the tokenizer's template: {left_out} will not be put");
-            notes.push(note("nanosets", why).with_hint("without --eos-token it is"));
+            let why =
+                format!("the end token takes the place of the tokenizer's template: {left_out} will not be added");
+            notes.push(note("nanosets", why).with_hint("without --eos-token the template is used"));
         }
         _ => {}
     }

@@ -13,12 +13,17 @@ pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("Nanosets", "formats", OPTIONS).needs("--format nanosets", |plan| plan.nanosets.is_some());
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("tasks", "N", "Tasks that the files are dealt to", number!(0..=u32::MAX as u64, nanosets?.tasks))
-        .unset("one for each file, at most 64"),
+    Spec::new(
+        "tasks",
+        "N",
+        "Number of tasks that the input is distributed to",
+        number!(0..=u32::MAX as u64, nanosets?.tasks),
+    )
+    .unset("one for each file, at most 64"),
     Spec::new(
         "deal",
         "WHAT",
-        "What is dealt to the tasks",
+        "How input is distributed to the tasks",
         choice!(
             &[
                 Choice { name: "files", help: "Files in turn" },

@@ -36,11 +36,11 @@ pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let mut notes = Vec::new();
     if plan.end.is_none() {
         let why = "no token ends a document: OLMo-core finds the borders of documents in local files by it";
-        notes.push(note("olmo", why).with_hint("--eos-token TEXT puts one"));
+        notes.push(note("olmo", why).with_hint("--eos-token TEXT adds one"));
     }
     if tokenizer.template().is_ok_and(|template| !template.is_empty()) {
         let why = "the special tokens of the tokenizer's template are left out";
-        notes.push(note("olmo", why).with_hint("--bos-token and --eos-token put tokens"));
+        notes.push(note("olmo", why).with_hint("--bos-token and --eos-token add tokens"));
     }
     notes
 }

@@ -237,7 +237,7 @@ fn a_stopped_run_of_another_plan_is_not_thrown_away() {
     let mut other = world.plan();
     other.seed = 9;
     let failure = run(&other).unwrap_err();
-    assert!(failure.why.contains("stopped here") && failure.hint.unwrap().contains("--restart"));
+    assert!(failure.why.contains("stopped run") && failure.hint.unwrap().contains("--restart"));
     let own = RunFolder::for_output(&world.output());
     let failure = check_running(&DedupPlan::new("in", "out"), &own).unwrap_err();
     assert!(failure.why.contains("`gristmill pack` was stopped here"), "{failure}");

@@ -60,7 +60,7 @@ fn a_difference_sends_the_run_to_the_reference_which_does_all_of_it_again() {
         assert_eq!(ids(&dir.path().join("out/00000_unshuffled.ds")), expected);
         let why = report.switched_to_reference.unwrap();
         assert!(why.contains("by the reference"), "{why}");
-        assert!(log.contains("all is done again by the reference"), "{log}");
+        assert!(log.contains("the run restarts with the reference"), "{log}");
         assert_eq!((report.documents, report.tokens as usize), (40, expected.len() - 40));
     }
 }

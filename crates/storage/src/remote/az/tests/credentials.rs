@@ -11,7 +11,7 @@ fn a_signature_is_in_the_query_and_in_no_message() {
     let request = server.requests().pop().unwrap();
     assert!(request.target.contains("sig=sassecret%3D") && !request.headers.contains_key("authorization"));
     let codes = [
-        (403, "AuthenticationFailed", "has ended"),
+        (403, "AuthenticationFailed", "has expired"),
         (403, "AuthorizationPermissionMismatch", "may not have it read"),
         (403, "AuthorizationFailure", "may not have it read"),
         (404, "ContainerNotFound", "no such container"),
@@ -95,7 +95,7 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
     assert_eq!(read(&store_with(&server, &machine), "k").unwrap(), b"abc");
     assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));
     (0..2).for_each(|_| server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo")));
-    assert_eq!(failure(read(&store_with(&server, &secret), "k").unwrap_err()).why, "the credentials have ended");
+    assert_eq!(failure(read(&store_with(&server, &secret), "k").unwrap_err()).why, "the credentials have expired");
 }
 
 #[test]

@@ -207,5 +207,5 @@ fn refusals_have_the_words_of_google() {
     assert_eq!(read(&*store, "k").unwrap(), b"abc");
     (0..2).for_each(|_| world.server.fault("/b/k", Fault::Answer(401, String::new(), body.clone())));
     let ended = failure(&read(&*store, "k").unwrap_err());
-    assert!(ended.why.contains("credentials have ended"), "{ended}");
+    assert!(ended.why.contains("credentials have expired"), "{ended}");
 }

@@ -87,7 +87,7 @@ impl ChatTemplate {
         let data = self.data.clone();
         let rendered =
             catch_panic(|| template.render(context! { messages => value(messages), chat_template_data => data }));
-        rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| error_text(&error))
+        rendered.ok_or("the template uses a feature that is not supported")?.map_err(|error| error_text(&error))
     }
 }
 
