@@ -227,7 +227,7 @@ impl ShardReport {
         }
         if self.shards < FEW_SHARDS {
             let few = count(self.shards, "shard");
-            let line = format!("Loaders assign shards to workers: with more than {few} workers, some have no shard.");
+            let line = format!("Loaders assign shards to workers: with more workers than {few}, some have no shard.");
             lines.push(ReportLine::plain(line));
         }
         if let Some(seconds) = self.seconds {

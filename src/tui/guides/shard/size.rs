@@ -4,7 +4,6 @@ use super::inputs::plan_of;
 use crate::tui::form::Form;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{range_bar, text};
-use gristmill_core::options::Answer;
 use gristmill_core::text::{count, exact_size, grouped};
 use gristmill_core::ShardPlan;
 use ratatui::text::{Line, Span};
@@ -74,8 +73,8 @@ impl Slider {
         };
         let Some(next) = next.copied() else { return };
         match self {
-            Self::Count => form.answer("max-count", &Answer::Text(next.to_string())),
-            Self::Size => form.answer("max-size", &Answer::Text(exact_size(next))),
+            Self::Count => form.type_into("max-count", &next.to_string()),
+            Self::Size => form.type_into("max-size", &exact_size(next)),
         }
     }
 

@@ -375,6 +375,7 @@ fn sliders_change_the_size_of_a_shard() {
     test.act_in_guide(&[Action::Left, Action::Down, Action::Left]);
     let division = plan_of(&test.form).division;
     assert_eq!((division.max_count, division.max_size), (5_000, 2 << 30));
+    assert_eq!(test.form.value(Field::Option("max-count")), "5000");
     // Before the samples are divided again.
     assert!(test.shown((100, 28, false)).contains("about 8 shards"), "{}", test.shown((100, 28, false)));
     test.act_in_guide(&[Action::Up, Action::Right, Action::Right]);
