@@ -233,7 +233,7 @@ mod tests {
         assert!(hint("creating the folder", "/d/out").contains("another output location"));
         assert!(hint("creating the folder", "/d/.nv-meta").contains("link the shards"));
         assert!(hint("preparing", "/d").contains("link the shards"));
-        assert!(hint("reading", "/d/a.tar").contains("right to read"));
+        assert!(hint("reading", "/d/a.tar").contains("read permission"));
     }
 
     #[test]

@@ -254,7 +254,7 @@ mod tests {
         assert!(lint(&|ds| put(&metadata_path(ds), b"\xff")).contains("UTF-8"));
         assert!(lint(&|ds| put(&metadata_path(ds), &vec![b'x'; 1 << 20])).contains("over the limit"));
         assert!(lint(&|ds| put(&loss_path(ds), &[1])).contains("it has 1 byte for"));
-        assert!(lint(&|ds| put(&ds.with_file_name("b.ds.index"), &[])).contains("is not there"));
+        assert!(lint(&|ds| put(&ds.with_file_name("b.ds.index"), &[])).contains("does not exist"));
         assert!(lint(&|ds| std::fs::remove_file(ds).unwrap()).contains("no .ds file"));
         assert!(all(&|_| ()).contains("token 4 is 5"));
         assert!(all(&|ds| put(&loss_path(ds), &[1, 2, 0, 0, 1])).contains("a mask is 2"));

@@ -240,7 +240,7 @@ fn a_stopped_run_of_another_plan_is_not_thrown_away() {
     assert!(failure.why.contains("stopped run") && failure.hint.unwrap().contains("--restart"));
     let own = RunFolder::for_output(&world.output());
     let failure = check_running(&DedupPlan::new("in", "out"), &own).unwrap_err();
-    assert!(failure.why.contains("`gristmill pack` was stopped here"), "{failure}");
+    assert!(failure.why.contains("a stopped run of `gristmill pack`"), "{failure}");
     let options = RunOptions { restart: true, ..options(1) };
     start(other, options).unwrap().wait().unwrap();
 }
