@@ -38,6 +38,8 @@ pub(super) struct Renamer<'a> {
 /// Size up to which objects are put together, in bytes, and of all larger ones that are.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 const MAX_JOINED_UPLOAD_BYTES: u64 = 8 << 20;
+/// Maximum size in bytes of an object that makes a set visible: one that lists some millions of shards.
+const MAX_COMMIT_BYTES: u64 = 1 << 28;
 
 type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
@@ -299,7 +301,7 @@ impl<'a> Renamer<'a> {
     /// Reads the objects that are removed before anything else changes.
     fn read_all(&self, entries: &[(usize, &Entry)]) -> Outcome<Vec<(PathBuf, Vec<u8>)>> {
         let targets = entries.iter().filter(|(_, entry)| entry.had_old).map(|(_, entry)| self.target(entry));
-        let read = |path: PathBuf| Ok(read_whole(&path, MAX_JOINED_UPLOAD_BYTES)?.map(|bytes| (path, bytes)));
+        let read = |path: PathBuf| Ok(read_whole(&path, MAX_COMMIT_BYTES)?.map(|bytes| (path, bytes)));
         targets.filter(|target| is_remote(target)).filter_map(|path| read(path).transpose()).collect()
     }
 
