@@ -89,7 +89,7 @@ fn an_alias_bomb_is_refused_at_its_first_alias() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_place() {
     for (text, said, line) in [
-        ("a: 1\na: 2\n", "there twice", 2),
+        ("a: 1\na: 2\n", "duplicate key", 2),
         ("a: !x b\n", "tag", 1),
         ("a: !!str 5\n", "tag", 1),
         ("a: !!map {}\n", "tag", 1),
