@@ -1,8 +1,8 @@
-//! The frame around the screens: maps keys to actions, owns the stack of screens, title line, bottom bar and notices. Does not use the
-//! terminal.
+//! The frame around the screens: maps keys to actions, owns the stack of screens, the title line, the bottom bar and the notices. Does not
+//! access the terminal.
 //!
-//! [`App::handle`] changes state, [`App::draw`] draws it, and what only the owner of the terminal can do is left in [`App::take_requests`].
-//! So tests drive it with a `TestBackend` and no threads.
+//! [`App::handle`] changes state, [`App::draw`] draws it, and [`App::take_requests`] returns the operations that only the owner of the
+//! terminal can perform. So tests drive it with a `TestBackend` and without threads.
 
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
@@ -41,11 +41,11 @@ pub enum Event {
     Resized,
     /// A worker or a job has a new result.
     Woken,
-    /// The terminal accepted the last frame completely: the next one may be drawn.
+    /// The terminal accepted the last frame completely, so the next one may be drawn.
     LineIsFree,
     /// A signal arrived.
     Signal(i32),
-    /// The terminal cannot be read any more.
+    /// The terminal can no longer be read; holds the reason.
     InputLost(String),
     /// A worker panicked; holds the message.
     WorkerPanicked(String),
@@ -68,10 +68,10 @@ pub enum Request {
     Ring,
 }
 
-/// Opens the guided prepare on a data set; passed in, so that the frame does not depend on that screen.
+/// Opens the guided prepare on a data set; a parameter of the frame, so that the frame does not depend on that screen.
 pub type OpenPrepare = Box<dyn Fn(PathBuf, UiEnv) -> Box<dyn Screen>>;
 
-/// The frame and its screens.
+/// The frame: the stack of screens, and everything around them.
 pub struct App {
     env: UiEnv,
     theme: Theme,
@@ -81,31 +81,31 @@ pub struct App {
     open_prepare: OpenPrepare,
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
-    /// Ends of jobs shown by a notice.
+    /// Ended jobs that a notice announces.
     ends: EndNotices,
-    /// The items of the bottom bar, for the mouse.
+    /// Mouse areas of the items of the bottom bar.
     bar: MouseAreas<Action>,
-    /// Whether the next frame is to be saved as a picture; the saver follows.
+    /// Whether the next frame is to be saved as a picture.
     wants_picture: bool,
     saver: Option<Saver>,
     interrupted_once: bool,
     changed: bool,
     exit: Option<u8>,
-    /// The number of screens at the bottom that the command opened.
+    /// Number of screens at the bottom of the stack that the command opened.
     commanded: usize,
     requests: Vec<Request>,
     frame_count: u64,
-    /// Whether something ran at the last tick: the screens still have to see its end.
+    /// Whether a screen or a job was busy at the last tick: the screens need one more tick to show its end.
     needs_tick: bool,
-    /// The number of jobs started by the last tick.
+    /// Number of jobs started up to the last tick.
     known_jobs: u32,
-    /// What stores send and receive.
+    /// Traffic of the stores, for the title line.
     meter: TrafficMeter,
 }
 
-/// Time without an answer after which the title names the host.
+/// Time without an answer of a store after which the title line names its host.
 const SILENT_TIME: std::time::Duration = std::time::Duration::from_secs(1);
-/// Returns the theme in force: without colours every other setting is ignored.
+/// Returns the theme in use: without colours, all other theme settings are ignored.
 fn theme_of(env: &UiEnv) -> Theme {
     match (&env.theme, env.colour) {
         (Some(theme), ColourMode::Sixteen) => Theme::clone(theme),
@@ -113,13 +113,13 @@ fn theme_of(env: &UiEnv) -> Theme {
     }
 }
 
-/// Returns the exit code of a signal.
+/// Returns the exit code of the program for a signal.
 const fn signal_code(signal: i32) -> u8 {
     128_u8.saturating_add(signal as u8)
 }
 
 impl App {
-    /// Returns a frame with one screen.
+    /// Returns a frame with `root` as its only screen.
     pub fn new(env: UiEnv, root: Box<dyn Screen>, open_prepare: OpenPrepare) -> Self {
         Self {
             theme: theme_of(&env),
@@ -146,12 +146,12 @@ impl App {
         }
     }
 
-    /// Returns the exit code, once the UI is to end.
+    /// Returns the exit code once the UI must end.
     pub fn exit_code(&self) -> Option<u8> {
         self.exit
     }
 
-    /// Takes the pending operations for the owner of the terminal.
+    /// Removes and returns the pending operations for the owner of the terminal.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
     }
@@ -176,12 +176,12 @@ impl App {
         std::mem::take(&mut self.changed)
     }
 
-    /// Whether something runs whose progress is shown.
+    /// Whether a screen or a job is busy, so that its progress must be redrawn.
     pub fn is_busy(&self) -> bool {
         self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0 || self.meter.is_active()
     }
 
-    /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
+    /// Whether the screens need another tick: something is busy, or ended (or started and ended) since the last tick.
     pub fn needs_tick(&self) -> bool {
         self.needs_tick || self.known_jobs != self.env.jobs.started() || self.is_busy()
     }
@@ -210,7 +210,7 @@ impl App {
             Event::Key(key) => self.key(key),
             Event::Paste(text) => self.input(Input::Paste(text)),
             Event::Mouse(mouse) => self.mouse(mouse),
-            // Always redraws everything: the terminal may have returned to the old size after a smaller one that cut the screen.
+            // Redraws everything even if the size is the same: the terminal may have been smaller in between, which cut the screen.
             Event::Resized => self.redraw(),
             Event::Woken => self.update(),
             Event::LineIsFree => {}
@@ -226,7 +226,7 @@ impl App {
         }
     }
 
-    /// Advances by a tenth of a second, while something runs.
+    /// Advances the animation and the screens by a tenth of a second; called while something is busy.
     pub fn tick(&mut self) {
         if self.env.animate {
             self.frame_count += 1;
@@ -234,7 +234,7 @@ impl App {
         self.expire();
         self.changed |= self.meter.read(Instant::now(), traffic(), silent_host(SILENT_TIME));
         let had_to = self.needs_tick();
-        // Read before the screens update: a job that ends meanwhile causes another tick.
+        // Read before the screens update, so that a job that ends meanwhile causes another tick.
         self.known_jobs = self.env.jobs.started();
         self.needs_tick = self.is_busy();
         self.update();
@@ -256,7 +256,7 @@ impl App {
         self.announce_ends();
     }
 
-    /// Resumes after another program had the terminal.
+    /// Resumes after another program used the terminal.
     pub fn resumed(&mut self) {
         if let Some(screen) = self.stack.last_mut() {
             screen.resumed();
@@ -299,7 +299,7 @@ impl App {
                 let had_more = self.pressed.len() > 1;
                 self.pressed.clear();
                 if had_more {
-                    // The started sequence has no meaning; its last key is handled by itself.
+                    // The sequence of keys has no binding: the last key is handled as a key of its own.
                     return self.key(key);
                 }
                 self.interrupted_once = false;
@@ -308,8 +308,8 @@ impl App {
         }
     }
 
-    /// Handles the mouse: a click on an item of the bottom bar runs it; everything else goes to the screen. Shift is left to the terminal,
-    /// which uses it to select text.
+    /// Handles the mouse: a click on an item of the bottom bar runs it; everything else is passed to the screen. Events with Shift are
+    /// ignored, because terminals use Shift to select text.
     fn mouse(&mut self, mouse: MouseEvent) {
         if mouse.modifiers.contains(KeyModifiers::SHIFT) {
             return;
@@ -374,7 +374,7 @@ impl App {
         }
     }
 
-    /// Handles Ctrl-C: the first stops the job in focus, the second in a row leaves.
+    /// Handles Ctrl-C: the first stops the focused job, a second one in a row ends the UI.
     fn interrupt(&mut self) {
         if self.interrupted_once {
             self.exit = Some(signal_code(SIGINT));
@@ -432,7 +432,7 @@ impl App {
         self.commanded = self.commanded.min(self.stack.len());
     }
 
-    /// Pops the top screen; going back from the last one asks to leave.
+    /// Pops the top screen; on the last screen, asks whether to quit.
     fn pop_or_quit(&mut self) {
         if self.stack.len() <= 1 {
             return self.confirm_quit();

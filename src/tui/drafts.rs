@@ -1,4 +1,4 @@
-//! Drafts: unfinished answers, kept as small files in the state folder until they are run. The content of a draft is defined by its screen.
+//! Drafts: unfinished answers in small files of the state folder, until they are run. Each screen defines the content of its drafts.
 
 use super::recent::create_folders;
 use gristmill_core::Outcome;
@@ -19,20 +19,20 @@ const STEP_LINE: &str = "# step: ";
 pub struct DraftInfo {
     /// The name of the step that was on the screen.
     pub step: String,
-    /// Everything else.
+    /// The answers, in the format of the screen.
     pub answers: String,
-    /// How long ago it was saved.
+    /// Time since the draft was saved.
     pub age: Duration,
 }
 
-/// Returns the path of a draft: named by a hash of the paths that it concerns, which should be absolute.
+/// Returns the path of a draft, named by a hash of the paths that the draft belongs to, which should be absolute.
 pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &'a Path>) -> PathBuf {
     let mut names = Vec::new();
     for (number, path) in paths.into_iter().enumerate() {
         if number > 0 {
             names.push(0);
         }
-        // No request is sent to a store: a form would wait for it.
+        // Paths of a store are not resolved: a request would block the form.
         let real = if is_remote(path) { None } else { files::canonicalize(path).ok() };
         let path = real.unwrap_or_else(|| path.to_path_buf());
         names.extend_from_slice(path.as_os_str().as_encoded_bytes());
@@ -40,7 +40,7 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
     state_dir.join("drafts").join(format!("{kind}{:032x}.yaml", xxhash_rust::xxh3::xxh3_128(&names)))
 }
 
-/// Loads the draft at a path. One that cannot be read, or is larger than `limit` bytes, is ignored: it is a convenience, not data.
+/// Loads the draft at a path. A draft that cannot be read or is larger than `limit` bytes is ignored.
 pub fn load(place: &Path, limit: u64) -> Option<DraftInfo> {
     let bytes = read_whole(place, limit).ok().flatten()?;
     let text = String::from_utf8(bytes).ok()?;

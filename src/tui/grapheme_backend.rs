@@ -1,9 +1,9 @@
-//! Characters of several code points (a letter with its vowel sign, a flag), whose width differs between terminals.
+//! Correct drawing of characters of several code points (a letter with its vowel sign, a flag), whose width differs between terminals.
 //!
 //! Ratatui sends only changed cells, and assumes that the terminal's cursor and the cells that a character covers are where it computed
-//! them. A terminal that gives a character more or fewer cells would shift what follows and keep remains of it on later screens. So such a
-//! character is written over blanks, what follows begins with a cursor move, and whatever it may cover in any terminal is sent again with
-//! it.
+//! them. A terminal that uses more or fewer cells for a character would shift the text after it, and remains of the character would stay on
+//! later screens. So such a character is written over blanks, the text after it begins with a cursor move, and all cells that the character
+//! may cover in any terminal are sent again with it.
 
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
-/// Whether terminals may disagree about a cell's width. A cell with an escape sequence is part of a picture.
+/// Whether terminals may disagree about the width of a cell. A cell with an escape sequence is part of a picture and does not count.
 fn is_unsure(symbol: &str) -> bool {
     symbol.chars().nth(1).is_some() && !symbol.contains('\x1b')
 }
 
-/// Returns the maximum number of cells that a character covers in any terminal: each of its code points in cells of its own.
+/// Returns the maximum number of cells that a character covers in any terminal: the sum over its code points.
 fn max_cells(cell: &Cell) -> usize {
     let apart: usize = cell.symbol().chars().map(|c| c.width().unwrap_or(0).max(1)).sum();
     apart.max(usize::from(cell.cell_width()))
@@ -27,17 +27,17 @@ fn max_cells(cell: &Cell) -> usize {
 #[derive(Default)]
 pub(super) struct GraphemeBackend {
     area: Rect,
-    /// By index of their cells, ascending; as they were drawn.
+    /// Index and content of their cells, ascending, as drawn last.
     shown: Vec<(usize, Cell)>,
 }
 
 impl GraphemeBackend {
-    /// Forgets what was shown: the screen was cleared.
+    /// Clears the list of shown characters after the screen was cleared.
     pub(super) fn mark_cleared(&mut self) {
         self.shown.clear();
     }
 
-    /// Marks the cells of the next screen that have to be sent although they may not have changed: those that an added, removed or changed
+    /// Marks the cells of the next screen that must be sent even if they have not changed: those that an added, removed or changed
     /// character may cover.
     pub(super) fn mark_changed(&mut self, next: &mut Buffer) {
         if self.area != next.area {
@@ -224,7 +224,8 @@ mod tests {
         }
     }
 
-    /// Generates letters with vowel signs that take a cell of their own in the emulator, marks that take none, a wide letter, plain ones.
+    /// Generates lines of letters with vowel signs that take a cell of their own in the emulator, marks that take none, wide letters and
+    /// plain letters.
     fn line() -> impl Strategy<Value = String> {
         const PIECES: [&str; 12] = ["ਜਾ", "नी", "ொ", "e\u{301}", "❤\u{fe0f}", "🇩🇪", "語", "a", "b", " ", " ", "│"];
         proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..6).prop_map(|pieces| pieces.concat())
@@ -265,7 +266,7 @@ mod tests {
         let lines = ["ਜਾ ab".to_owned(), "नी".to_owned()];
         let mut drawn = DrawTest::new();
         drawn.draw(&lines);
-        // Marked cells count as changed once more.
+        // Marked cells count as changed.
         drawn.draw(&lines);
         let mut buffer = drawn.terminal.current_buffer_mut().clone();
         for (y, line) in (0..).zip(&lines) {

@@ -1,4 +1,4 @@
-//! The thread that reads the terminal, and the one that receives signals. Both only send events.
+//! The thread that reads the terminal, and the thread that receives signals. Both only send events.
 
 use super::app::Event;
 use super::graphics::{self, stale_replies::StaleReplies};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for bytes that are known to be available.
 const AVAILABLE_TIMEOUT: Duration = Duration::from_millis(50);
-/// How long a pause waits for the reader, which may be inside a sequence that does not end.
+/// How long a pause waits for the reader, which may be in the middle of an incomplete escape sequence.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct InputPause {
@@ -29,21 +29,21 @@ struct PauseState {
     stop: bool,
 }
 
-/// Reads keys, pastes, mouse and size. It can be paused while another program has the terminal.
+/// Reads keys, pastes, the mouse and size changes. Can be paused while another program uses the terminal.
 pub(super) struct Reader {
     shared: Arc<InputPause>,
 }
 
 impl Reader {
-    /// Starts reading. If the terminal will be queried (`is_asked`), the reader first waits for [`resume`](Self::resume), which follows the
-    /// query, and then for the answer.
+    /// Starts reading. If the terminal will be queried (`is_asked`), the reader first waits for [`resume`](Self::resume), which is called
+    /// after the query was sent, and then for the answer.
     pub(super) fn start(sender: Sender<Event>, is_asked: bool) -> std::io::Result<Self> {
-        // The first poll registers for size changes: none may be missed between the first frame and the thread's start.
+        // The first poll registers for size changes, so that none is missed between the first frame and the start of the thread.
         event::poll(Duration::ZERO)?;
-        // Keys typed so far precede keys typed while waiting for an answer.
+        // Keys typed before the query must precede those typed while waiting for the answer.
         while is_asked && event::poll(Duration::ZERO)? {
             if let Some(event) = convert(event::read()?) {
-                // The receiver exists: it has just started us.
+                // The receiver exists: its owner started this thread.
                 let _ = sender.send(event);
             }
         }
@@ -54,7 +54,7 @@ impl Reader {
         Ok(Self { shared })
     }
 
-    /// Stops reading until [`resume`](Self::resume); returns once nothing is being read any more.
+    /// Stops reading until [`resume`](Self::resume); returns once no read is in progress.
     pub(super) fn pause(&self) {
         let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.pause = true;
@@ -84,7 +84,7 @@ impl Drop for Reader {
     }
 }
 
-/// Waits while paused. Returns whether to continue.
+/// Waits while reading is paused. Returns whether to continue.
 fn pass(pause: &InputPause) -> bool {
     let mut state = pause.state.lock().unwrap_or_else(PoisonError::into_inner);
     while state.pause && !state.stop {
@@ -96,16 +96,16 @@ fn pass(pause: &InputPause) -> bool {
     !state.stop
 }
 
-/// Waits for the terminal's answer. Keys typed meanwhile are passed on.
+/// Waits for the terminal's answer to the query. Keys typed meanwhile are passed on.
 fn listen(sender: &Sender<Event>) -> StaleReplies {
     let reply = graphics::listen(|event| {
         if let Some(event) = convert(event) {
-            // If the receiver is gone, nothing is lost.
+            // Sending fails only when the UI has ended.
             let _ = sender.send(event);
         }
     });
     if reply.is_new {
-        // Redraws everything, now with pixels.
+        // Requests a complete redraw, now with pixels.
         let _ = sender.send(Event::Resized);
     }
     StaleReplies::after(reply.is_inside, Instant::now())
@@ -133,10 +133,11 @@ fn read(pause: &InputPause, sender: &Sender<Event>, is_asked: bool) {
     }
 }
 
-/// Waits for input, or for the waker. If it returns `false`, there may still be input.
+/// Waits for input or for the waker. If it returns `false`, there may still be input.
 ///
-/// The event library is notified of bytes only when they arrive, and reads a part of them: the rest of a flood would stay unread until more
-/// arrives, which it cannot, since the terminal's queue is full. So waiting bytes are detected here, and the library is notified.
+/// The event library is notified only when bytes arrive, and reads a part of them: after a flood of input, the rest would stay unread until
+/// more bytes arrive, which is impossible while the terminal's queue is full. So this function detects waiting bytes and notifies the
+/// library.
 fn wait_for_event(waker: &Waker) -> std::io::Result<bool> {
     if event::poll(Duration::ZERO)? {
         return Ok(true);
@@ -152,7 +153,8 @@ fn wait_for_event(waker: &Waker) -> std::io::Result<bool> {
     event::poll(AVAILABLE_TIMEOUT)
 }
 
-/// Returns the events that the frame handles: no key releases, of the mouse only presses and the wheel.
+/// Returns the event for the frame; `None` for events that the frame does not handle: key releases, and mouse events other than presses and
+/// the wheel.
 fn convert(event: TerminalEvent) -> Option<Event> {
     match event {
         TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => None,

@@ -1,4 +1,4 @@
-//! The jobs of this process, as the screens see them: started, sampled and cancelled here.
+//! The jobs of this process for the screens: starts, samples and cancels them.
 
 use super::drafts;
 use gristmill_core::options::Answer;
@@ -36,15 +36,15 @@ pub struct JobView {
     pub id: JobId,
     /// The title, in the user's words: `prepare coco`. May come from the data.
     pub title: String,
-    /// The data set.
+    /// The path of the data set or output, which identifies the job.
     pub path: PathBuf,
-    /// The data set that its problems refer to: its input.
+    /// The path that its problems refer to: the input.
     pub root: PathBuf,
     /// Its current status.
     pub status: JobStatus,
 }
 
-/// A running job that reports its status: a [`PrepareJob`], a [`Task`]; tests have their own.
+/// A running job that reports its status: a [`PrepareJob`], a [`Task`], or a job of a test.
 pub trait RunningJob: Send {
     /// Returns the current status.
     fn status(&self) -> JobStatus;
@@ -97,7 +97,7 @@ where
     }
 }
 
-/// What a job does: enough to start it again here, and for those with a plan file also in another process.
+/// The plan of a job, from which it can be started again: in this process, and in another one if the plan has a file format.
 #[derive(Clone, Debug)]
 enum JobPlan {
     Prepare(Box<PreparePlan>),
@@ -110,7 +110,7 @@ enum JobPlan {
 }
 
 impl JobPlan {
-    /// Returns the data set whose shards the problems name.
+    /// Returns the path of the data set whose shards the problems name.
     fn root(&self) -> Option<PathBuf> {
         Some(PathBuf::from(match self {
             Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
@@ -119,7 +119,7 @@ impl JobPlan {
         }))
     }
 
-    /// Returns the plan as written for another process; `None` if it has no plan file.
+    /// Returns the plan as YAML for another process; `None` if it has no file format.
     fn to_yaml(&self) -> Option<Outcome<String>> {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
@@ -140,9 +140,9 @@ struct JobEntry {
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
     result: Option<JobResult>,
-    /// The draft of its answers, kept until it has succeeded.
+    /// The draft of the form's answers, deleted once the job has succeeded.
     draft: Option<PathBuf>,
-    /// Whether its end was taken by [`Jobs::take_ended`].
+    /// Whether [`Jobs::take_ended`] has returned its end.
     is_announced: bool,
 }
 
@@ -150,7 +150,7 @@ struct JobEntry {
 #[derive(Clone, Default)]
 pub struct Jobs {
     entries: Arc<Mutex<Vec<JobEntry>>>,
-    /// Number of jobs started: numbers are never reused, even after the list was cleared.
+    /// Number of jobs started. Numbers are never reused, even after the list was cleared.
     started_count: Arc<AtomicU32>,
 }
 
@@ -159,7 +159,7 @@ impl Jobs {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a prepare; a scan that is already running is taken over.
+    /// Starts a prepare job, which continues a scan that is already running.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let name = name_of(&path);
@@ -194,8 +194,8 @@ impl Jobs {
         Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts a failed or cancelled job once more, as a new one at the end of the list; it continues from the work already done. `None` if
-    /// it did not end that way, or it is unknown how it was started.
+    /// Starts a failed or cancelled job again, as a new job at the end of the list; it resumes from the finished units. Returns `None` if
+    /// the job has not failed or been cancelled, or if its plan is unknown.
     pub fn restart(&self, id: JobId) -> Option<Outcome<JobId>> {
         let ((plan, options), draft) = {
             let mut entries = self.lock();
@@ -217,7 +217,7 @@ impl Jobs {
         Some(started)
     }
 
-    /// Whether [`again`](Self::again) would start it.
+    /// Whether [`restart`](Self::restart) would start the job.
     pub fn can_restart(&self, id: JobId) -> bool {
         self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
     }
@@ -245,7 +245,7 @@ impl Jobs {
         id
     }
 
-    /// Deletes a draft as soon as the job has succeeded, whichever screen is open then. The answers of a failed job are kept.
+    /// Deletes a draft as soon as the job has succeeded, whichever screen is on top then. The draft of a failed job stays.
     pub fn forget_when_done(&self, id: JobId, draft: PathBuf) {
         if let Some(entry) = self.lock().iter_mut().find(|entry| entry.id == id) {
             entry.draft = Some(draft);
@@ -303,8 +303,8 @@ impl Jobs {
         running.all(|e| e.order.as_ref().is_some_and(|(plan, _)| plan.to_yaml().is_some()))
     }
 
-    /// Stops every running job at a safe point and starts the same plans again without a terminal; they continue from their journals, and
-    /// `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
+    /// Stops every running job at a safe point and starts the same plans again in processes without a terminal; these resume from the
+    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
     pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
         let orders: Vec<(PlannedJob, Option<PathBuf>)> = {
             let entries = self.lock();
@@ -321,7 +321,7 @@ impl Jobs {
         super::recent::create_folders(&folder)?;
         for ((plan, options), draft) in &orders {
             spawn_detached(plan, options, &folder)?;
-            // From here on the answers belong to a run that can be resumed.
+            // From here on a run that can be resumed has the answers, so the draft is deleted.
             draft.iter().for_each(|draft| drafts::delete(draft));
         }
         Ok(())
@@ -337,7 +337,7 @@ impl Jobs {
         self.lock().iter().filter_map(|e| e.running.as_ref()).filter(|job| !job.is_finished()).count()
     }
 
-    /// Whether a job of this process works on that data set.
+    /// Whether a job of this process works on the data set at this path.
     pub fn is_running_on(&self, path: &Path) -> bool {
         self.lock().iter().any(|e| e.path == path && e.running.as_ref().is_some_and(|job| !job.is_finished()))
     }
@@ -349,7 +349,7 @@ impl Jobs {
         entries.retain(|e| e.running.is_some());
     }
 
-    /// Waits until every job ended or the time is over. Returns whether all ended.
+    /// Waits until all jobs have ended, or until the timeout. Returns whether all have ended.
     pub fn wait_all(&self, at_most: Duration) -> bool {
         let end = Instant::now() + at_most;
         while self.running() > 0 {
@@ -400,14 +400,14 @@ fn view(entry: &mut JobEntry) -> JobView {
     JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), root, status }
 }
 
-/// Whether a job ended before it was complete, and can be started again.
+/// Whether a job ended incomplete and can be started again.
 fn can_go_on(entry: &mut JobEntry) -> bool {
     take_result(entry);
     let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
     ended && entry.order.is_some()
 }
 
-/// Takes the result of an ended job; its last status and facts stay.
+/// Stores the result of an ended job, with its last status and facts.
 fn take_result(entry: &mut JobEntry) {
     if entry.running.as_ref().is_some_and(|job| job.is_finished()) {
         if let Some(job) = entry.running.take() {

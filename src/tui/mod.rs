@@ -1,7 +1,7 @@
 //! The terminal UI: frame, screens, widgets, key table, theme, terminal.
 //!
-//! Data flows one way: input → [`keymap::Action`] → [`screen::Screen::handle`] → [`screen::Effect`]; work happens in jobs and
-//! [`work::Latest`] workers, whose results a screen takes in [`screen::Screen::tick`]. Drawing only reads state.
+//! Data flows one way: input → [`keymap::Action`] → [`screen::Screen::handle`] → [`screen::Effect`]. Work runs in jobs and in workers
+//! ([`work::LatestWorker`]), whose results a screen takes in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
 pub mod config;

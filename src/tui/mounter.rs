@@ -1,4 +1,4 @@
-//! Mounts of data sets, by a key: the command `mount` in the background, below the runtime folder of the user.
+//! Mounts data sets with a key: runs the command `mount` in the background; the mount points are below the user's runtime folder.
 
 use super::screen::{Effect, UiEnv};
 use super::widgets::{Level, Toast};
@@ -7,17 +7,17 @@ use gristmill_core::text::count;
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
-/// Why there are no mounts; `None` if there are.
+/// Returns why mounting is unavailable; `None` if it is available.
 pub fn unavailable_reason() -> Option<String> {
     let is_there = cfg!(all(feature = "mount", target_os = "linux"));
     (!is_there).then(|| "this build has no feature `mount`".to_owned())
 }
 
-/// What became of a data set.
+/// The result of mounting or unmounting a data set.
 struct MountChange {
     at: PathBuf,
     is_mounted: bool,
-    /// What is not shown of it.
+    /// Warnings of `mount`: parts of the data set that are missing from the mount.
     losses: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Mounter {
         Self(LatestWorker::start("mount", env.wake.clone(), |path: PathBuf| change(&path)))
     }
 
-    /// Mounts a data set; one that is mounted by this key is unmounted.
+    /// Mounts a data set, or unmounts it if this key mounted it.
     pub fn toggle_mount(&mut self, path: &Path) -> Vec<Effect> {
         if let Some(why) = unavailable_reason() {
             return vec![Effect::Toast(Toast::new(Level::Info, why))];
@@ -38,12 +38,12 @@ impl Mounter {
         Vec::new()
     }
 
-    /// Whether it is still being mounted or unmounted.
+    /// Whether a data set is being mounted or unmounted.
     pub fn is_busy(&self) -> bool {
         self.0.is_waiting()
     }
 
-    /// Reports what became of the data set.
+    /// Adds a notice about the finished mount or unmount to `effects`. Returns whether there was one.
     pub fn gather(&mut self, env: &UiEnv, effects: &mut Vec<Effect>) -> bool {
         let Some(changed) = self.0.take() else { return false };
         let (level, words) = match changed {
@@ -96,13 +96,13 @@ fn change(path: &Path) -> Outcome<MountChange> {
     let at = free.ok_or_else(|| Failure::internal(ACTIVITY, "no name is free"))?;
     let program = std::env::current_exe().map_err(|error| Failure::io(ACTIVITY, "/proc/self/exe", &error))?;
     let mut command = Command::new(&program);
-    // An absolute path cannot be taken for a flag.
+    // An absolute path cannot be mistaken for a flag.
     let path = files::absolute(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
     let done = command.output().map_err(|error| Failure::io(ACTIVITY, &program, &error))?;
     let text = String::from_utf8_lossy(&done.stderr);
     if files::canonicalize(&at).is_ok_and(|at| mount_at(&at).is_some()) {
-        // With problems, the command does not succeed.
+        // The exit code is not 0 if the data set has problems, although it is mounted.
         let losses = text.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_owned).collect();
         return Ok(MountChange { at, is_mounted: true, losses });
     }

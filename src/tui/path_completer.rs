@@ -1,4 +1,4 @@
-//! Completes paths typed into a field: a worker reads the folder, the field shows the completion, Tab accepts it.
+//! Completes paths typed into a field: a worker reads the folder, the field shows the completion, and Tab accepts it.
 
 use super::screen::UiEnv;
 use super::widgets::TextField;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of folder entries read for a completion.
 const MAX_ENTRIES: usize = 20_000;
-/// The same for a folder of a store, which sends a thousand at a time.
+/// Maximum number of objects listed for a completion in a store, which returns a thousand per request.
 const MAX_OBJECTS: usize = 2_000;
 
 /// Requests completions and offers them to the field.
@@ -68,12 +68,12 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         }
         common = Some(match common {
             Some(common) => common.chars().zip(rest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect(),
-            // Ends of names count: `a` and `ab` have only `a` in common.
+            // The ends of names count, too: `a` and `ab` have only `a` in common.
             None if is_folder(&entry) => format!("{rest}/"),
             None => rest.to_owned(),
         });
     }
-    // For a complete name only the slash would remain, which is one key.
+    // A completion that only adds a slash saves no key.
     common.filter(|rest| !rest.is_empty() && rest != "/")
 }
 
@@ -114,7 +114,7 @@ mod tests {
         for complete in ["solo.txt", "web", "token", "", "web/", "nothing", "missing/a"] {
             assert_eq!(rest(complete), None, "{complete}");
         }
-        // Relative to the current folder, which tests share: the package.
+        // Relative to the current folder of the tests, which is the folder of the package.
         assert_eq!(rest_of_path(Path::new(""), "Cargo.t").as_deref(), Some("oml"));
         assert_eq!(rest_of_path(Path::new(""), "src/li").as_deref(), Some("b.rs"));
         for name in ["completer/token.json", "completer/web/a"] {

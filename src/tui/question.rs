@@ -1,4 +1,4 @@
-//! A question with a few answers, over the screen that shows it.
+//! A popup over a screen that asks a question with a few answers.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -8,11 +8,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// One answer. Its first letter chooses it.
+/// One answer. Its first letter is the key that selects it.
 pub struct DialogChoice {
     /// One or a few words with a unique initial: `Stop`, `Leave to finish`.
     pub label: String,
-    /// The effects of choosing it; the question is closed first.
+    /// The effects of the answer, run after the question is closed.
     pub effects: Vec<Effect>,
 }
 
@@ -28,15 +28,15 @@ pub struct Question {
     title: String,
     lines: Vec<String>,
     answers: Vec<DialogChoice>,
-    /// Returns whether the question has an object no longer.
+    /// Returns whether the reason for the question has disappeared.
     is_obsolete: Option<Box<dyn Fn() -> bool>>,
     selected: usize,
-    /// Positions of the answers, for the mouse.
+    /// Mouse areas of the answers.
     mouse_areas: MouseAreas<usize>,
 }
 
 impl Question {
-    /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
+    /// Returns a question whose first answer is selected. The lines may contain text from the data, and are escaped.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
         Self {
             title: title.to_owned(),
@@ -93,7 +93,7 @@ impl Screen for Question {
         effects.extend(is_obsolete.then_some(Effect::Pop));
         is_obsolete
     }
-    /// Letters choose an answer by its initial.
+    /// Letters select an answer by its initial.
     fn wants_text(&self) -> bool {
         true
     }
@@ -107,7 +107,7 @@ impl Screen for Question {
                 Vec::new()
             }
             Input::Key(key) => self.key(key.code),
-            // As for any button, a single click suffices.
+            // A single click selects an answer, as it does for buttons.
             Input::Mouse(mouse) => match self.mouse_areas.gesture(mouse) {
                 Some(Gesture::Click { on, .. }) => self.accept(on),
                 _ => Vec::new(),

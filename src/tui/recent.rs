@@ -1,4 +1,4 @@
-//! The data sets opened last, kept in the state folder.
+//! The list of recently opened data sets, in the state folder.
 
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
@@ -7,27 +7,27 @@ use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of paths kept.
+/// Maximum number of paths in the list.
 const MAX_RECENT: usize = 50;
-/// Larger lists were not written by us, in bytes.
+/// Maximum size of the list in bytes: this program writes no larger ones.
 const MAX_BYTES: u64 = 1 << 20;
 const FILE: &str = "recent.json";
 
 #[derive(Default, Serialize, Deserialize)]
 struct RecentPaths {
     version: u32,
-    /// Newest first. Paths that are not UTF-8 are not kept.
+    /// Paths, newest first. Paths that are not UTF-8 are omitted.
     paths: Vec<String>,
 }
 
-/// Returns the kept paths, newest first. A list that cannot be read counts as empty: it is a convenience, not data.
+/// Returns the recent paths, newest first. A list that cannot be read counts as empty.
 pub fn load(state_dir: &Path) -> Vec<PathBuf> {
     let bytes = read_whole(&state_dir.join(FILE), MAX_BYTES).ok().flatten().unwrap_or_default();
     let file: RecentPaths = serde_json::from_slice(&bytes).unwrap_or_default();
     file.paths.into_iter().take(MAX_RECENT).map(PathBuf::from).collect()
 }
 
-/// Puts a path at the top, in a separate thread: the state folder may be on a slow disk.
+/// Puts a path at the top of the list, on a separate thread: the state folder may be on a slow disk.
 pub fn add(state_dir: &Path, path: &Path) {
     let (state_dir, path) = (state_dir.to_owned(), absolute(path));
     let work = move || {
@@ -40,7 +40,7 @@ pub fn add(state_dir: &Path, path: &Path) {
     }
 }
 
-/// Puts a path at the top before it returns; errors are ignored.
+/// Puts a path at the top of the list before it returns; errors are ignored.
 pub fn remember_now(state_dir: &Path, path: &Path) {
     if let Err(failure) = store(state_dir, &absolute(path)) {
         tracing::warn!(%failure, "the list of recent data sets could not be kept");
@@ -58,7 +58,7 @@ fn store(state_dir: &Path, path: &Path) -> gristmill_core::Outcome<()> {
     write_file(&RealFs, &state_dir.join(FILE), &text, 0o600)
 }
 
-/// Creates a folder of our own and its missing parents.
+/// Creates a private folder, and its missing parents.
 pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
     if let Some(parent) = dir.parent().filter(|p| !files::exists(p)) {
         create_folders(parent)?;
@@ -66,7 +66,7 @@ pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
     RealFs.create_dir(dir, PRIVATE_FOLDER)
 }
 
-/// Returns the absolute path, so that it is independent of the current folder.
+/// Returns the absolute path, so that the list is independent of the current folder.
 fn absolute(path: &Path) -> PathBuf {
     files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The loop that owns the terminal: waits for events, drains them, draws once.
+//! The event loop, which owns the terminal: waits for an event, handles all waiting events, draws once.
 
 use super::app::{App, Event, Request};
 use super::graphics;
@@ -25,7 +25,7 @@ pub enum FirstScreen {
     Home(Option<PathBuf>),
     /// The editor of the splits and excludes of a prepared data set; the home screen is below it.
     Splits(PathBuf),
-    /// The browser on a data set, at a sample, with this view of packed tokens; the home screen is below it.
+    /// The browser of a data set, from a given sample, with a view of packed tokens; the home screen is below it.
     Browse(PathBuf, super::screens::browse::BrowseStart, TokenView),
     /// The form of an operation with the answers already given; the home screen is below it.
     Form(Box<dyn AnyPlan>),
@@ -35,18 +35,19 @@ pub enum FirstScreen {
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum time between two frames.
 const MIN_FRAME_INTERVAL: Duration = Duration::from_millis(16);
-/// Time between two checks of a program that has the terminal.
+/// Time between two checks whether a program that uses the terminal has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
-/// How long a terminating signal may take to arrive after the program was continued.
+/// How long to wait for a terminating signal after the program was continued.
 const END_REQUEST_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long ending jobs may take to clean up when the UI has to end.
+/// How long cancelled jobs may take to clean up when the UI has to end.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Many terminals truncate copied text near this many bytes.
+/// Maximum length of copied text in bytes: many terminals truncate longer text.
 const CLIPBOARD_LIMIT: usize = 50_000;
 
-/// Runs the terminal UI until the user leaves or a signal arrives. Returns the exit code of the program: 0 after `q`, or that of the
-/// failure of the screen that the command opened, 130 after Ctrl-C twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is restored in every case.
+/// Runs the terminal UI until the user quits or a signal arrives. Returns the exit code of the program: after `q` 0, or the exit code of
+/// the failure of the screen that the command opened; 130 after Ctrl-C twice; 143 and 129 after SIGTERM and SIGHUP. The terminal is
+/// restored in every case.
 pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
@@ -75,7 +76,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     }
     .run()?;
     app.close();
-    // Input typed from now on is for the shell.
+    // Further input is for the shell.
     reader.pause();
     term.restore_terminal();
     if app.jobs().running() > 0 {
@@ -114,7 +115,7 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
     }
 }
 
-/// Returns the home screen on the parent folder of a data set, for another screen to be pushed on top.
+/// Returns a frame with the home screen on the parent folder of a data set, onto which another screen can be pushed.
 fn above_home(path: &Path, env: &UiEnv) -> App {
     let parent = path.parent().map(Path::to_path_buf);
     let home = Home::below(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
@@ -127,13 +128,13 @@ struct EventLoop<'a> {
     term: &'a mut RawTerminal,
     reader: &'a Reader,
     events: &'a Receiver<Event>,
-    /// Number of expected SIGCONTs after our own suspends, which are ignored.
+    /// Number of expected SIGCONT signals that follow suspends by this program; they are ignored.
     continued: u32,
-    /// Events received while another program had the terminal.
+    /// Events received while another program used the terminal.
     later: Vec<Event>,
     /// Whether the terminal is to be queried after the first frame.
     queries_terminal: bool,
-    /// Areas of pixels that stay until they are erased.
+    /// Areas drawn with pixels, which stay on the terminal until they are erased.
     pixels: Vec<Rect>,
     title: Title,
 }
@@ -144,7 +145,7 @@ impl EventLoop<'_> {
         let mut next_tick = Instant::now() + TICK_INTERVAL;
         let mut failures = 0_u32;
         loop {
-            // An exit or a request may have arrived while the last frame was delayed.
+            // An exit code or a request may have been set while the last frame was delayed.
             if self.app.exit_code().is_none() && self.app.has_no_requests() {
                 self.wait(&mut next_tick);
             }
@@ -180,7 +181,7 @@ impl EventLoop<'_> {
     /// Queries the terminal's graphics after the first frame, and erases pixels that are no longer visible.
     fn update_pixels(&mut self) {
         if std::mem::take(&mut self.queries_terminal) {
-            // A terminal that cannot be queried does not answer; nothing is lost.
+            // A write error is noticed with the next frame; a terminal without graphics does not answer.
             let _ = self.term.send_query(graphics::QUESTION);
             self.reader.resume();
         }
@@ -195,7 +196,7 @@ impl EventLoop<'_> {
     /// Updates the title of the window.
     fn update_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
-            // An event arrives when the terminal has accepted the last frame.
+            // The terminal has not accepted the last frame; an event arrives when it has.
             self.title.update_at = None;
             return;
         }
@@ -207,7 +208,7 @@ impl EventLoop<'_> {
 
     /// Waits for an event, or for the next tick while something runs, then handles all waiting events.
     fn wait(&mut self, next_tick: &mut Instant) {
-        // Nothing can be drawn while the terminal accepts the last frame; an event arrives when it has.
+        // No frame can be drawn until the terminal has accepted the last one, which causes an event.
         if self.app.is_changed() && self.term.is_free() {
             return self.drain();
         }
@@ -232,14 +233,14 @@ impl EventLoop<'_> {
         } else {
             match self.events.recv() {
                 Ok(event) => self.app.handle(event),
-                // Every sender is gone: no event can arrive any more.
+                // All senders are dropped: no event can arrive.
                 Err(_) => self.app.handle(Event::InputLost("no more events".into())),
             }
         }
         self.drain();
     }
 
-    /// Handles waiting events, but no longer than a frame may take: a flood of keys must not block drawing.
+    /// Handles waiting events, for at most the time of a frame: a flood of keys must not block drawing.
     fn drain(&mut self) {
         let end = Instant::now() + MIN_FRAME_INTERVAL;
         while self.app.exit_code().is_none() && self.app.has_no_requests() && Instant::now() < end {
@@ -250,7 +251,7 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Handles more events until the next frame may be drawn.
+    /// Handles further events until the next frame may be drawn.
     fn gather_until(&mut self, due: Instant) {
         while self.app.exit_code().is_none() && self.app.has_no_requests() {
             let left = due.saturating_duration_since(Instant::now());
@@ -309,7 +310,7 @@ impl EventLoop<'_> {
             self.continued -= 1;
             return Ok(());
         }
-        // The process that stopped us may have changed the terminal; leave it properly before taking it again.
+        // The process that stopped this one may have changed the terminal modes: restore them before taking the terminal again.
         self.term.restore_terminal();
         self.term.reenter()
     }
@@ -322,12 +323,12 @@ impl EventLoop<'_> {
         self.reader.pause();
         self.term.restore_terminal();
         self.continued += 1;
-        // Stops the whole process group, like the terminal itself: a launcher in the same group is stopped too.
+        // Stops the whole process group, as the terminal does for Ctrl-Z, so that a launcher in the same group is stopped too.
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
         if stopped.is_err() {
             self.continued -= 1;
         }
-        // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
+        // Continued by a process that ends it, not by `fg`: the terminal belongs to the shell, and taking it would stop this process again.
         if !has_the_terminal() && self.poll_end_request(Instant::now() + END_REQUEST_TIMEOUT) {
             return Ok(());
         }
@@ -336,7 +337,7 @@ impl EventLoop<'_> {
         taken
     }
 
-    /// Waits for a program that has the terminal. A request to end is passed on, and the program has a grace period to exit.
+    /// Waits for a program that uses the terminal. A request to end is passed on to it, and the program has a grace period to exit.
     fn wait_for(&mut self, mut child: Child) -> std::io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -347,25 +348,25 @@ impl EventLoop<'_> {
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
             if let Some(pid) = pid {
-                // An error means that it has already exited.
+                // An error means that the program has already exited.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
             let end = Instant::now() + CLEANUP_TIMEOUT;
             while child.try_wait()?.is_none() && Instant::now() < end {
                 std::thread::park_timeout(POLL_INTERVAL);
             }
-            // An editor that does not exit keeps its work, and the terminal until it exits.
+            // An editor that does not exit keeps the terminal, so that no unsaved text is lost.
             return child.try_wait().map(Option::unwrap_or_default);
         }
     }
 
-    /// Whether the program has to end, waiting until `until`; all other events are kept for later.
+    /// Waits until `until` for an event that ends the program. Returns whether one arrived; all other events are stored for later.
     fn poll_end_request(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {
                 Ok(event @ Event::Signal(SIGTERM | SIGHUP | SIGQUIT)) => self.app.handle(event),
-                // One wake-up event is enough, and an editor may be open for hours.
+                // One stored wake-up event is enough; an editor may be open for hours.
                 Ok(Event::Woken) if self.later.iter().any(|event| matches!(event, Event::Woken)) => {}
                 Ok(event) => self.later.push(event),
                 Err(RecvTimeoutError::Timeout) => return false,
@@ -403,18 +404,18 @@ impl EventLoop<'_> {
     }
 }
 
-/// Whether typed input goes to this process group, and not to the shell or another of its jobs.
+/// Whether this process group is the foreground group of the terminal, and not the shell or another of its jobs.
 fn has_the_terminal() -> bool {
     match rustix::termios::tcgetpgrp(rustix::stdio::stdin()) {
         Ok(group) => group == rustix::process::getpgrp(),
-        // There is no terminal that another process could own.
+        // Without a controlling terminal, no other process can own it.
         Err(_) => true,
     }
 }
 
-/// Whether another process could continue us after a stop: a parent in our session but outside our process group.
+/// Whether another process can continue this one after a stop: a parent in the same session but in another process group.
 fn has_shell_to_return_to() -> bool {
-    // Raw numbers on purpose: for a parent or a session outside our process namespace (a container) the kernel returns 0.
+    // Raw numbers, because the kernel returns 0 for a parent or a session outside the process namespace (in a container).
     use nix::unistd::{getpgid, getppid, getsid};
     let parent = getppid();
     if parent.as_raw() == 0 {
@@ -422,8 +423,8 @@ fn has_shell_to_return_to() -> bool {
     }
     match (getsid(None), getsid(Some(parent)), getpgid(None), getpgid(Some(parent))) {
         (Ok(ours), Ok(theirs), Ok(our_group), Ok(their_group)) => {
-            // A parent in our own group (a launcher) is stopped with us; there is a shell above it if the leader of the terminal's session
-            // is in another group.
+            // A parent in the same group (a launcher) is stopped, too; there is a shell above it if the leader of the terminal's session is
+            // in another group.
             ours == theirs && (our_group != their_group || our_group != ours)
         }
         _ => false,

@@ -1,8 +1,8 @@
-//! The interface between a screen and the frame: the [`Screen`] trait, its input ([`Input`]) and output ([`Effect`]).
+//! The interface between a screen and the frame: the [`Screen`] trait, its input ([`Input`]) and its output ([`Effect`]).
 //!
-//! The frame draws the title line and the bottom bar, turns keys into actions by the key table, keeps the stack of screens, and carries out
-//! effects. A screen owns its state, draws it, and never blocks: slow work goes to a [`Latest`](super::work::Latest) worker or a job, and
-//! [`Screen::tick`] takes the results.
+//! The frame draws the title line and the bottom bar, maps keys to actions by the key table, owns the stack of screens, and applies
+//! effects. A screen owns its state, draws it, and never blocks: slow work runs in a [`LatestWorker`](super::work::LatestWorker) or a job,
+//! and [`Screen::tick`] takes the results.
 
 use super::config::PICTURES;
 use super::jobs::{JobId, Jobs};
@@ -30,40 +30,40 @@ pub struct UiEnv {
     pub ascii: bool,
     /// Whether colours are used.
     pub colour: ColourMode,
-    /// The theme, unless colours are off; `None` means the default.
+    /// The theme, ignored if colours are off; `None` means the default.
     pub theme: Option<Arc<Theme>>,
-    /// The bindings in force.
+    /// The key bindings, with those of the settings file.
     pub keymap: Arc<Keymap>,
     /// Whether mouse events are enabled.
     pub mouse: bool,
-    /// How pictures are shown, if set by the user: a value of `GRISTMILL_PICTURES`.
+    /// The picture protocol of the settings file: a value of `GRISTMILL_PICTURES`.
     pub pictures: Option<&'static str>,
     /// The folder in which pictures of the screen are saved.
     pub save_dir: PathBuf,
-    /// Variables that override those of the environment, by name.
+    /// Variables that take precedence over the environment, by name.
     pub variables: Vec<(String, String)>,
-    /// Errors in the settings, each with a hint; shown at the start.
+    /// Errors in the settings, each with a hint; shown at the start of the UI.
     pub mistakes: Vec<(String, Option<String>)>,
-    /// Whether the title of the terminal's window shows what runs.
+    /// Whether the title of the terminal's window shows the running jobs.
     pub title: bool,
     /// Whether the terminal's bell rings when a job ends.
     pub bell: bool,
-    /// Whether spinners turn.
+    /// Whether spinners are animated.
     pub animate: bool,
     /// The user's home folder, displayed as `~`.
     pub home: Option<PathBuf>,
-    /// The folder of recent data sets and drafts.
+    /// The folder of the list of recent data sets and of drafts.
     pub state_dir: PathBuf,
-    /// Jobs of this process.
+    /// The jobs of this process.
     pub jobs: Jobs,
-    /// Wakes the frame from another thread.
+    /// Wakes the frame from other threads.
     pub wake: Wake,
     /// Memory limit of deduplication, in bytes: higher than that of other jobs, unless the user has set a limit.
     pub dedup_memory: u64,
 }
 
 impl UiEnv {
-    /// Returns the environment of a UI with default looks.
+    /// Returns an environment with default theme, keys and settings.
     pub fn new(options: RunOptions, state_dir: PathBuf) -> Self {
         Self {
             dedup_memory: options.memory_bytes,
@@ -92,7 +92,7 @@ impl UiEnv {
         RunOptions { memory_bytes: self.dedup_memory, ..self.options.clone() }
     }
 
-    /// Returns an environment variable; if `GRISTMILL_PICTURES` is unset or has an unknown value, the setting is returned.
+    /// Returns an environment variable. If `GRISTMILL_PICTURES` is unset or has an unknown value, returns the setting instead.
     pub fn variable(&self, name: &str) -> Option<String> {
         let given = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let set = given.or_else(|| std::env::var(name).ok());
@@ -104,12 +104,12 @@ impl UiEnv {
         }
     }
 
-    /// Returns the display form of the key for `action` in `context`: for sentences composed before they are drawn.
+    /// Returns the display form of the key for `action` in `context`, for texts that are composed before drawing.
     pub fn key(&self, context: Context, action: Action) -> String {
         self.keymap.key_for(context, action).map(|k| k.label_in(self.ascii)).unwrap_or_default()
     }
 
-    /// Returns a path with the home folder shortened to `~`, or the address of a path in the cache of the hub. Still has to be made safe.
+    /// Returns a path with the home folder shortened to `~`, or the address of a path in the cache of the hub. The caller must escape it.
     pub fn short_path(&self, path: &Path) -> String {
         if let Some(address) = address_of(path) {
             return address;
@@ -128,11 +128,11 @@ impl UiEnv {
 pub enum Input {
     /// A key that is bound in the screen's context, or an item run from `?` or `:`.
     Action(Action),
-    /// A key that is not in the table; in a text field ([`Screen::wants_text`]) every key that types or edits.
+    /// A key that has no binding; in a text field ([`Screen::wants_text`]), every key that types or edits.
     Key(KeyEvent),
     /// A pasted text, unchanged.
     Paste(String),
-    /// The mouse, in screen coordinates; a screen compares them with the areas it drew last.
+    /// The mouse, in terminal coordinates; a screen compares them with the areas that it drew last.
     Mouse(MouseEvent),
 }
 
@@ -151,11 +151,11 @@ pub enum Effect {
     Replace(Box<dyn Screen>),
     /// Pop this screen.
     Pop,
-    /// Pop this screen and run the action on the one below: how `?` and `:` run an item.
+    /// Pop this screen and run the action on the one below: used by `?` and `:`.
     PopAndDo(Action),
-    /// Open the guided prepare on a data set, and add it to the recent ones.
+    /// Open the guided prepare on a data set, and add it to the list of recent ones.
     OpenPath(PathBuf),
-    /// Open the guided prepare with the answers of an interrupted run, and add the data set to the recent ones.
+    /// Open the guided prepare with the answers of an interrupted run, and add the data set to the list of recent ones.
     ResumePath(PathBuf),
     /// Pop this screen and pass the number to the one below.
     PopAndNumber(u64),
@@ -165,16 +165,16 @@ pub enum Effect {
     RunInTerminal(TerminalProgram),
     /// Run the action as if its key had been pressed.
     Do(Action),
-    /// Put a text of our own into the clipboard, by the terminal (OSC 52). Never unescaped text from the data.
+    /// Put a text of this program into the clipboard, by the terminal (OSC 52). Must not contain unescaped text from the data.
     Copy(String),
-    /// Let jobs finish without the UI, then end it with exit code 0.
+    /// Let the jobs continue without the UI, and end the UI with exit code 0.
     LeaveJobsAndQuit,
-    /// End the UI with exit code 0, without a question.
+    /// End the UI with exit code 0, without confirmation.
     Quit,
 }
 
 impl Effect {
-    /// Returns a notice of a failure.
+    /// Returns the effect that shows a notice about a failure.
     pub fn failure(failure: &Failure) -> Self {
         Self::Toast(Toast::failure(failure))
     }
@@ -182,57 +182,58 @@ impl Effect {
 
 /// A full screen or a popup.
 pub trait Screen {
-    /// Returns the current context of keys: may change with the focus inside the screen.
+    /// Returns the key context, which may change with the focus inside the screen.
     fn context(&self) -> Context;
 
-    /// Returns the title line after the program's name: `["prepare", "coco"]`. May come from the data: the frame makes it safe. Popups have
-    /// none.
+    /// Returns the title line after the program's name, such as `["prepare", "coco"]`. It may contain text from the data: the frame escapes
+    /// it. Popups have none.
     fn title(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Draws the state into `area`; makes no decisions.
+    /// Draws the state into `area`, without changing the state except for mouse areas.
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui);
 
-    /// Updates the state.
+    /// Handles input, and returns effects for the frame.
     fn handle(&mut self, input: Input) -> Vec<Effect>;
 
-    /// Takes the results of workers and jobs: called when a worker woke the frame, and ten times a second while [`is_busy`](Self::is_busy)
-    /// or a job runs. Returns whether something to be drawn changed.
+    /// Takes the results of workers and jobs. Called when a worker woke the frame, and ten times a second while [`is_busy`](Self::is_busy)
+    /// or while a job runs. Returns whether the screen must be redrawn.
     fn tick(&mut self, _effects: &mut Vec<Effect>) -> bool {
         false
     }
-    /// Like [`tick`](Self::tick), only while the screen is on top: effects that close or replace it are meant for it.
+    /// Like [`tick`](Self::tick), but called only while the screen is on top, so that effects which close or replace a screen apply to this
+    /// one.
     fn tick_on_top(&mut self, _: &mut Vec<Effect>) -> bool {
         false
     }
 
-    /// Whether something runs whose progress must be drawn ten times a second.
+    /// Whether work is in progress whose display must be redrawn ten times a second.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Whether a text field has the focus: letters are typed, and keys of the table work only if they type nothing.
+    /// Whether a text field has the focus: letters are typed, and only bindings of keys that type nothing apply.
     fn wants_text(&self) -> bool {
         false
     }
 
-    /// Returns the right end of the title line: progress, counts.
+    /// Returns the text at the right end of the title line, such as progress or counts.
     fn status_right(&self) -> Option<String> {
         None
     }
 
-    /// Returns the right end of the bottom bar: the equivalent flags.
+    /// Returns the text at the right end of the bottom bar: the equivalent flags.
     fn bar_right(&self) -> Option<String> {
         None
     }
 
-    /// Returns the label of an action in the bottom bar, if this screen has a better one than the table.
+    /// Returns the label of an action in the bottom bar: that of the action, unless the screen has a more specific one.
     fn label(&self, action: Action) -> &'static str {
         action.label()
     }
 
-    /// Returns the effect of a number typed after `:`: `go to sample`. `None` if it has none.
+    /// Returns the description of what a number typed after `:` does, such as `go to sample`. `None` if numbers have no meaning.
     fn number_label(&self) -> Option<&'static str> {
         None
     }
@@ -247,34 +248,35 @@ pub trait Screen {
         None
     }
 
-    /// Returns what would be lost if the UI ended now, as one sentence for the confirmation. It also mentions what is kept.
+    /// Returns one sentence for the confirmation of quitting about changes that would be lost, and those that would not; `None` if there
+    /// are none.
     fn unwritten(&self) -> Option<String> {
         None
     }
 
-    /// Returns why the screen could not show what it was opened for.
+    /// Returns the failure because of which the screen could not show its data.
     fn failure(&self) -> Option<&Failure> {
         None
     }
 
-    /// Handles Ctrl-C: stops the job in focus, if there is one. Returns whether something was stopped.
+    /// Handles Ctrl-C: stops the focused job, if there is one. Returns whether a job was stopped.
     fn interrupt(&mut self) -> bool {
         false
     }
 
-    /// Whether it shows the state of this job: if so, no notice announces its end.
+    /// Whether the screen shows the state of this job, so that its end needs no notice.
     fn shows_job(&self, _id: JobId) -> bool {
         false
     }
 
-    /// Whether it is drawn over the screen below instead of replacing it.
+    /// Whether the screen is drawn over the screen below instead of replacing it.
     fn is_popup(&self) -> bool {
         false
     }
 
-    /// Called after another program had the terminal, and when the screen becomes the top one again.
+    /// Called after another program used the terminal, and when the screen becomes the top one again.
     fn resumed(&mut self) {}
 
-    /// Called before the UI ends, except after a crash: the place to save a draft.
+    /// Called before the UI ends, except after a panic: the place to save a draft.
     fn closing(&mut self) {}
 }

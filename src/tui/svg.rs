@@ -1,7 +1,7 @@
-//! Renders a drawn screen as an SVG picture that looks the same everywhere.
+//! Renders a drawn screen as an SVG picture that is independent of fonts.
 //!
-//! Backgrounds, blocks, box drawing and braille become shapes on an integer grid, so that no font can leave gaps in lines; other characters
-//! are text, each run stretched to its columns. The terminal's own colours are those of [`Palette`].
+//! Backgrounds, blocks, box drawing and braille become shapes on an integer grid, because fonts may leave gaps in lines; other characters
+//! are text elements, stretched to their columns. [`Palette`] has the colours that a terminal would choose itself.
 
 mod glyphs;
 
@@ -24,7 +24,7 @@ const MARGIN: u32 = 12;
 /// A colour: red, green, blue.
 pub type Rgb = [u8; 3];
 
-/// The colours of the picture for the terminal's own ones.
+/// The colours of a picture for colours that are defined by the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
     /// The colour of text without a colour.
@@ -64,7 +64,7 @@ impl Default for Palette {
 }
 
 impl Palette {
-    /// Returns the palette of a theme: with its own page and text colours, if it has them.
+    /// Returns the palette of a theme, with the page and text colours of the theme if it has them.
     pub fn of(theme: &Theme) -> Self {
         let own = Self::default();
         let colour = |colour: Option<Color>, otherwise| own.colour(colour.unwrap_or(Color::Reset), otherwise);
@@ -109,7 +109,7 @@ impl Palette {
     }
 }
 
-/// The style of a cell after reverse, dim and default colours are resolved.
+/// The style of a cell after resolving reverse video, dim text and default colours.
 #[derive(Clone, Copy, PartialEq)]
 struct CellStyle {
     fg: Rgb,
@@ -136,7 +136,7 @@ impl CellStyle {
     }
 }
 
-/// Returns the colour of dim text: three fifths of the text's over the background's.
+/// Returns the colour of dim text: three fifths text colour, two fifths background.
 fn mix(fg: Rgb, bg: Rgb) -> Rgb {
     let part = |a: u8, b: u8| u8::try_from((u16::from(a) * 3 + u16::from(b) * 2) / 5).unwrap_or(a);
     [part(fg[0], bg[0]), part(fg[1], bg[1]), part(fg[2], bg[2])]
@@ -210,7 +210,7 @@ impl Picture {
             self.shapes.rect(cell_style.fg, x, y + BASELINE + 3, width, 1);
         }
         let symbol = cell.symbol();
-        // Pixel pictures are stored in one cell as an escape sequence, which cannot be rendered.
+        // Pictures of pixels are escape sequences in one cell, which cannot be rendered.
         if symbol.trim().is_empty() || symbol.contains('\x1b') || cell_style.fg == cell_style.bg {
             return;
         }
@@ -230,7 +230,7 @@ impl Picture {
         };
         match self.runs.last_mut().filter(|run| is_plain && follows(run)) {
             Some(run) => {
-                // One space between two words does not start a new element.
+                // A single space between two words does not start a new element.
                 let gap = column - (run.column + run.columns);
                 run.text.extend(std::iter::repeat_n(' ', gap as usize));
                 run.text.push_str(&text);

@@ -1,6 +1,7 @@
 //! Takes and restores the terminal: raw mode, alternate screen, mouse, bracketed paste, cursor.
 //!
-//! Both are idempotent, and restoring works from any thread, so that a panic, a signal and a normal exit share it.
+//! Both operations are idempotent, and any thread can restore the terminal, so that a panic, a signal and a normal exit use the same
+//! function.
 
 use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
 use super::terminal_writer::{self, TerminalWriter, WriterStatus};
@@ -28,13 +29,13 @@ static MOUSE: AtomicBool = AtomicBool::new(true);
 /// Whether the title of the terminal's window is set while the terminal is taken.
 static HAS_TITLE: AtomicBool = AtomicBool::new(false);
 
-/// Pushes the title of the window, and the name of its icon, on the terminal's stack of titles.
+/// Saves the title of the window and the name of its icon on the terminal's stack of titles.
 const KEEP_TITLE: &str = "\x1b[22;0t";
-/// Pops them from the stack.
+/// Restores them from the stack.
 const RESTORE_TITLE: &str = "\x1b[23;0t";
 
-/// Enables presses and the wheel, with coordinates of any size (modes 1000 and 1006). Moves and drags stay off: they would only flood a
-/// slow line.
+/// Enables reports of presses and the wheel, with coordinates of any size (modes 1000 and 1006). Moves and drags are not enabled: they
+/// would flood a slow connection.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
 /// Takes the terminal, unless it is already taken.
@@ -54,12 +55,12 @@ fn enter_raw_mode() -> io::Result<()> {
     Ok(())
 }
 
-/// Restores the terminal, unless it is already restored. Errors cannot be handled at this point: each step is tried.
+/// Restores the terminal, unless it is already restored. Errors are ignored, so that each step is tried.
 pub fn restore() {
     if !IS_RAW.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A frame that a slow terminal has not accepted is discarded.
+    // Output that a slow terminal has not accepted is discarded.
     let was_cut = terminal_writer::clear();
     let _ = disable_raw_mode();
     let mut out = io::stdout();
@@ -74,7 +75,7 @@ pub fn restore() {
     let _ = out.flush();
 }
 
-/// The terminal while it is taken. Dropping it restores the terminal.
+/// The terminal in raw mode. Dropping it restores the terminal.
 pub struct RawTerminal {
     terminal: Terminal<ClusterBackend<TerminalWriter>>,
     clusters: GraphemeBackend,
@@ -84,10 +85,10 @@ pub struct RawTerminal {
 }
 
 impl RawTerminal {
-    /// Takes the terminal; its mouse and its title, too, if wanted. The frame receives an event when the terminal has accepted the output.
+    /// Takes the terminal, and its mouse and title if requested. Sends the frame an event when the terminal has accepted the output.
     pub fn enter(mouse: bool, title: bool, wake: Wake) -> io::Result<Self> {
         MOUSE.store(mouse, Ordering::SeqCst);
-        // The Linux console has no window; its reaction to the sequences depends on its version.
+        // The Linux console has no window title, and some of its versions misinterpret the sequences.
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
         HAS_TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = TerminalWriter::start(io::stdout(), wake)?;
@@ -101,23 +102,23 @@ impl RawTerminal {
         Ok(Self { terminal, clusters: GraphemeBackend::default(), free, forgotten: false })
     }
 
-    /// Restores the terminal temporarily.
+    /// Restores the terminal until [`reenter`](Self::reenter).
     pub fn restore_terminal(&mut self) {
         restore();
     }
 
-    /// Takes it again; the next frame draws everything.
+    /// Takes the terminal again; the next frame draws everything.
     pub fn reenter(&mut self) -> io::Result<()> {
         self.forgotten = true;
         enter_raw_mode()
     }
 
-    /// Whether the terminal accepted the last frame completely. Until then the next one has to wait.
+    /// Whether the terminal accepted the last frame completely. The next frame must not be drawn before.
     pub fn is_free(&self) -> bool {
         self.free.is_free()
     }
 
-    /// Draws one frame, as a single update if the terminal supports it.
+    /// Draws one frame, as a synchronized update if the terminal supports it.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let cleared = if std::mem::take(&mut self.forgotten) { self.clear() } else { Ok(()) };
@@ -143,7 +144,7 @@ impl RawTerminal {
         Write::flush(backend)
     }
 
-    /// Sets the title of the window (OSC 2), if it is taken. It must not contain control characters.
+    /// Sets the title of the window (OSC 2) if titles are enabled. `title` must not contain control characters.
     pub(super) fn set_title(&mut self, title: &str) -> io::Result<()> {
         if !HAS_TITLE.load(Ordering::SeqCst) {
             return Ok(());
@@ -153,27 +154,27 @@ impl RawTerminal {
         Write::flush(backend)
     }
 
-    /// Rings the bell.
+    /// Rings the terminal's bell.
     pub(super) fn ring(&mut self) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         backend.write_all(b"\x07")?;
         Write::flush(backend)
     }
 
-    /// Sends a query to the terminal; the answer arrives with the keys.
+    /// Sends a query to the terminal; the answer arrives as input.
     pub(super) fn send_query(&mut self, question: &[u8]) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         backend.write_all(question)?;
         Write::flush(backend)
     }
 
-    /// Forgets the content of the screen, so that the next frame draws everything.
+    /// Marks the content of the screen as unknown, so that the next frame draws everything.
     pub fn invalidate(&mut self) {
         self.forgotten = true;
     }
 
-    /// Clears the screen and its known content. `Terminal::clear` would query the cursor's position first, and wait for an answer that the
-    /// input thread may consume; a resize to the same size sends no query.
+    /// Clears the screen and Ratatui's copy of its content. `Terminal::clear` would query the position of the cursor and wait for an answer
+    /// that the input thread may consume; a resize to the same size sends no query.
     fn clear(&mut self) -> io::Result<()> {
         self.clusters.mark_cleared();
         let size = self.terminal.size()?;
@@ -187,8 +188,8 @@ impl Drop for RawTerminal {
     }
 }
 
-/// Makes panics readable. One on the UI's thread restores the terminal first, then prints as usual. One elsewhere (a worker) must not write
-/// over the screen: it goes to the log, and to `report`.
+/// Installs a panic hook. A panic on the UI's thread restores the terminal, then prints the message as usual. A panic on another thread (a
+/// worker) must not write over the screen: it goes to the log and to `report`.
 pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + Sync + 'static) {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,7 +1,7 @@
-//! Output to the terminal: frames are written by a separate thread, so that a slow terminal never delays the program.
+//! Output to the terminal: a separate thread writes the frames, so that a slow terminal never delays the program.
 //!
-//! The loop draws only while no output is pending ([`WriterStatus::is_free`]): a slow terminal shows fewer frames, not late ones. On exit, unsent
-//! output is discarded, and only what restores the terminal is written.
+//! The event loop draws only while no output is pending ([`WriterStatus::is_free`]), so a slow terminal shows fewer frames instead of late
+//! ones. On exit, unsent output is discarded; only the sequences that restore the terminal are written.
 
 use super::app::Event;
 use super::work::Wake;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes written at once: at 1 KB/s a discard takes effect within half a second.
+/// Number of bytes per write: at 1 KB/s, discarding the rest takes effect within half a second.
 const CHUNK_BYTES: usize = 512;
-/// How long exiting waits for a terminal that accepts no more output.
+/// How long exiting waits for a terminal that does not accept output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Ends a sequence that was cut in the middle: CAN, then the string terminator for terminals that ignore CAN.
+/// Ends an incomplete escape sequence: CAN, then the string terminator for terminals that ignore CAN.
 pub(super) const CUT: &[u8] = b"\x18\x1b\\";
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ struct WriterState {
     waiting: Vec<u8>,
     is_writing: bool,
     is_closed: bool,
-    /// Whether output was begun and not written completely.
+    /// Whether some output has been written only partly.
     was_cut: bool,
     failure: Option<io::Error>,
 }
@@ -35,11 +35,11 @@ struct SharedWriter {
     drop_it: AtomicBool,
 }
 
-/// The writer in use, for restoring the terminal: a panic may happen anywhere.
+/// The writer in use, in a static variable because any thread may have to restore the terminal after a panic.
 static CURRENT: Mutex<Option<Arc<SharedWriter>>> = Mutex::new(None);
 
-/// Discards unsent output on the line in use and waits until nothing is being written. Returns whether output was cut off; the terminal
-/// then needs [`CUT`].
+/// Discards the unsent output of the writer in use, and waits until no write is in progress. Returns whether output was cut off; the
+/// terminal then needs [`CUT`].
 pub(super) fn clear() -> bool {
     let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
     current.is_some_and(|shared| shared.clear())
@@ -52,7 +52,7 @@ pub(super) struct TerminalWriter {
 }
 
 impl TerminalWriter {
-    /// Starts the thread that writes to `out`; it wakes the frame whenever the line is free again.
+    /// Starts the thread that writes to `out`, and wakes the frame whenever all output has been written.
     pub(super) fn start(out: impl Write + Send + 'static, wake: Wake) -> io::Result<Self> {
         let shared = Arc::new(SharedWriter::default());
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&shared));
@@ -61,13 +61,13 @@ impl TerminalWriter {
         Ok(Self { gathered: Vec::new(), shared })
     }
 
-    /// Returns a handle that shows whether the line is busy, wherever the line itself is moved.
+    /// Returns a handle that shows whether output is pending, wherever the writer itself is moved.
     pub(super) fn status_handle(&self) -> WriterStatus {
         WriterStatus(Arc::clone(&self.shared))
     }
 }
 
-/// Shows whether a writer has unwritten output.
+/// A handle that shows whether a writer has pending output.
 pub(super) struct WriterStatus(Arc<SharedWriter>);
 
 impl WriterStatus {
@@ -88,7 +88,7 @@ impl SharedWriter {
         while state.is_writing {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // The terminal accepts nothing. The rest must not follow the sequences that restore it.
+                // The terminal accepts no output. The rest must not follow the sequences that restore it.
                 return true;
             }
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -219,7 +219,7 @@ mod tests {
         line.flush().unwrap();
         allow.send(()).unwrap();
         assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK_BYTES);
-        // One chunk may already be in progress. It ends once the rest is thrown away: before that, another one would follow.
+        // One chunk may be in progress. It is finished after the rest is discarded; otherwise, another chunk would follow.
         let (shared, is_over) = (Arc::clone(&line.shared), Arc::new(AtomicBool::new(false)));
         let seen_over = Arc::clone(&is_over);
         let helper = std::thread::spawn(move || {

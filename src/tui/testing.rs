@@ -8,15 +8,15 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
 use std::time::{Duration, Instant};
 
-/// Columns, rows, and whether it is ASCII without colours.
+/// Columns, rows, and whether the screen is ASCII without colours.
 pub type Size = (u16, u16, bool);
 
-/// Whole windows: the usual one, a larger one, one without colours and boxes, the smallest.
+/// Sizes of whole windows: the usual one, a larger one, one in ASCII without colours, the smallest.
 pub const WINDOWS: [Size; 4] = [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)];
 /// The same sizes without the two rows of the frame.
 pub const SCREENS: [Size; 4] = [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)];
 
-/// Draws once.
+/// Draws once on a test terminal, and returns the terminal.
 pub fn terminal(
     (columns, rows, ascii): Size,
     colour: ColourMode,
@@ -32,18 +32,18 @@ pub fn terminal(
 /// Returns the content of a terminal, one line of text per row.
 pub fn text_of(terminal: &Terminal<TestBackend>) -> String {
     let text = terminal.backend().to_string();
-    // The backend appends to a line which cells are hidden by wide characters.
+    // The backend appends to each line a list of cells that wide characters cover.
     let line = |line: &str| line.split("\" Hidden by").next().unwrap_or(line).trim_matches('"').trim_end().to_owned();
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Draws once, and returns the text.
+/// Draws once, and returns the screen as text.
 pub fn shown(size: Size, draw: impl FnOnce(&mut Frame, Rect, &Ui)) -> String {
     let colour = if size.2 { ColourMode::None } else { ColourMode::Sixteen };
     text_of(&terminal(size, colour, draw))
 }
 
-/// Compares a text with the snapshot of this name.
+/// Compares a text with the snapshot `name`.
 pub fn compare_one(name: &str, shown: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
@@ -52,7 +52,7 @@ pub fn compare_one(name: &str, shown: &str) {
     settings.bind(|| insta::assert_snapshot!(name, shown));
 }
 
-/// Compares the text in each size with the snapshots.
+/// Compares the text at each size with its snapshot.
 pub fn compare(name: &str, sizes: &[Size], mut shown: impl FnMut(Size) -> String) {
     for &size in sizes {
         let (columns, rows, ascii) = size;
@@ -70,7 +70,7 @@ pub fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Runs the workers of a screen until no request is open.
+/// Ticks a screen until its workers have no open requests.
 pub fn settle(screen: &mut dyn Screen) {
     wait("every answer", || {
         screen.tick(&mut Vec::new());

@@ -1,4 +1,4 @@
-//! Decides when the title of the terminal window is written: when it has changed, at most once a second.
+//! Decides when to write the title of the terminal's window: when it has changed, at most once a second.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const TITLE_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Title {
     written: Option<String>,
     checked: Option<Instant>,
-    /// When to compute the title again, because of events since it was last computed.
+    /// When to compute the title again, if events have arrived since it was last computed.
     pub(super) update_at: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! Waits for the terminal, and can be interrupted; without polling.
+//! Waits for input from the terminal without polling; other threads can interrupt the wait.
 
 use rustix::event::{poll, PollFd, PollFlags};
 use signal_hook::consts::SIGWINCH;
@@ -10,15 +10,15 @@ use std::os::unix::net::UnixStream;
 
 /// Interrupts a wait on request, and when the size of the terminal changes.
 pub(super) struct Waker {
-    /// What is written here is read at the other end.
+    /// The end of the socket pair to which a wake-up is written.
     sender: UnixStream,
     receiver: UnixStream,
     resize: SigId,
 }
 
 impl Waker {
-    /// Sets up the waker. The library that reads the terminal must already handle size changes: actions of one signal run in the order of
-    /// their registration, so that the library knows of a change when the wait is interrupted.
+    /// Sets up the waker. The event library must already handle size changes: the actions of a signal run in the order of their
+    /// registration, so the library has recorded the change by the time the wait is interrupted.
     pub(super) fn new() -> io::Result<Self> {
         let (sender, receiver) = UnixStream::pair()?;
         sender.set_nonblocking(true)?;
@@ -29,7 +29,7 @@ impl Waker {
 
     /// Interrupts the current wait, or else the next one.
     pub(super) fn wake(&self) {
-        // If the socket is full, the wake-up is already pending.
+        // If the socket is full, a wake-up is already pending.
         let _ = (&self.sender).write(&[0]);
     }
 
@@ -59,7 +59,7 @@ impl Drop for Waker {
     }
 }
 
-/// Whether bytes of `terminal` are waiting to be read.
+/// Whether `terminal` has bytes to read.
 pub(super) fn bytes_wait(terminal: BorrowedFd<'_>) -> bool {
     rustix::io::ioctl_fionread(terminal).is_ok_and(|count| count > 0)
 }
@@ -88,7 +88,7 @@ mod tests {
             assert!(is_over(&mut || signal_hook::low_level::raise(SIGWINCH).unwrap()));
             assert!(is_over(&mut || user.write_all(b"j").unwrap()));
         });
-        // More calls than the socket can hold wake once and never block.
+        // More calls than the socket can hold must cause one wake-up and never block.
         (0..100_000).for_each(|_| waker.wake());
         waker.wait(terminal.as_fd()).unwrap();
         assert!(bytes_wait(terminal.as_fd()) && (&waker.receiver).read(&mut [0]).is_err());

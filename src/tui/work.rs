@@ -1,4 +1,4 @@
-//! Slow questions from the screen, each kind answered by one worker thread; the newest question wins.
+//! Workers for slow requests of screens: one thread per kind of request, and only the newest request is answered.
 
 use gristmill_core::Cancel;
 use std::panic::AssertUnwindSafe;
@@ -13,7 +13,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Connects it to the running frame.
+    /// Connects the waker to the running frame.
     pub(super) fn connect(&self, sender: Sender<super::app::Event>) {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
     }
@@ -25,7 +25,7 @@ impl Wake {
     /// Sends an event to the frame.
     pub(super) fn send(&self, event: super::app::Event) {
         if let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            // If the frame is gone, nothing is lost.
+            // Sending fails only when the UI has ended.
             let _ = sender.send(event);
         }
     }
@@ -40,12 +40,12 @@ struct LatestState<Q, A> {
     slot: Mutex<QuestionSlot<Q>>,
     submitted: Condvar,
     answer: Mutex<Option<(u64, A)>>,
-    /// The number of the last question whose answer panicked.
+    /// The number of the last request whose answer panicked.
     panicked_question: AtomicU64,
 }
 
-/// A worker for questions of one kind. A new question replaces a waiting one; an answer to an old question is dropped. Dropping the worker
-/// ends the thread after the current answer. A panic costs one answer, not the worker: the frame reports it, and the next question is
+/// A worker for requests of one kind. A new request replaces a waiting one, and the answer to an older request is dropped. Dropping the
+/// worker ends its thread after the current answer. A panic loses one answer, not the worker: the frame reports it, and the next request is
 /// answered.
 pub struct LatestWorker<Q, A> {
     shared: Arc<LatestState<Q, A>>,
@@ -80,7 +80,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         Self { shared, number: 0, taken: 0 }
     }
 
-    /// Submits a question; a waiting one is discarded, and the answer in progress will be dropped.
+    /// Submits a request; a waiting one is discarded, and the answer in progress is dropped.
     pub fn submit(&mut self, question: Q) {
         self.number += 1;
         let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         self.shared.submitted.notify_one();
     }
 
-    /// Takes the answer to the newest question, if it is ready. Never blocks.
+    /// Returns the answer to the newest request, if it is ready. Never blocks.
     pub fn take(&mut self) -> Option<A> {
         let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
         match answer.take() {
@@ -100,7 +100,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         }
     }
 
-    /// Takes the answer into `known`. Returns whether there was one.
+    /// Stores the answer in `known`. Returns whether there was one.
     pub fn take_into(&mut self, known: &mut Option<A>) -> bool {
         let answer = self.take();
         let is_new = answer.is_some();
@@ -110,7 +110,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         is_new
     }
 
-    /// Discards the newest question, and its answer. Returns whether it was still open.
+    /// Discards the newest request and its answer. Returns whether the request was open.
     pub fn discard_newest(&mut self) -> bool {
         let was_open = self.is_waiting();
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
@@ -119,7 +119,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
         was_open
     }
 
-    /// Whether the newest question is still open.
+    /// Whether the newest request is open.
     pub fn is_waiting(&self) -> bool {
         self.taken.max(self.shared.panicked_question.load(Ordering::Acquire)) < self.number
     }
@@ -166,8 +166,7 @@ impl<Q, A> Drop for LatestWorker<Q, A> {
     }
 }
 
-/// A [`LatestWorker`] whose answer is cancelled once it is not needed any more: by the next question, by [`stop`](Self::stop), and when it is
-/// dropped.
+/// A [`LatestWorker`] whose answer is cancelled once it is no longer needed: by the next request, by [`stop`](Self::stop), and on drop.
 pub struct Stoppable<Q, A> {
     latest: LatestWorker<(Q, Cancel), A>,
     cancel: Cancel,
@@ -180,19 +179,19 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
         Self { latest, cancel: Cancel::default() }
     }
 
-    /// Submits a question; the previous one is cancelled.
+    /// Submits a request; the previous one is cancelled.
     pub fn submit(&mut self, question: Q) {
         self.cancel.cancel();
         self.cancel = Cancel::default();
         self.latest.submit((question, self.cancel.clone()));
     }
 
-    /// Cancels the question; the answer says so.
+    /// Cancels the request; its answer reports the cancellation.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Cancels the question; there will be no answer. Returns whether one was pending.
+    /// Cancels the request and drops its answer. Returns whether a request was pending.
     pub fn stop(&mut self) -> bool {
         self.cancel.cancel();
         self.latest.discard_newest()
@@ -231,8 +230,8 @@ struct PendingQuestions<Q> {
     closed: bool,
 }
 
-/// A worker for many small questions, answered one by one in the requested order. A new list replaces the questions not begun yet. Dropping
-/// it ends the thread after the current answer.
+/// A worker for many small requests, answered one by one in the given order. A new list replaces the requests that have not started.
+/// Dropping the worker ends its thread after the current answer.
 pub struct Stream<Q, A> {
     shared: Arc<StreamState<Q, A>>,
 }
@@ -259,7 +258,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         Self { shared }
     }
 
-    /// Sets the wanted questions, most urgent first.
+    /// Sets the list of requests, most urgent first.
     pub fn set_questions(&mut self, questions: impl IntoIterator<Item = Q>) {
         let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.questions = questions.into_iter().collect();

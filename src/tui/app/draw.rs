@@ -1,4 +1,4 @@
-//! Draws the frame's own parts: title line, body, bottom bar, notice; and a single sentence if the terminal is too small.
+//! Draws the frame's own parts: title line, bottom bar and notice; if the terminal is too small, a single sentence instead.
 
 use super::App;
 use crate::tui::keymap::{Action, Chord, Context, KeymapEntry};
@@ -18,7 +18,7 @@ impl App {
     /// Draws everything.
     pub fn draw(&mut self, frame: &mut Frame) {
         let area = frame.area();
-        // A theme's own background applies to the whole screen.
+        // The background of a theme applies to the whole screen.
         frame.buffer_mut().set_style(area, self.theme.text);
         if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
             return draw_too_small(frame, area);
@@ -35,7 +35,7 @@ impl App {
         if let Some(screen) = stack.get(base) {
             self.draw_head(frame, head, screen.as_ref(), &ui);
         }
-        // A notice takes its space from the bar: the rest of the frame is unaffected.
+        // A notice takes its space from the bottom bar.
         let notice = self.notice(stack.last().map(AsRef::as_ref), usize::from(foot.width), &ui);
         let taken = notice.as_ref().map_or(0, |toast| toast.columns(foot, &ui));
         let place = Rect { width: foot.width - taken, ..foot };
@@ -89,20 +89,21 @@ struct BarItem {
     key: String,
     label: &'static str,
     columns: usize,
-    /// Whether it is never left out.
+    /// Whether the item is shown even if there is little space.
     keep: bool,
 }
 
 fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<BarItem> {
     let typing = screen.wants_text();
-    // A text field needs the space for the flags of its answers; the notice of an ended job shows the key.
+    // In a text field, the key of the jobs panel is omitted: the bar needs the space for the equivalent flags, and the notice of an ended
+    // job shows the key.
     let is_spared = |action| typing && action == Action::Jobs;
     let hidden = |entry: &KeymapEntry| {
         !entry.in_bar || is_spared(entry.action) || screen.disabled_reason(entry.action).is_some()
     };
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
-    // A key bound in a nearer layer does not reach a farther one.
+    // A key bound in an inner context hides its bindings in outer ones.
     let mut taken: Vec<(Context, Chord)> = Vec::new();
     for entry in ui.keymap.entries(screen.context()) {
         let is_taken = |k: &Chord| taken.iter().any(|(context, key)| *context != entry.context && key == k);
@@ -133,7 +134,7 @@ fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Mous
     let mut items = bar_items(screen, ui);
     let needed = |items: &[BarItem]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
     while needed(&items) > columns + 2 {
-        // Later items are less important, and help lists them all. Next to a notice there may be no room for any.
+        // Later items are less important, and help lists all of them. Next to a notice there may be no space for any item.
         let least = items.iter().rposition(|i| !i.keep).or_else(|| items.len().checked_sub(1));
         let Some(least) = least else { break };
         items.remove(least);

@@ -10,16 +10,16 @@ use gristmill_core::text::count;
 use gristmill_ops::job::JobState;
 use std::time::{Duration, Instant};
 
-/// How long a notice of an end stays if no key is pressed.
+/// How long a notice about the end of a job is shown if no key is pressed.
 const NOTICE_TIME: Duration = Duration::from_secs(20);
 /// How long a notice is shown before typing into a text field may dismiss it.
 const NOTICE_READING_TIME: Duration = Duration::from_secs(2);
 /// Maximum columns of a job's name in the title.
 const TITLE_COLUMNS: usize = 60;
-/// The title if nothing runs, and its suffix otherwise.
+/// The title if no job runs, and its suffix otherwise.
 const PROGRAM: &str = "gristmill";
 
-/// The ends of jobs shown by a notice.
+/// Ended jobs that a notice announces.
 #[derive(Debug, Default)]
 pub(super) struct EndNotices {
     list: Vec<EndedJob>,
@@ -32,7 +32,7 @@ impl EndNotices {
         self.since.map(|since| since + NOTICE_TIME)
     }
 
-    /// Returns the outcome in words; of several jobs, the outcome of each.
+    /// Returns the text of the notice: the outcome of the job, or of each of several jobs.
     fn text(&self) -> String {
         let state = |state: JobState| match state {
             JobState::Failed => "failed",
@@ -88,7 +88,7 @@ impl App {
         if unseen.is_empty() {
             return;
         }
-        // A warning stays until it is read; this notice is shown after it.
+        // A warning stays until it is dismissed; this notice is shown after it.
         if self.toast.as_ref().is_some_and(|toast| matches!(toast.level, Level::Ok | Level::Info)) {
             self.toast = None;
         }
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Dismisses the notice after typing into a text field, but not while it is too new to have been read.
+    /// Dismisses the notice when a text field receives a key, unless it appeared too recently to be read.
     pub(super) fn dismiss_by_typing(&mut self) {
         let is_new = self.ends.since.is_some_and(|since| since.elapsed() < NOTICE_READING_TIME);
         if self.toast.is_some() || !is_new {
@@ -142,13 +142,13 @@ impl App {
             Some(key) => format!(": {words}; {key} shows it"),
             None => format!(": {words}"),
         };
-        // The sign and the spaces around it.
+        // Five columns for the sign and the spaces around it.
         let room = columns.saturating_sub(text::width(&rest) + 5).max(8);
         let name = text::fit_middle(&self.ends.name()?, room, ui.glyphs);
         Some(Toast::new(self.ends.level(), format!("{name}{rest}")))
     }
 
-    /// Returns the title for the terminal's window: what runs and its progress, or how it ended. Without control characters.
+    /// Returns the title of the terminal's window: the running job and its progress, or how the last job ended. Without control characters.
     pub fn window_title(&self) -> String {
         let name = |title: &str| text::fit_middle(title, TITLE_COLUMNS, &self.glyphs);
         let views = self.env.jobs.views();

@@ -1,4 +1,4 @@
-//! What the title line says about data on their way from and to stores.
+//! The text of the title line about transfers from and to stores.
 
 use gristmill_core::text;
 use gristmill_storage::traffic::Traffic;
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 /// Time over which rates are measured.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Time since the last measurement from which on another one begins.
+/// Time after which a measurement is too old, and a new one starts.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Measures the rate of what stores send and receive.
+/// Measures the rates at which stores send and receive data.
 #[derive(Debug)]
 pub(super) struct TrafficMeter {
     since: Instant,
@@ -29,7 +29,7 @@ impl TrafficMeter {
         let time = now.saturating_duration_since(self.since);
         let is_over = traffic.requests == 0 && traffic == self.last;
         self.last = traffic;
-        // A rate over a time in which nothing was measured would be that of no transfer.
+        // After a pause, the rate would be an average over time without a transfer.
         if is_over || time > MAX_INTERVAL {
             (self.since, self.last_traffic) = (now, traffic);
             return self.text.take().is_some();
@@ -47,7 +47,7 @@ impl TrafficMeter {
             (Some(received), Some(sent)) => Some(format!("{received} from the store, {sent} to it")),
             (Some(received), None) => Some(format!("{received} from the store")),
             (None, Some(sent)) => Some(format!("{sent} to the store")),
-            // Short answers are not worth a word.
+            // No text for answers that arrive quickly.
             (None, None) => {
                 let host = silent.unwrap_or_else(|| "the store".to_owned());
                 (traffic.requests > 0 && self.last_traffic.requests > 0).then(|| format!("waiting for {host}"))
@@ -57,7 +57,7 @@ impl TrafficMeter {
         std::mem::replace(&mut self.text, text) != self.text
     }
 
-    /// Whether there is something to follow.
+    /// Whether a transfer is in progress or shown.
     pub(super) fn is_active(&self) -> bool {
         self.text.is_some() || self.last.requests > 0
     }
@@ -100,7 +100,7 @@ mod tests {
         assert!(meter.read(at(500), under_way, None));
         assert!(!meter.read(at(600), over, None), "another request may follow at once");
         assert!(meter.read(at(700), over, None) && !meter.is_active());
-        // What is read long after that is not spread over the time between.
+        // Data of a later transfer must not be averaged over the pause before it.
         let next = Traffic { requests: 1, begun: 2, received: 2 << 20, ..over };
         assert!(!meter.read(at(60_000), next, None) && meter.text().is_none() && meter.is_active());
         assert!(meter.read(at(60_500), Traffic { received: 3 << 20, ..next }, None));

@@ -1,4 +1,4 @@
-//! How the UI ends: the question before it, jobs that go on without it, and the exit code.
+//! The end of the UI: the confirmation, jobs that continue without it, and the exit code.
 
 use super::App;
 use crate::tui::question::{DialogChoice, Question};
@@ -6,17 +6,17 @@ use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::Toast;
 use gristmill_core::text::count;
 
-/// Time limit for jobs to stop before they are restarted without the UI.
+/// Time limit for jobs to stop before they are started again without the UI.
 const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl App {
-    /// Puts the screen of the command on top: if it fails, and is still there at the end, its failure is that of the command.
+    /// Pushes the screen that the command opened. If the screen fails and is still open at the end, its failure is that of the command.
     pub fn push_of_command(&mut self, screen: Box<dyn Screen>) {
         self.push(screen);
         self.commanded = self.stack.len();
     }
 
-    /// Ends the UI, with the exit code of the command.
+    /// Ends the UI with the exit code of the command.
     pub(super) fn exit(&mut self) {
         let failed = self.stack.iter().take(self.commanded).find_map(|screen| screen.failure());
         self.exit = Some(failed.map_or(0, |failure| failure.class.code()));
@@ -24,7 +24,7 @@ impl App {
 
     pub(super) fn confirm_quit(&mut self) {
         let running = self.env.jobs.running();
-        // Two screens about the same thing return the same sentence.
+        // Two screens on the same data return the same sentence.
         let mut lines: Vec<String> = Vec::new();
         for sentence in self.stack.iter().filter_map(|screen| screen.unwritten()) {
             if !lines.contains(&sentence) {
@@ -46,7 +46,7 @@ impl App {
         let quit = if running > 0 { "Quit and stop" } else { "Quit" };
         answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
         let jobs = self.env.jobs.clone();
-        // The question names the number of running jobs.
+        // The question contains the number of running jobs, so it is obsolete once that changes.
         let question = Question::new("Quit", lines, answers).until(move || jobs.running() != running);
         self.push(Box::new(question));
     }

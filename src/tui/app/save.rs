@@ -12,7 +12,7 @@ use gristmill_storage::publish::write_file;
 use ratatui::buffer::Buffer;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of pictures in one folder.
+/// Maximum number of pictures in a folder.
 const MAX_PICTURES: u32 = 10_000;
 
 /// A frame to be saved, with its title.

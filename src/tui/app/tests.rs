@@ -1,4 +1,4 @@
-//! Screens driven by keys, without a terminal.
+//! Tests of the frame and its screens, driven by keys, without a terminal.
 
 use super::*;
 use crate::tui::jobs::{JobResult, RunningJob};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 struct AppTest {
     app: App,
     folder: tempfile::TempDir,
-    /// Whether there are jobs that never end, whose phase the screen names like a wait for a worker.
+    /// Whether there are jobs that never end, whose phase has the same text as waiting for a worker.
     has_still_jobs: bool,
 }
 
@@ -90,8 +90,8 @@ impl AppTest {
         self.app.jobs().add(name.into(), self.folder.path().join(path), job);
     }
 
-    /// Lets the workers answer until nothing on the screen moves any more. The clock and the label of a running job never stop, so the
-    /// wait is short: what a test expects is waited for by `assert_shows`.
+    /// Waits for the workers until the screen no longer changes. The clock and the label of a running job always change, so the wait is
+    /// short: tests wait for expected text by `assert_shows`.
     fn settle(&mut self) {
         let start = Instant::now();
         let mut before = String::new();
@@ -173,7 +173,7 @@ impl AppTest {
         testing::text_of(&self.terminal(columns, rows))
     }
 
-    /// Waits for the text: a worker may still be busy.
+    /// Waits until the screen shows the text: a worker may still be busy.
     fn assert_shows(&mut self, needle: &str) {
         let screen = self.screen_when(|screen| screen.contains(needle));
         assert!(screen.contains(needle), "no '{needle}' in\n{screen}");
@@ -184,7 +184,7 @@ impl AppTest {
         assert!(!screen.contains(needle), "'{needle}' in\n{screen}");
     }
 
-    /// Returns the screen once it is as expected, or its state after a long time.
+    /// Returns the screen once it is as expected, or as it is after a timeout.
     fn screen_when(&mut self, expected: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + Duration::from_secs(20);
         loop {

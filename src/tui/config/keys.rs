@@ -6,7 +6,7 @@ use crate::tui::theme::file::text_of;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
 
-/// Applies the keys of the file to the key table, and reports entries that cannot be used.
+/// Applies the keys of the file to the key table, and reports unusable entries.
 pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistake>) {
     let MarkedValue::Map(contexts) = value.value else {
         let hint = "write it like `home:`, below it `prepare: [P]`; `gristmill keys` prints the names".to_owned();
@@ -72,7 +72,7 @@ fn context_of(name: &str, at: Mark, mistakes: &mut Vec<Mistake>) -> Option<Conte
     found
 }
 
-/// Returns the action of a name and the context that it works in; the name of the context is that of the file.
+/// Returns the action of a name and the context in which it is bound. `context_name` is the name of the context in the file.
 fn action_of(
     (context_name, name): (&str, &str),
     context: Context,
@@ -101,7 +101,7 @@ fn action_of(
     Some((context, action))
 }
 
-/// Returns the keys of one action; `None` if the list as a whole is unusable. Single keys that are unusable are skipped.
+/// Returns the keys of one action; `None` if the whole list is unusable. Unusable keys are skipped.
 fn keys_of(
     value: &Marked,
     action: Action,
@@ -121,7 +121,7 @@ fn keys_of(
     let had_some = !items.is_empty();
     let keys: Vec<Chord> = items.into_iter().filter_map(|item| key_of(item, context, mistakes)).collect();
     if had_some && keys.is_empty() {
-        // Every entry was a mistake: the keys of the table are kept.
+        // All entries are mistakes: the action keeps its default keys.
         return None;
     }
     if action == Action::Interrupt && context == Context::Global && keys.is_empty() {

@@ -14,8 +14,8 @@
 //!     mix: []            # no key at all; `:` still finds it
 //! ```
 //!
-//! A mistake is reported with its line, its column and a suggestion; the setting keeps its default, and the program starts
-//! anyway. Parsing is pure ([`read`]); [`load`] finds the files.
+//! A mistake is reported with its line, its column and a suggestion; the setting keeps its default, and the program starts. Parsing is pure
+//! ([`read`]); [`load`] finds the files.
 
 mod keys;
 
@@ -36,16 +36,16 @@ pub use super::theme::Mistake;
 
 /// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// Maximum number of reported mistakes: with more, the file is probably not a settings file.
+/// Maximum number of reported mistakes: a file with more of them is probably not a settings file.
 const MAX_MISTAKES: usize = 100;
 
-/// The keys of the file, in the order of the documentation.
+/// The top-level keys of the file, in the order of the documentation.
 const KEYS: [&str; 7] = ["theme", "pictures", "mouse", "ascii", "title", "bell", "keys"];
 
 /// The accepted values of `pictures`.
 pub const PICTURES: [&str; 5] = ["auto", "cells", "kitty", "iterm2", "sixel"];
 
-/// The parsed settings; omitted ones have their defaults.
+/// The parsed settings; `None` for those that the file does not set.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The name of a theme as written, and its position.
@@ -75,7 +75,7 @@ pub struct Settings {
     pub path: PathBuf,
     /// Whether the file exists.
     pub is_there: bool,
-    /// The mistakes and their files: those in the settings first, then those in the theme.
+    /// The mistakes and their files: first those in the settings, then those in the theme.
     pub mistakes: Vec<(PathBuf, Mistake)>,
 }
 
@@ -88,7 +88,7 @@ impl Settings {
         self
     }
 
-    /// Returns the mistakes as text with file name, line and column, each with its hint. The caller has to sanitize them for display.
+    /// Returns the mistakes as text with file name, line and column, each with its hint. The caller must escape them for display.
     pub fn notices(&self) -> Vec<(String, Option<String>)> {
         let describe = |(path, mistake): &(PathBuf, Mistake)| {
             let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
@@ -102,8 +102,7 @@ impl Settings {
     }
 }
 
-/// Reads the settings in a folder. A missing file is not a mistake, and no content of the file keeps the program from
-/// starting.
+/// Reads the settings in a folder. A missing file is not a mistake, and a file with mistakes does not keep the program from starting.
 pub fn load(folder: &Path) -> Settings {
     let path = folder.join("config.yaml");
     let mut settings = Settings { path: path.clone(), ..Settings::default() };
@@ -136,8 +135,8 @@ pub fn load(folder: &Path) -> Settings {
 /// A theme and the mistakes in its file.
 pub type ThemeRead = (Theme, Vec<(PathBuf, Mistake)>);
 
-/// Returns a theme by name: a built-in one, the file `themes/NAME.yaml` in the settings folder, or a path to a file.
-/// The error is a sentence and its hint.
+/// Returns a theme by name: a built-in one, the file `themes/NAME.yaml` in the settings folder, or a path to a file. The error is a
+/// sentence with a hint.
 pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<String>)> {
     if let Some(theme) = Theme::built_in(name) {
         return Ok((theme, Vec::new()));
@@ -162,7 +161,7 @@ pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<Str
     }
 }
 
-/// Returns the names of the user's own themes.
+/// Returns the names of the themes in the settings folder.
 fn own_themes(folder: &Path) -> Vec<String> {
     let listed = files::read_dir(folder.join("themes")).into_iter().flatten().flatten();
     let names = listed.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml").map(str::to_owned));

@@ -3,7 +3,7 @@ use crate::tui::keymap::{Action, Chord, Context};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
-/// Returns the mistakes as they are shown to the user.
+/// Returns the mistakes as shown to the user.
 fn messages_of(text: &str) -> Vec<String> {
     let describe = |m: &Mistake| {
         format!("{}:{} {} -> {}", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default())
@@ -163,7 +163,7 @@ fn missing_or_invalid_settings_do_not_stop_program() {
     let dir = tempfile::tempdir().unwrap();
     let settings = load(dir.path());
     assert!(!settings.is_there && settings.mistakes.is_empty());
-    // A folder at the path of the file, then bytes that are not UTF-8.
+    // First a folder at the path of the file, then a file that is not UTF-8.
     std::fs::create_dir(dir.path().join("config.yaml")).unwrap();
     assert_eq!(load(dir.path()).notices()[0].0, "config.yaml: it is a folder, not a file");
     std::fs::remove_dir(dir.path().join("config.yaml")).unwrap();

@@ -10,38 +10,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A larger draft was not written by this program.
+/// Maximum size of a draft: this program writes no larger ones.
 const MAX_DRAFT_BYTES: u64 = 64 << 20;
-/// Starts the line of a draft with typed answers that are not in the plan.
+/// Prefix of the line with typed answers that are not in the plan.
 const UNCHOSEN: &str = "# unchosen: ";
 
-/// A draft that was read.
+/// The content of a draft.
 pub(super) struct Draft {
     pub(super) plan: Box<dyn AnyPlan>,
     pub(super) step: String,
     pub(super) age: Duration,
-    /// Typed answers that are not in the plan, as the guide wrote them.
+    /// Typed answers that are not in the plan, in the format of the guide.
     pub(super) unchosen: String,
 }
 
-/// Answers to be saved. Of two requests the one with the higher number is newer.
+/// Answers to be saved. A request with a higher number is newer.
 struct Request {
     number: u64,
     step: &'static str,
     answers: String,
 }
 
-/// The file of a draft. While the form is open a worker writes it, since a disk may be slow.
+/// The file of a draft. While the form is open, a worker writes it, because the disk may be slow.
 pub(super) struct DraftFile {
     place: PathBuf,
     next: u64,
-    /// The number of the newest request that was carried out: an older one that comes later has no effect.
+    /// The number of the newest request carried out; older requests that are carried out later have no effect.
     newest: Arc<Mutex<u64>>,
     worker: LatestWorker<Request, ()>,
 }
 
 impl DraftFile {
-    /// Returns the file for a kind of draft and the paths that it concerns.
+    /// Returns the file for a kind of draft and the paths that the draft belongs to.
     pub(super) fn new(kind: &str, sources: &[PathBuf], env: &UiEnv) -> Self {
         let place = drafts::place(&env.state_dir, kind, sources.iter().map(PathBuf::as_path));
         let newest = Arc::new(Mutex::new(0));
@@ -78,7 +78,7 @@ impl DraftFile {
         }
     }
 
-    /// Deletes the file; answers that are still to be saved are not.
+    /// Deletes the file, and discards the pending requests to save answers.
     pub(super) fn delete(&mut self) {
         self.next += 1;
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = self.next;
@@ -94,7 +94,7 @@ impl DraftFile {
     }
 }
 
-/// Carries out a request, unless a newer one was.
+/// Carries out a request, unless a newer one has been carried out.
 fn save(place: &Path, request: &Request, newest: &Mutex<u64>) {
     let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
     if request.number <= *newest {
@@ -119,7 +119,7 @@ mod tests {
         save(&place, &request(2, "newer"), &newest);
         save(&place, &request(1, "older"), &newest);
         assert_eq!(drafts::load(&place, 99).unwrap().answers, "newer");
-        // Number 3 deleted it.
+        // As if request 3 had deleted the draft.
         *newest.lock().unwrap() = 3;
         drafts::delete(&place);
         save(&place, &request(2, "newer"), &newest);

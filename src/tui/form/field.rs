@@ -1,22 +1,22 @@
-//! The fields of a step: which of them an option makes, and how each is answered.
+//! The fields of a step: the fields of each option, and how each field is answered.
 
 use gristmill_core::options::{Answer, OptionRow, ValueKind};
 use gristmill_ops::operations::AnyPlan;
 
-/// A place for an answer.
+/// An element of a form that can have the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
-    /// The option of this name.
+    /// The option with this name.
     Option(&'static str),
-    /// One value of an option that can have several.
+    /// One of the values of an option that can have several.
     Choice(&'static str, &'static str),
-    /// A list of the guide.
+    /// A list that the guide provides, by name.
     List(&'static str),
-    /// Text of the guide, which the keys scroll.
+    /// A text that the guide provides, which keys scroll.
     Page(&'static str),
-    /// A path that is typed for the guide.
+    /// A text field for a path, used by the guide.
     Path(&'static str),
-    /// A field that the guide draws and answers itself, by its number in the step.
+    /// A field that the guide draws and handles itself, by its number in the step.
     FocusStop(usize),
 }
 
@@ -31,9 +31,9 @@ pub enum FieldKind {
     Choice,
     /// A list with a cursor.
     List,
-    /// No answer.
+    /// A text without an answer.
     Page,
-    /// By the guide.
+    /// By the guide itself.
     FocusStop,
 }
 
@@ -44,7 +44,7 @@ pub struct FieldTable {
 }
 
 impl FieldTable {
-    /// Returns the fields of a plan's operation. Global flags, files with answers, and inputs that are known already have no field.
+    /// Returns the fields of a plan's operation. Global flags, files with answers, and inputs that are already given have no field.
     pub fn of(plan: &dyn AnyPlan) -> Self {
         let shown = |row: &OptionRow| {
             let is_known_input = row.info.is_positional && plan.get(row.info.name) != Answer::Unset;
@@ -63,8 +63,8 @@ impl FieldTable {
         &self.rows
     }
 
-    /// Returns the fields of a step that apply to a plan; advanced ones if all are shown, or if they have an answer. Options that need a
-    /// value of another one follow that value.
+    /// Returns the fields of a step that apply to a plan. Advanced options are included if `is_advanced`, or if they have an answer.
+    /// Options that depend on a value of another option follow that value.
     pub fn of_step(&self, step: &str, plan: &dyn AnyPlan, is_advanced: bool) -> Vec<Field> {
         let is_shown = |row: &&OptionRow| {
             let is_main = !row.info.is_advanced || plan.get(row.info.name) != Answer::Unset;
@@ -119,7 +119,7 @@ impl FieldTable {
         }
     }
 
-    /// Returns what a field means; for a text, what counts as long as nothing is typed.
+    /// Returns the meaning of a field; for a text field, the value that applies while it is empty.
     pub fn note(&self, field: Field) -> &'static str {
         match (field, self.row_of(field)) {
             (Field::Choice(_, name), Some(OptionRow { kind: ValueKind::Choices(choices), .. })) => {
@@ -134,7 +134,7 @@ impl FieldTable {
         }
     }
 
-    /// Returns the effect of a field in one line.
+    /// Returns a one-line description of a field.
     pub fn help(&self, field: Field) -> &'static str {
         match field {
             Field::Choice(..) => self.note(field),
@@ -154,7 +154,7 @@ impl FieldTable {
         self.row_of(field).is_some_and(|row| row.is_one_of)
     }
 
-    /// Returns whether a field belongs to a value of another one.
+    /// Returns whether a field depends on a value of another one.
     pub fn is_indented(&self, field: Field) -> bool {
         match self.row_of(field) {
             Some(row) if matches!(field, Field::Option(_)) => self.rows.iter().any(|other| is_parent(other, row)),
@@ -170,7 +170,7 @@ impl FieldTable {
     }
 }
 
-/// Whether an option needs this value of another one in the same step.
+/// Whether an option depends on this value of another one in the same step.
 fn needs(row: &OptionRow, parent: &OptionRow, value: &str) -> bool {
     row.step == parent.step
         && row.needs.strip_prefix("--").is_some_and(|needed| needed == [parent.info.name, value].join(" "))

@@ -34,17 +34,17 @@ pub fn jump_of(action: Action) -> Option<usize> {
 /// The state of a step in the list of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepMark {
-    /// It is on the screen, and has no error so far.
+    /// It is on the screen, and no error was shown in it yet.
     Here,
-    /// It is on the screen, and has an error that was shown before.
+    /// It is on the screen, and an error in it was shown before.
     HereBroken,
-    /// It has no questions for this data.
+    /// It has no questions for these answers.
     Skipped,
-    /// Its answers are wrong.
+    /// It was completed, and its answers are wrong.
     Broken,
-    /// It was left with an answer.
+    /// It was completed.
     Answered,
-    /// It is not reached yet.
+    /// It was not opened yet.
     Open,
 }
 
@@ -59,13 +59,13 @@ pub struct RailRow {
     pub is_disabled: bool,
 }
 
-/// The place of the list of steps, empty where there is no room for it, and that of the step.
+/// Returns the area of the list of steps, which is empty if the window is narrow, and the area of the step.
 pub fn divide(area: Rect, rail_columns: u16) -> (Rect, Rect) {
     let width = if area.width >= RAIL_FROM { rail_columns } else { 0 };
     (Rect { width, ..area }, Rect { x: area.x + width, width: area.width - width, ..area })
 }
 
-/// Draws the list of steps, the cursor on one of them if it has the keys. Returns where its rows are.
+/// Draws the list of steps, with a cursor if the list has the focus. Returns the area of its rows.
 pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Option<usize>, ui: &Ui) -> Rect {
     let block = panel("Steps", cursor.is_some(), ui);
     let inner = block.inner(area);
@@ -84,7 +84,7 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
             _ if row.is_disabled => ui.theme.disabled,
             _ => ui.theme.text,
         };
-        // The step on the screen keeps its marker and has the cross after it.
+        // The step on the screen keeps its marker; the cross follows.
         let (sign, second) = match row.mark {
             StepMark::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
             _ => (format!(" {glyph} "), String::new()),
@@ -99,20 +99,19 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
     inner
 }
 
-/// Returns the title of a step's pane when the list of steps is hidden: the step itself, or the one that the cursor is on and
-/// that `key` goes to.
+/// Returns the title of a step's pane for windows without a list of steps: the current step, or, with a `key`, the step that the key opens.
 pub fn narrow_title(title: &str, number: usize, of: usize, key: Option<&str>) -> String {
     let arrow = key.map(|key| format!("{key}: go to ")).unwrap_or_default();
     format!("{arrow}{title} ({} of {of})", number + 1)
 }
 
-/// Draws the pane of a step. Returns the place inside it.
+/// Draws the pane of a step. Returns the area inside it.
 pub fn draw_pane(frame: &mut Frame, pane: Rect, title: &str, focused: bool, ui: &Ui) -> Rect {
     let inner = draw_panel(frame, pane, title, focused, ui);
     padded(inner)
 }
 
-/// `just now`, `5 minutes ago`, `3 hours ago`, `2 days ago`.
+/// Returns a duration as words: `just now`, `5 minutes ago`, `3 hours ago`, `2 days ago`.
 pub fn age(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -123,7 +122,7 @@ pub fn age(time: Duration) -> String {
     }
 }
 
-/// Draws the notice `words` about a restored draft, and the key that discards it.
+/// Returns the notice about a restored draft, with the key that discards it.
 pub fn draft_line(words: &str, key: String, ui: &Ui) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("{} {words} ", ui.glyphs.arrow), ui.theme.accent),

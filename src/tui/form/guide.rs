@@ -1,4 +1,4 @@
-//! The part of a form that depends on the operation: what the data say about the answers, steps that draw themselves, and the preview.
+//! The part of a form that depends on the operation: suggestions and problems from the data, steps that draw themselves, and the preview.
 
 use super::field::Field;
 use super::state::Form;
@@ -23,21 +23,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows that a preview below the fields needs.
+/// Minimum height in rows of a preview below the fields.
 const MIN_PREVIEW_ROWS: u16 = 4;
 /// Interval between two checks whether a preview has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Where keys are looked up in the parts of a form.
+/// The key contexts of the parts of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyContexts {
-    /// A step.
+    /// Of a step.
     pub step: Context,
-    /// A text field in a step.
+    /// Of a text field in a step.
     pub text: Context,
-    /// The list of steps.
+    /// Of the list of steps.
     pub step_list: Context,
-    /// The review.
+    /// Of the review.
     pub review: Context,
 }
 
@@ -52,7 +52,7 @@ impl Default for KeyContexts {
     }
 }
 
-/// Columns of the parts of a form.
+/// Widths of the parts of a form, in columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
     /// Of the list of steps.
@@ -61,15 +61,15 @@ pub struct Columns {
     pub label: u16,
 }
 
-/// What a form shows and proposes in addition to the options of its operation. Slow work is done by workers.
+/// The parts of a form that depend on the data, in addition to the options of its operation. Slow work runs on workers.
 pub trait Guide: Any {
-    /// Prepares a new form: its lists, and first proposals.
+    /// Initializes a new form: its lists and first suggestions.
     fn begin(&mut self, _form: &mut Form) {}
-    /// Returns the paths that a draft belongs to, in addition to the inputs of the plan.
+    /// Returns the paths that identify a draft, in addition to the inputs of the plan.
     fn sources(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-    /// Asks the workers for whatever the answers need.
+    /// Submits requests to the workers for the data that the answers need.
     fn request_data(&mut self, form: &mut Form);
     /// Applies the results of the workers. Returns whether there were any.
     fn apply_results(&mut self, form: &mut Form) -> bool;
@@ -77,16 +77,16 @@ pub trait Guide: Any {
     fn is_busy(&self) -> bool;
     /// Returns a short description of the work in the background.
     fn status(&self) -> Option<String>;
-    /// Returns the problems of the preview of these answers, or its failure, once it is known.
+    /// Returns the problems of the preview of these answers, or its failure; `None` until it is known.
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>>;
-    /// Returns the preview as lines, once it is known.
+    /// Returns the preview as lines; empty until it is known.
     fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>>;
-    /// Discards the preview: the form is on the screen again, and a run may have changed the files.
+    /// Discards the preview when the form is shown again, because a run may have changed the files.
     fn resume(&mut self, form: &mut Form);
-    /// Returns the request to run the plan. The workers stop.
+    /// Returns the request to run the plan, and stops the workers.
     fn request(&mut self, form: &Form) -> JobRequest;
 
-    /// Returns what the review waits for.
+    /// Returns the name of the work that the review waits for.
     fn waits_for(&self) -> &'static str {
         "checking"
     }
@@ -94,11 +94,11 @@ pub trait Guide: Any {
     fn contexts(&self, _form: &Form) -> KeyContexts {
         KeyContexts::default()
     }
-    /// Returns the lines that are shown instead of the form as long as the data are not open, or cannot be opened.
+    /// Returns the lines shown instead of the form while the data are being opened, or if they cannot be opened.
     fn opening_lines(&self, _columns: usize, _ui: &Ui) -> Vec<Line<'static>> {
         Vec::new()
     }
-    /// Returns whether the data are open, so that there is a form.
+    /// Returns whether the data are open; without them, there is no form.
     fn is_open(&self) -> bool {
         true
     }
@@ -106,11 +106,11 @@ pub trait Guide: Any {
     fn message(&self, _form: &Form) -> Option<String> {
         None
     }
-    /// Removes and returns the notices to be shown.
+    /// Removes and returns the pending notices.
     fn take_notices(&mut self) -> Vec<Toast> {
         Vec::new()
     }
-    /// Returns whether the user has changed an answer; `None` if a change of the plan is one.
+    /// Returns whether the user has changed an answer; `None` if the form must compare plans instead.
     fn is_changed(&self) -> Option<bool> {
         None
     }
@@ -120,7 +120,7 @@ pub trait Guide: Any {
     }
     /// Restores what [`unchosen`](Self::unchosen) returned.
     fn restore_unchosen(&mut self, _line: &str) {}
-    /// Returns the columns of the parts.
+    /// Returns the widths of the parts.
     fn columns(&self) -> Columns {
         Columns { step_list: 16, label: 24 }
     }
@@ -128,19 +128,20 @@ pub trait Guide: Any {
     fn fields(&self, form: &Form) -> Vec<Field> {
         form.option_fields()
     }
-    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocking_reason`](Self::blocking_reason) has them.
+    /// Returns whether the form checks the plan when the last step is completed; otherwise, [`blocking_reason`](Self::blocking_reason)
+    /// does.
     fn checks_plan(&self) -> bool {
         true
     }
-    /// Returns why a step cannot be completed, for reasons beyond its own answers.
+    /// Returns why a step cannot be completed, apart from missing and wrong answers in its fields.
     fn blocking_reason(&self, _form: &Form, _step: usize) -> Option<String> {
         None
     }
-    /// Draws the step on the screen. Returns `false` if its fields are all there is.
+    /// Draws the step on the screen. Returns `false` if the step consists only of fields, which the form draws.
     fn draw_step(&mut self, _form: &mut Form, _frame: &mut Frame, _area: Rect, _ui: &Ui) -> bool {
         false
     }
-    /// Returns lines below the fields of a step that draws nothing else.
+    /// Returns the lines below the fields of a step that the form draws.
     fn foot(&self, _form: &Form, _columns: usize, _ui: &Ui) -> Vec<Line<'static>> {
         Vec::new()
     }
@@ -148,39 +149,39 @@ pub trait Guide: Any {
     fn list(&mut self, _name: &str) -> Option<&mut ListState> {
         None
     }
-    /// Applies the selected row of a list.
+    /// Applies the selected row of a list to the plan.
     fn select(&mut self, _form: &mut Form, _list: &str) {}
-    /// Handles a click on the selected row of a list, at a column of it.
+    /// Handles a click on the selected row of a list; `column` counts from the start of the row.
     fn click(&mut self, _form: &mut Form, _list: &str, _column: usize, _is_double: bool) {}
-    /// Handles the mouse in a step that draws its own fields. Returns `false` where none of them is.
+    /// Handles the mouse in a step that draws its own fields. Returns `false` if the event is not on one of them.
     fn mouse(&mut self, _form: &mut Form, _mouse: MouseEvent) -> bool {
         false
     }
-    /// Returns whether a field of the guide is a text.
+    /// Returns whether the focused field of the guide is a text field.
     fn wants_text(&self, _form: &Form) -> bool {
         false
     }
-    /// Handles a text that is pasted where there is no text field.
+    /// Handles a pasted text while no text field has the focus.
     fn paste(&mut self, _form: &mut Form, _text: &str) {}
-    /// Handles a key that is typed where there is no text field.
+    /// Handles a typed key while no text field has the focus.
     fn key(&mut self, _form: &mut Form, _key: &KeyEvent) {}
-    /// Returns whether the keys for left and right change the selected row of a list.
+    /// Returns whether the left and right keys change the selected row of a list.
     fn changes_rows(&self, _list: &str) -> bool {
         false
     }
-    /// Returns whether the wheel moves the rows of a list without selecting one.
+    /// Returns whether the wheel scrolls a list without changing the selected row.
     fn scrolls_by_wheel(&self, _list: &str) -> bool {
         false
     }
-    /// Handles an action that means something else in this form than in others; `None` for the rest.
+    /// Handles an action that differs between forms; `None` for the other actions.
     fn handle_action(&mut self, _action: Action, _form: &mut Form, _env: &UiEnv) -> Option<Vec<Effect>> {
         None
     }
-    /// Returns the label of an action of this form.
+    /// Returns the label of an action, if this form has its own.
     fn label(&self, _action: Action) -> Option<&'static str> {
         None
     }
-    /// Returns why an action of this form is not possible now.
+    /// Returns why an action is not possible now.
     fn disabled_reason(&self, _action: Action, _form: &Form) -> Option<String> {
         None
     }
@@ -188,15 +189,16 @@ pub trait Guide: Any {
 
 /// A plan and its preview.
 pub type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
-/// Returns the preview of an operation as lines of this many columns.
+/// Draws the preview of an operation as lines with at most this many columns.
 pub type Draw = fn(&dyn Report, usize, &Ui) -> Vec<Line<'static>>;
 
-/// Returns a preview as it is printed.
+/// Returns the lines of a preview as the command line prints them.
 pub fn draw_printed(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     report_lines(report, true, columns, ui)
 }
 
-/// The guide of an operation without one of its own: below the fields, and in the review, is the preview that `--dry-run` prints.
+/// The guide of operations that have no guide of their own. Below the fields and in the review, it shows the preview that `--dry-run`
+/// prints.
 pub struct PreviewGuide {
     worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
     draw: Draw,
@@ -215,7 +217,8 @@ impl PreviewGuide {
         Self { worker, draw, requested_plan: None, known: None }
     }
 
-    /// Returns the mistakes in answers without a field, the reason why there is no preview yet, its failure, or the preview as `draw` has it.
+    /// Returns the lines below the fields: mistakes in answers whose field is hidden, the reason why there is no preview yet, its failure,
+    /// or the preview drawn by `draw`.
     pub fn result_lines(
         &self,
         guide: &dyn Guide,
@@ -227,7 +230,7 @@ impl PreviewGuide {
         if form.mistakes.keys().any(|field| matches!(field, Field::Option(_))) {
             return hidden_mistakes(form, columns, ui);
         }
-        // A list that is empty explains why its options have no answer.
+        // For an empty list, the guide explains why options have no answer.
         let why = guide.blocking_reason(form, form.step).or_else(|| blocking_reason(form, guide, form.step));
         match (why, self.report(form)) {
             (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
@@ -243,7 +246,7 @@ impl PreviewGuide {
         self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
-    /// Requests the preview of a plan, unless it was requested last.
+    /// Requests the preview of a plan, unless the last request was for the same plan.
     pub fn request_preview(&mut self, plan: &dyn AnyPlan) {
         if self.requested_plan.as_ref().is_none_or(|asked| !asked.is_same(plan)) {
             self.requested_plan = Some(plan.boxed_clone());
@@ -251,7 +254,7 @@ impl PreviewGuide {
         }
     }
 
-    /// Returns the last preview and its plan, whatever the answers are now.
+    /// Returns the last preview and its plan, which may differ from the current answers.
     pub fn last(&self) -> Option<&PlanPreview> {
         self.known.as_ref()
     }

@@ -1,6 +1,6 @@
 //! The form of an operation: a screen over its table of options.
 //!
-//! Steps, fields, labels, checks, drafts, the saved plan and the way to the run are derived from the table and are the same for all
+//! Steps, fields, labels, checks, drafts, the saved plan and the start of the run are derived from the table and are the same for all
 //! operations. [`field`] makes fields of options, [`state`] holds answers and position and is pure, [`view`] draws. An operation whose
 //! answers depend on its data has a [`Guide`] with workers and steps that draw themselves; for others, [`guide::PreviewGuide`] shows the
 //! preview.
@@ -41,23 +41,23 @@ use gristmill_ops::operations::{erase, interrupted_run, AnyPlan, MixNew, Operati
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// Opens the form of a plan, which may be incomplete. Nothing is read on this thread.
+/// Opens the form of a plan, which may be incomplete. Reads nothing on this thread.
 pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::new(plan, env))
 }
 
-/// Opens the form of a plan whose answers the data propose: those of a draft replace them. Nothing is read on this thread.
+/// Opens the form of a plan with answers that were proposed from the data; a draft replaces them. Reads nothing on this thread.
 pub fn open_proposed(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::proposed(plan, env))
 }
 
-/// Opens the form of a mixture of the prepared data sets below a folder, with one of them chosen. Nothing is read on this thread.
+/// Opens the form of a blend of the prepared data sets below a folder, with `first` selected. Reads nothing on this thread.
 pub fn open_mix(folder: PathBuf, first: Option<PathBuf>, env: UiEnv) -> Box<dyn Screen> {
     let guide = Box::new(MixGuide::start(folder, first, &env));
     Box::new(FormScreen::with_guide(erase::<MixNew>(MixPlan::new("", MixKind::Blend)), guide, env))
 }
 
-/// Returns the plan of new shards of what is at a path.
+/// Returns the plan that writes new shards of the data at a path.
 pub fn shards_of(path: &Path) -> ShardPlan {
     ShardPlan { inputs: vec![plan_path(path).into()], ..ShardPlan::default() }
 }
@@ -78,12 +78,12 @@ pub fn resume_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::with_guide(erase::<Prepare>(plan), Box::new(guide), env))
 }
 
-/// Opens the form at the review of a run that was stopped, which the run resumes.
+/// Opens the form at the review of a stopped run, which the run resumes. `scratch` is the scratch folder of that run.
 pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::resume(plan, scratch, env))
 }
 
-/// Returns a path as a plan has it: relative if it is below the current folder, so that data and plan can be moved together.
+/// Returns a path for a plan: relative if it is below the current folder, so that data and plan can be moved together.
 pub fn plan_path(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
     let below = path.strip_prefix(&current).ok().filter(|below| !below.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! Asks for the name of a plan file and writes it.
+//! The popup that asks for the name of a plan file and writes it.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -14,7 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::Path;
 
-/// The popup.
+/// The popup that saves a plan.
 pub struct SavePlan {
     env: UiEnv,
     plan: Box<dyn AnyPlan>,
@@ -22,7 +22,7 @@ pub struct SavePlan {
 }
 
 impl SavePlan {
-    /// Proposes an unused name in the current folder.
+    /// Creates the popup with an unused name in the current folder.
     pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
         let inputs = plan.inputs();
         let input = inputs.first().and_then(|input| Path::new(input).file_name()).map(|name| name.to_string_lossy());
@@ -37,7 +37,7 @@ impl SavePlan {
         Self { env, plan, name }
     }
 
-    /// Writes the plan. A file that exists is kept.
+    /// Writes the plan. An existing file is not replaced.
     fn save(&self) -> Vec<Effect> {
         let name = self.name.value().trim();
         let path = self.env.save_dir.join(name);

@@ -1,4 +1,4 @@
-//! The screen of a form: carries out keys and clicks, keeps drafts, and leads to the run.
+//! The screen of a form: handles keys and clicks, saves drafts, and starts the run.
 
 use super::draft::{Draft, DraftFile};
 use super::field::{Field, FieldKind};
@@ -24,7 +24,7 @@ use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// The screen.
+/// The screen of a form.
 pub struct FormScreen {
     env: UiEnv,
     guide: Box<dyn Guide>,
@@ -33,16 +33,16 @@ pub struct FormScreen {
     draft: DraftFile,
     /// The answers given at the start, before a draft replaced them.
     initial_plan: Box<dyn AnyPlan>,
-    /// Whether these answers were run, so that the run keeps their draft.
+    /// Whether these answers were run: the draft then belongs to the run.
     was_run: bool,
     /// Whether a key, a click or a paste has changed the plan.
     is_edited: bool,
-    /// Whether the question about a stopped run was asked for these answers.
+    /// Whether the user was asked about a stopped run for these answers.
     has_offered_resume: bool,
 }
 
 impl FormScreen {
-    /// Opens the form with the given answers. Without any beyond inputs and output, a draft for the same inputs is restored.
+    /// Opens the form with the given answers. If these are only inputs and output, restores a draft for the same inputs.
     pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
         let guide = guide_of(&*plan, &env);
         Self::with_guide(plan, guide, env)
@@ -54,7 +54,7 @@ impl FormScreen {
         Self::with_draft(plan, guide, restores_draft, env)
     }
 
-    /// Opens the form with answers that the data propose: a draft for the same inputs is restored instead.
+    /// Opens the form with answers that were proposed from the data; restores a draft for the same inputs instead, if there is one.
     pub fn proposed(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
         let guide = guide_of(&*plan, &env);
         Self::with_draft(plan, guide, true, env)
@@ -93,14 +93,14 @@ impl FormScreen {
         screen
     }
 
-    /// Opens the review of a run that was stopped and can be resumed. Its scratch folder is kept.
+    /// Opens the review of a stopped run, which the run resumes. `scratch` is the scratch folder of that run.
     pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> Self {
         let mut env = env.clone();
         env.options.scratch = scratch.or(env.options.scratch);
         Self::new(plan, env).resumed_run()
     }
 
-    /// Shows the review of these answers, of which a run was stopped.
+    /// Shows the review of answers whose run was stopped.
     pub fn resumed_run(mut self) -> Self {
         self.form.keep_as_given();
         self.form.stopped = Some(self.form.command());
@@ -181,7 +181,7 @@ impl FormScreen {
     }
 
     fn start_run(&mut self, env: &UiEnv) -> Vec<Effect> {
-        // The draft is deleted when the run succeeds: one that fails, or is stopped with the program, keeps the answers.
+        // The draft is deleted when the run succeeds; a run that fails, or is stopped with the program, keeps it.
         self.draft.save(&self.form, &*self.guide);
         self.was_run = true;
         let request = self.guide.request(&self.form);
@@ -205,7 +205,7 @@ impl FormScreen {
         Question::new("A stopped run", lines, answers)
     }
 
-    /// Runs these answers instead of the run that was stopped at the output.
+    /// Runs these answers, and discards the stopped run at the output.
     fn restart(&mut self) -> Vec<Effect> {
         let mut env = self.env.clone();
         env.options.restart = true;
@@ -231,13 +231,13 @@ impl FormScreen {
 
     /// Returns whether the user has changed an answer.
     fn is_changed(&self) -> bool {
-        // On the first step, the guide itself may have made a plan of what it found.
+        // On the first step, the guide may have changed the plan by itself.
         let is_first = self.form.step == 0 && !self.form.is_answered(0) && !self.is_edited;
         let is_unchanged = || is_first || self.form.plan().is_same(&*self.initial_plan);
         self.guide.is_changed().unwrap_or_else(|| !is_unchanged())
     }
 
-    /// Saves the answers, unless there are none or they were run. Returns whether new ones were saved.
+    /// Saves the draft, unless there are no answers or they were run. Returns whether new answers were saved.
     fn keep_draft(&mut self) -> bool {
         let is_changed = self.is_changed();
         let is_kept = !self.was_run && (self.form.draft.is_some() || is_changed);
@@ -330,14 +330,14 @@ impl FormScreen {
     }
 }
 
-/// Whether anything is answered except the inputs and the output, which a command line may propose.
+/// Whether any option has an answer except the inputs and the output, which the command line may give.
 fn has_answers(plan: &dyn AnyPlan) -> bool {
     let options = plan.operation().options();
     let mut others = options.iter().filter(|row| !row.info.is_positional && row.info.name != "output");
     others.any(|row| plan.get(row.info.name) != Answer::Unset)
 }
 
-/// Replaces the inputs and the output of a draft by those that are given now. Paths of a draft are absolute: the same inputs stay as they are.
+/// Replaces the inputs and the output of a draft by the given ones. The paths of a draft are absolute: equal inputs stay unchanged.
 fn replace_by_given(draft: &mut dyn AnyPlan, given: &dyn AnyPlan) {
     let absolute = |path: String| files::absolute(&path).unwrap_or_else(|_| path.into());
     let inputs = |plan: &dyn AnyPlan| plan.inputs().into_iter().map(absolute).collect::<Vec<PathBuf>>();
@@ -395,7 +395,7 @@ impl Screen for FormScreen {
         }
         self.is_edited |= before.is_some_and(|before| !self.form.plan().is_same(&*before));
         self.request_data();
-        // Saved now, so that a lost connection loses no answer.
+        // Saved now, so that a lost connection loses no answers.
         if self.form.step != step && !self.was_run && self.is_changed() {
             self.draft.save_later(&self.form, &*self.guide);
         }

@@ -1,4 +1,4 @@
-//! The answers of a form, the position in it, and what keys do. Pure.
+//! The answers of a form, the position in it, and the effects of keys. Pure: no I/O.
 
 use super::field::{Field, FieldKind, FieldTable};
 use crate::tui::keymap::Action;
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 mod answers;
 
-/// Lines that a page key scrolls.
+/// Number of lines that a page key scrolls.
 const PAGE_LINES: isize = 5;
 /// The last step, which shows the preview.
 const REVIEW: Step = Step { id: "review", title: "Review" };
 
-/// A place of the screen that the mouse can point at.
+/// A part of the form that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MouseTarget {
-    /// A field; of a list its first row in view.
+    /// A field; for a list, its first visible row.
     Field(Field),
     /// The text below the fields.
     Below,
@@ -34,26 +34,26 @@ pub struct Form {
     steps: Vec<Step>,
     /// The step on the screen.
     pub step: usize,
-    /// The step that the cursor is on in the list of steps, when it has the focus.
+    /// The cursor in the list of steps, if the list has the focus.
     pub rail: Option<usize>,
-    /// Whether all settings are shown, and not only the main ones.
+    /// Whether advanced settings are shown, too.
     pub advanced: bool,
-    /// Typed answers.
+    /// Text fields with the typed answers.
     pub inputs: BTreeMap<Field, TextField>,
-    /// What is wrong with typed answers.
+    /// The errors in typed answers.
     pub mistakes: BTreeMap<Field, String>,
-    /// First line in view of the text below the fields.
+    /// Number of lines by which the text below the fields is scrolled.
     pub offset: usize,
-    /// Where parts of the form were drawn last.
+    /// Mouse areas of the parts, as drawn last.
     pub mouse_areas: MouseAreas<MouseTarget>,
-    /// Age of the draft that the answers come from.
+    /// Age of the restored draft.
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
     pub stopped: Option<String>,
-    /// Steps without a question for these answers, and why.
+    /// Steps without a question for these answers, each with the reason.
     pub skipped: BTreeMap<usize, &'static str>,
     answered: BTreeSet<usize>,
-    /// Options with an answer of the user, for which nothing is proposed.
+    /// Options that the user has answered: they are not changed by suggestions.
     answered_options: BTreeSet<&'static str>,
     proposes: bool,
     fields: Vec<Field>,
@@ -92,7 +92,7 @@ impl Form {
         form
     }
 
-    /// Switches on the first option of each group of which one is needed and none is given.
+    /// For each required group of options without an answer, turns on its first option.
     fn propose_one_of_groups(&mut self) {
         for group in one_of_groups(self.table.rows()) {
             let is_open = group.iter().all(|row| self.plan.get(row.info.name) == Answer::Unset);
@@ -107,12 +107,12 @@ impl Form {
         &*self.plan
     }
 
-    /// Replaces the plan by one that the guide has made of answers of its own.
+    /// Replaces the plan by one that the guide has made from its own fields.
     pub fn set_plan(&mut self, plan: Box<dyn AnyPlan>) {
         self.plan = plan;
     }
 
-    /// Returns the plan with its type, which the guide of its operation knows.
+    /// Returns the plan as its own type, for the guide of its operation.
     pub fn plan_of<P: 'static>(&self) -> Option<&P> {
         self.plan.typed()
     }
@@ -127,12 +127,12 @@ impl Form {
         &self.steps
     }
 
-    /// Returns the name of the step on the screen.
+    /// Returns the identifier of the step on the screen.
     pub fn step_id(&self) -> &'static str {
         self.steps.get(self.step).map_or(REVIEW.id, |step| step.id)
     }
 
-    /// Returns the number of the last step.
+    /// Returns the number of the review, which is the last step.
     pub fn review(&self) -> usize {
         self.steps.len() - 1
     }
@@ -153,7 +153,7 @@ impl Form {
         self.steps.iter().position(|step| step.id == id)
     }
 
-    /// Counts a step as completed, so that the list of steps shows whether its answers are wrong.
+    /// Marks a step as completed, so that the list of steps shows whether its answers are wrong.
     pub fn mark_tried(&mut self, step: usize) {
         self.answered.insert(step);
     }
@@ -168,7 +168,7 @@ impl Form {
         &self.fields
     }
 
-    /// Sets the fields of the step on the screen; the focus stays on its field.
+    /// Sets the fields of the step on the screen; the focused field stays focused.
     pub fn set_fields(&mut self, fields: Vec<Field>) {
         let focused = self.field();
         self.fields = fields;
@@ -187,12 +187,12 @@ impl Form {
         self.table.kind(field)
     }
 
-    /// Returns whether a field has the focus, and not the list of steps.
+    /// Returns whether a field has the focus; `false` while the list of steps has it.
     pub fn is_focused(&self, field: Field) -> bool {
         self.rail.is_none() && self.field() == Some(field)
     }
 
-    /// Returns whether letters are typed.
+    /// Returns whether letters are input for a text field.
     pub fn wants_text(&self) -> bool {
         self.rail.is_none() && self.field().is_some_and(|field| self.kind(field) == FieldKind::Text)
     }
@@ -209,7 +209,7 @@ impl Form {
         }
     }
 
-    /// Moves to the next or previous field; the list of steps follows the last one.
+    /// Moves to the next or previous field; after the last field comes the list of steps.
     fn step_focus(&mut self, is_forward: bool) {
         let last = self.fields.len().saturating_sub(1);
         match (self.rail, is_forward) {
@@ -222,7 +222,7 @@ impl Form {
         }
     }
 
-    /// Moves to the field above or below; stops at the ends.
+    /// Moves to the field above or below; stops at the first and the last field.
     pub fn step_focus_within(&mut self, is_forward: bool) {
         let last = self.fields.len().saturating_sub(1);
         self.focus = match is_forward {
@@ -231,7 +231,7 @@ impl Form {
         };
     }
 
-    /// Goes to a step; earlier ones count as answered if it comes later.
+    /// Goes to a step; if it comes later, the steps before it count as completed.
     pub fn select_step(&mut self, step: usize) {
         let step = step.min(self.review());
         if step > self.step {
@@ -240,7 +240,7 @@ impl Form {
         (self.step, self.focus, self.offset, self.rail) = (step, 0, 0, None);
     }
 
-    /// Returns the next step with questions, or the previous one.
+    /// Returns the next or previous step that has questions.
     pub fn neighbour(&self, is_forward: bool) -> Option<usize> {
         let is_asked = |step: &usize| !self.skipped.contains_key(step);
         match is_forward {
@@ -249,7 +249,7 @@ impl Form {
         }
     }
 
-    /// Goes to the step of this name.
+    /// Goes to the step with this identifier.
     pub fn go_to(&mut self, id: &str) {
         if let Some(step) = self.steps.iter().position(|step| step.id == id) {
             self.select_step(step);
@@ -310,7 +310,7 @@ impl Form {
         }
     }
 
-    /// Handles a click; those on rows of lists are handled by the guide.
+    /// Handles a click; the guide handles clicks on rows of lists.
     pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
             MouseTarget::Below => {}
@@ -327,14 +327,14 @@ impl Form {
         }
     }
 
-    /// Scrolls the text below the fields by the wheel.
+    /// Scrolls the text below the fields by the mouse wheel.
     pub fn wheel(&mut self, on: MouseTarget, lines: isize) {
         if on == MouseTarget::Below {
             self.scroll(lines);
         }
     }
 
-    /// Returns why a step cannot be completed, by its own answers: a mistake, or a required answer that is missing.
+    /// Returns why a step cannot be completed because of its own answers: a mistake, or a missing required answer.
     pub fn blocking_reason(&self, step: usize) -> Option<String> {
         let id = self.steps.get(step)?.id;
         let is_here = |field: &Field| self.table.step(*field) == Some(id);

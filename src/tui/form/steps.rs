@@ -1,4 +1,4 @@
-//! What keys and clicks do in a step with its guide, and why a step or the run is not possible yet.
+//! Handles keys and clicks in a step with its guide, and decides whether a step or the run is possible.
 
 use super::field::Field;
 use super::guide::Guide;
@@ -9,7 +9,7 @@ use gristmill_core::options::{Answer, OptionRow};
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use std::path::Path;
 
-/// Handles a key in a step. In a list it moves the cursor, which selects the row.
+/// Handles a key in a step. In a list, it moves the cursor and selects the row.
 pub(super) fn handle_action(form: &mut Form, guide: &mut dyn Guide, action: Action) {
     let list = match form.field() {
         Some(Field::List(name)) if form.rail.is_none() => name,
@@ -53,25 +53,26 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
     }
 }
 
-/// Returns why a step cannot be completed: by its answers, then by what the guide knows.
+/// Returns why a step cannot be completed: because of its answers, or for a reason of the guide.
 pub(super) fn blocking_reason(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
     form.blocking_reason(step).or_else(|| guide.blocking_reason(form, step)).or_else(|| {
         let last = form.review().saturating_sub(1);
         if !guide.checks_plan() || step > last || (0..last).any(|step| form.blocking_reason(step).is_some()) {
             return None;
         }
-        // What no single step shows is known at the end of the last one with questions.
+        // Problems that belong to no single step are reported by the last step with questions.
         let of_step = |problem: &Problem| step_of_problem(form, problem).unwrap_or(last) == step;
         form.plan().check(false).into_iter().find(of_step).map(|problem| problem.message)
     })
 }
 
-/// Returns the step of the option that a problem of the plan is about.
+/// Returns the step of the option that a problem of the plan refers to.
 fn step_of_problem(form: &Form, problem: &Problem) -> Option<usize> {
     step_of(form, &problem.subject, &[&problem.message, problem.hint.as_deref().unwrap_or_default()])
 }
 
-/// Returns the step of the first option that a subject or these texts name by its flag, or else of the one whose answer is the path of the subject.
+/// Returns the step of the first option whose flag the subject or the texts contain, or else of the option whose answer is the path of the
+/// subject.
 fn step_of(form: &Form, subject: &Subject, texts: &[&str]) -> Option<usize> {
     let texts = subject.field.iter().map(String::as_str).chain(texts.iter().copied());
     // Flags of another command to run are not options of this form.

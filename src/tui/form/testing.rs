@@ -9,7 +9,7 @@ use gristmill_core::RunOptions;
 use gristmill_ops::operations::AnyPlan;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A form with a guide whose knowledge tests set.
+/// A form with a guide whose facts are set by tests.
 pub struct FormTest<G> {
     /// The answers.
     pub form: Form,
@@ -31,13 +31,13 @@ impl<G: Guide> FormTest<G> {
         self.form.set_fields(self.guide.fields(&self.form));
     }
 
-    /// Handles a key.
+    /// Handles an action as the screen of a form does.
     pub fn act(&mut self, action: Action) {
         handle_action(&mut self.form, &mut self.guide, action);
         self.refresh();
     }
 
-    /// Handles actions, first by the guide and then as in all forms.
+    /// Handles actions: first by the guide, then as in all forms.
     pub fn act_in_guide(&mut self, actions: &[Action]) {
         let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
         for action in actions {
@@ -64,7 +64,7 @@ impl<G: Guide> FormTest<G> {
         self.refresh();
     }
 
-    /// Types into the field of an option, in place of what is there.
+    /// Types into the field of an option, replacing its text.
     pub fn type_into(&mut self, option: &'static str, text: &str) {
         self.form.type_into(option, text);
         self.refresh();
@@ -88,13 +88,13 @@ impl<G: Guide> FormTest<G> {
         Some((self.form.steps()[step].id, why))
     }
 
-    /// Returns the form as it is drawn.
+    /// Returns the form as drawn.
     pub fn shown(&mut self, size: (u16, u16, bool)) -> String {
         self.refresh();
         testing::shown(size, |frame, area, ui| view::draw(&mut self.form, &mut self.guide, frame, area, ui))
     }
 
-    /// Compares the form with its snapshots of all sizes.
+    /// Compares the form with its snapshots at all sizes.
     pub fn compare(&mut self, name: &str) {
         testing::compare(name, &testing::SCREENS, |size| self.shown(size));
     }

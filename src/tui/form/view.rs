@@ -19,10 +19,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Columns by which fields that belong to another one are indented.
+/// Indentation, in columns, of fields that depend on another one.
 const INDENT: u16 = 4;
 
-/// Draws everything.
+/// Draws the form.
 pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     form.mouse_areas.clear();
     if !guide.is_open() {
@@ -48,7 +48,7 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
     let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
     let draft = form.draft.filter(|_| !form.is_review()).map(|draft| {
         let words = format!("the answers of {} were restored.", age(draft));
-        // In a text field a letter is typed.
+        // In a text field, the key must be one that types nothing.
         let context = if form.wants_text() { contexts.text } else { contexts.step };
         draft_line(&words, ui.key(context, Action::StartAfresh), ui)
     });
@@ -120,7 +120,7 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
     draw_below(form, frame, area, lines, ui);
 }
 
-/// Returns the line that says that the plan can be run, with how many problems.
+/// Returns the line that states that the plan can be run, with the number of problems.
 fn ready_line(form: &Form, guide: &dyn Guide, key: &str, ui: &Ui) -> Line<'static> {
     let problems = guide.preview(form).and_then(Result::ok).unwrap_or_default();
     let found = problems.iter().filter(|problem| problem.severity == Severity::Problem).count() as u64;
@@ -142,7 +142,7 @@ pub fn draw_below(form: &mut Form, frame: &mut Frame, area: Rect, lines: Vec<Lin
     draw_scrolled(frame, area, &mut form.offset, lines, ui);
 }
 
-/// Returns the rows from `line` on.
+/// Returns the rows of an area from `line` on.
 pub fn from_row(area: Rect, line: usize) -> Rect {
     below(area, u16::try_from(line).unwrap_or(u16::MAX))
 }
@@ -219,14 +219,14 @@ pub fn draw_fields(
     line
 }
 
-/// Returns the mistakes in answers that have no field in the step on the screen.
+/// Returns the mistakes in answers whose field is not in the step on the screen.
 pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let hidden = form.mistakes.iter().filter(|(field, _)| !form.fields().contains(field));
     hidden.flat_map(|(_, why)| reason_lines(why, columns, ui)).collect()
 }
 
-/// Draws a step that consists of fields, of which the focused one is in view. Mistakes, the lines of the guide, or the help of the focused
-/// field follow them.
+/// Draws a step that consists of fields, scrolled to the focused one. Below them are mistakes, the lines of the guide, or the help of the
+/// focused field.
 fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();

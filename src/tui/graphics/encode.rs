@@ -1,8 +1,8 @@
 //! Pictures as real pixels, for terminals with kitty, iTerm2 or sixel graphics.
 //!
-//! The terminal is not queried here. The environment determines which protocol is safe; `GRISTMILL_PICTURES` overrides it (`auto`, `cells`,
-//! `kitty`, `iterm2`, `sixel`). If the environment is inconclusive, the terminal UI may query the terminal; inside a multiplexer the answer
-//! would mislead.
+//! This module does not query the terminal. The environment determines which protocol is safe; `GRISTMILL_PICTURES` overrides it (`auto`,
+//! `cells`, `kitty`, `iterm2`, `sixel`). If the environment is inconclusive, the terminal UI may query the terminal, except inside a
+//! multiplexer, whose answer may be wrong.
 
 use gristmill_data::preview::picture::Picture;
 use image::DynamicImage;
@@ -38,7 +38,7 @@ impl Graphics {
         }
         let term = variable("TERM").unwrap_or_default();
         let program = variable("TERM_PROGRAM").unwrap_or_default();
-        // Support of all other terminals is known only by querying them.
+        // Whether another terminal supports graphics is known only by querying it.
         match (term.as_str(), program.as_str()) {
             ("xterm-kitty" | "xterm-ghostty", _) | (_, "ghostty") => Self::Kitty,
             _ => Self::Cells,
@@ -53,8 +53,8 @@ impl Graphics {
     }
 }
 
-/// Encodes a picture for a box of cells, keeping its aspect ratio. Returns `None` when pixels cannot be used; takes milliseconds, so it
-/// must be called on a worker. `cell` is the size of one cell in pixels.
+/// Encodes a picture for a box of cells, keeping its aspect ratio. Returns `None` if pixels cannot be used. Takes milliseconds, so it must
+/// be called on a worker. `cell` is the size of one cell in pixels.
 pub fn encode(
     picture: &Picture,
     columns: u16,

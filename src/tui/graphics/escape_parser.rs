@@ -1,39 +1,39 @@
-//! Separates the terminal's answers from keys in its input bytes.
+//! Parses the input bytes of the terminal: separates its answers to queries from keys.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 /// Maximum length of an answer or pasted text, in bytes; longer ones are dropped.
 const MAX_SEQUENCE_BYTES: usize = 1 << 20;
 
-/// An event found in the bytes.
+/// An event parsed from the input bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tui) enum ParsedEvent {
     /// A key, a paste or a mouse event.
     Typed(Event),
-    /// The answer about kitty's graphics: whether they are supported.
+    /// The answer to the query for kitty graphics: whether they are supported.
     Kitty(bool),
     /// Width and height of a cell in pixels.
     CellSize(u16, u16),
-    /// The type of the terminal: whether it supports sixel graphics.
+    /// The device attributes of the terminal: whether it supports sixel graphics.
     Attributes(bool),
 }
 
-/// Received bytes that are not complete events yet.
+/// Input bytes that are not complete events yet.
 #[derive(Default)]
 pub(in crate::tui) struct EscapeParser {
     waiting: Vec<u8>,
 }
 
-/// The event at the beginning of the bytes.
+/// The event at the beginning of the input bytes.
 enum ParsedInput {
-    /// Its length in bytes, and the event; `None` if it has no meaning here.
+    /// Its length in bytes, and the event; `None` for sequences that are ignored.
     Whole(usize, Option<ParsedEvent>),
-    /// It is incomplete.
+    /// An incomplete event.
     Unfinished,
 }
 
 impl EscapeParser {
-    /// Takes bytes and passes on the events in them.
+    /// Appends input bytes, and passes the complete events to `give`.
     pub(in crate::tui) fn push_bytes(&mut self, bytes: &[u8], give: &mut dyn FnMut(ParsedEvent)) {
         self.waiting.extend_from_slice(bytes);
         let mut at = 0;
@@ -50,12 +50,12 @@ impl EscapeParser {
         self.waiting.drain(..at.min(self.waiting.len()));
     }
 
-    /// Whether an event has begun and not ended.
+    /// Whether the input ends with an incomplete event.
     pub(in crate::tui) fn has_rest(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Ends the input: passes on the rest as the events it must be. Returns whether the rest is the beginning of an answer.
+    /// Ends the input, and passes on the remaining bytes as keys. Returns whether they are the beginning of an answer.
     pub(in crate::tui) fn finish(self, pass: &mut dyn FnMut(Event)) -> bool {
         match self.waiting.as_slice() {
             [0x1b] => pass(typed(KeyCode::Esc, KeyModifiers::NONE)),
@@ -96,7 +96,7 @@ fn piece(bytes: &[u8]) -> ParsedInput {
     }
 }
 
-/// Parses a character or a control.
+/// Parses a character or a control character.
 fn plain(byte: u8, bytes: &[u8]) -> ParsedInput {
     let control = |letter: u8| key(1, KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     match byte {
@@ -137,7 +137,7 @@ fn letter_key(letter: u8) -> Option<KeyCode> {
     })
 }
 
-/// Parses what follows `ESC [`.
+/// Parses the bytes after `ESC [`.
 fn control(rest: &[u8]) -> ParsedInput {
     let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return ParsedInput::Unfinished };
     let (parameters, last) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or_default());
@@ -179,7 +179,7 @@ fn sequence(parameters: &[u8], last: u8) -> Option<ParsedEvent> {
     Some(ParsedEvent::Typed(typed(code, modifiers)))
 }
 
-/// Decodes modifiers as terminals number them: one more than their bits.
+/// Decodes modifiers in the encoding of terminals: one more than their bits.
 fn modifiers(number: u16) -> KeyModifiers {
     let bits = number.saturating_sub(1);
     let mut out = KeyModifiers::NONE;
@@ -224,7 +224,7 @@ fn paste(rest: &[u8], length: usize) -> ParsedInput {
     }
 }
 
-/// Parses what follows the beginning of a terminal string: answers, up to `ESC \` or BEL.
+/// Parses the bytes after the introducer of a terminal string: an answer, which ends with `ESC \` or BEL.
 fn string(rest: &[u8]) -> ParsedInput {
     let end = rest.iter().enumerate().find_map(|(at, byte)| match byte {
         7 => Some((at, 1)),
@@ -241,7 +241,7 @@ fn string(rest: &[u8]) -> ParsedInput {
 mod tests {
     use super::*;
 
-    /// Returns the events if the bytes arrive one by one, which is the hardest case.
+    /// Returns the events of bytes that arrive one by one, the most difficult case.
     fn found(bytes: &[u8]) -> Vec<ParsedEvent> {
         let (mut parser, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {

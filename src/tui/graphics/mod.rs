@@ -1,8 +1,8 @@
-//! The terminal's graphics capabilities: queried once, after the first frame, without delaying the screen.
+//! The graphics capabilities of the terminal: queried once, after the first frame, without delaying the screen.
 //!
 //! The query is sent with the first frame; the thread that reads keys waits for the answer for a tenth of a second and passes on keys typed
-//! meanwhile ([`escape_parser`]). Later answers are dropped ([`stale_replies`]). Inside a multiplexer, or if the user has set how pictures
-//! are shown, there is no query.
+//! meanwhile ([`escape_parser`]). Later answers are dropped ([`stale_replies`]). There is no query inside a multiplexer, or if the user has
+//! set the picture protocol.
 
 pub mod encode;
 pub(super) mod escape_parser;
@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for a reply of the terminal.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
-/// How much longer to wait for the rest of an answer that has begun.
+/// How much longer to wait for the rest of an incomplete answer.
 const REPLY_REST_TIMEOUT: Duration = Duration::from_millis(30);
 /// How often the terminal is checked for a reply.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Queries kitty graphics, the size of a cell, and the type of terminal. Every terminal answers the last query, so its answer ends the
-/// wait.
+/// The query for kitty graphics, the size of a cell, and the device attributes. Every terminal answers the last part, so its answer ends
+/// the wait.
 pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[16t\x1b[c";
 
 /// The terminal's answers.
@@ -38,9 +38,9 @@ pub struct TerminalReply {
     pub cell: Option<(u16, u16)>,
 }
 
-/// There is one terminal per process.
+/// The terminal's answer; a static variable, because a process has only one terminal.
 static ANSWER: Mutex<Option<TerminalReply>> = Mutex::new(None);
-/// Areas of pixels drawn since the last frame began.
+/// Areas of pixels drawn in the current frame.
 static DRAWN: Mutex<Vec<Rect>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
@@ -52,17 +52,17 @@ pub fn answer() -> Option<TerminalReply> {
     *lock(&ANSWER)
 }
 
-/// Records the area of pixels in the current frame.
+/// Records an area of pixels in the current frame.
 pub fn drawn(area: Rect) {
     lock(&DRAWN).push(area);
 }
 
-/// Returns the areas of pixels in the drawn frame; the next frame starts without any.
+/// Removes and returns the areas of pixels of the drawn frame.
 pub(super) fn take_drawn() -> Vec<Rect> {
     std::mem::take(&mut lock(&DRAWN))
 }
 
-/// Whether old pixels have to be erased: sixel and iTerm2 graphics remain where no text replaces them.
+/// Whether old pixels must be erased: sixel and iTerm2 graphics remain in cells without new text.
 pub(super) fn leaves_ghosts(before: &[Rect], now: &[Rect]) -> bool {
     before.iter().any(|area| !now.contains(area))
 }
@@ -79,7 +79,7 @@ pub fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
     (graphics, cell_size())
 }
 
-/// Returns the size of one cell in pixels, as reported by the system.
+/// Returns the size of one cell in pixels, as reported by the operating system.
 fn cell_size() -> Option<(u16, u16)> {
     let size = ratatui::crossterm::terminal::window_size().ok()?;
     let cell = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
@@ -101,13 +101,13 @@ pub(super) fn may_query_terminal(env: &UiEnv) -> bool {
 
 /// The result of waiting for answers.
 pub(super) struct ProbeReply {
-    /// Whether pixels can be shown now that could not before.
+    /// Whether the answer makes it possible to show pixels.
     pub(super) is_new: bool,
-    /// Whether an answer had begun and did not end.
+    /// Whether the last answer is incomplete.
     pub(super) is_inside: bool,
 }
 
-/// Waits for the answers. Keys typed meanwhile go to `pass` at once.
+/// Waits for the answers. Keys typed meanwhile are passed to `pass` immediately.
 pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
     let stdin = rustix::stdio::stdin();
     let read = |buffer: &mut [u8]| -> Option<usize> {
@@ -120,7 +120,7 @@ pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
     read_replies(read, REPLY_TIMEOUT, &mut pass)
 }
 
-/// Like [`listen`], for any input: `read` returns what is available without waiting, `None` at the end of the input.
+/// Like [`listen`], for any input: `read` returns the available bytes without waiting, or `None` at the end of the input.
 fn read_replies(
     mut read: impl FnMut(&mut [u8]) -> Option<usize>,
     patience: Duration,
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-    /// Returns the keys and answers found if these pieces arrive one after another.
+    /// Returns the keys and the answers in pieces of input that arrive one after another.
     fn reply_to(pieces: &[&[u8]]) -> (Vec<KeyEvent>, ProbeReply) {
         let mut pieces = pieces.iter();
         let mut keys = Vec::new();

@@ -1,26 +1,26 @@
-//! Answers that arrive after the wait: the reader parses them as keys, and they are kept from the screens.
+//! Drops answers of the terminal that arrive after the wait: the event library parses them as keys.
 
 use super::super::app::Event;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 
-/// How long after the query an answer may arrive.
+/// How long after the query an answer is expected.
 const REPLY_WINDOW: Duration = Duration::from_secs(10);
 /// Maximum time between two keys of one answer.
 const MAX_KEY_GAP: Duration = Duration::from_millis(100);
 
-/// Drops late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the other queries
-/// never become keys.
+/// Drops late answers about kitty graphics: `ESC _ … ESC \`, which are parsed as Alt-_, letters, Alt-\. The answers to the other queries
+/// are never parsed as keys.
 #[derive(Default)]
 pub(in crate::tui) struct StaleReplies {
     /// The time until which answers may arrive.
     until: Option<Instant>,
-    /// The time of the last key, while inside an answer.
+    /// The time of the last key of an answer, while the answer is incomplete.
     last_key: Option<Instant>,
 }
 
 impl StaleReplies {
-    /// Starts right after the wait; `is_inside` if an answer had begun already.
+    /// Starts when the wait ends; `is_inside` is whether an answer was incomplete then.
     pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
         Self { until: Some(now + REPLY_WINDOW), last_key: is_inside.then_some(now) }
     }

@@ -1,4 +1,4 @@
-//! What the form of an operation shows and proposes beyond its table of options: one folder per operation.
+//! The guides of the forms: what each form shows and suggests in addition to the options of its operation. One folder per operation.
 
 pub mod dedup;
 pub mod media;

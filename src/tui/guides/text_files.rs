@@ -8,7 +8,7 @@ use gristmill_core::Outcome;
 use gristmill_data::source::documents::TextFile;
 use ratatui::text::{Line, Span};
 
-/// Returns lines about the files that a run reads: those of `lines_of` once the files are known.
+/// Returns lines about the files that a run reads: the result of `lines_of` once the files are known.
 pub fn listing_lines<T>(
     files: Option<&Outcome<T>>,
     columns: usize,

@@ -290,7 +290,7 @@ fn a_job_that_failed_is_started_again() {
     testing::wait("the second run ends", || test.app.jobs().running() == 0);
     test.keys("k").assert_shows("done");
     assert!(texts.with_file_name("clean").join("a.jsonl").is_file());
-    // The first job is selected; starting it again now finds the output in place.
+    // The first job is selected; starting it again finds that its output exists.
     test.keys("j r").assert_shows("it is done");
 }
 

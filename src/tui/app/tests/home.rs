@@ -279,7 +279,7 @@ fn an_address_in_the_filter_lists_a_store() {
     test.keys("enter").assert_shows("sets/");
     test.keys("right").assert_shows("words.jsonl");
     test.assert_shows("coco/");
-    // Above the bucket are all buckets, and above them is the folder from before.
+    // The parent of a bucket is the list of buckets, and its parent is the previous folder.
     test.keys("left left").assert_shows("home/");
     test.keys("left").assert_shows("corpus.jsonl");
     test.keys("/").type_text("mem://").keys("enter").assert_shows("home/");

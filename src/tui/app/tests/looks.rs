@@ -1,4 +1,4 @@
-//! Whole screens at the supported sizes.
+//! Snapshots of whole screens at the supported sizes.
 
 use super::*;
 

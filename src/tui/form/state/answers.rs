@@ -1,4 +1,4 @@
-//! How the answers of a form are proposed, typed, switched and selected.
+//! The effects of suggestions, typing, switches and selections on the answers of a form.
 
 use super::super::field::{Field, FieldKind};
 use super::Form;
@@ -13,7 +13,7 @@ impl Form {
         self.answered_options.contains(option)
     }
 
-    /// Stops proposals: an option without an answer is meant to have its default.
+    /// Disables suggestions: options without an answer keep their defaults.
     pub fn keep_as_given(&mut self) {
         self.proposes = false;
     }
@@ -22,12 +22,12 @@ impl Form {
     pub fn propose(&mut self, option: &'static str, answer: Answer) {
         if self.proposes && !self.is_given(option) && self.plan.get(option) != answer {
             self.set(option, &answer);
-            // Nothing is being typed: a number is shown as the plan has it.
+            // No field is being typed into, so all of them are updated: a number is shown as it is in the plan.
             self.update_inputs(None);
         }
     }
 
-    /// Sets an answer of the user.
+    /// Sets the user's answer to an option.
     pub fn answer(&mut self, option: &'static str, answer: &Answer) {
         self.answered_options.insert(option);
         self.set(option, answer);
@@ -46,7 +46,7 @@ impl Form {
         self.update_inputs(Some(field));
     }
 
-    /// Returns an answer with its paths as the command line accepts them, or why it refuses one.
+    /// Returns an answer with its paths in the form that the command line accepts, or the reason why the answer is invalid.
     pub fn accepted(&self, option: &str, answer: &Answer) -> Result<Answer, String> {
         let rows = self.plan.operation().options();
         let Some(row) = rows.iter().find(|row| row.info.name == option) else { return Ok(answer.clone()) };
@@ -61,7 +61,7 @@ impl Form {
         names.filter(|name| self.plan.applies(name)).collect()
     }
 
-    /// Sets the typed answers of options that have a meaning again.
+    /// Sets the typed answers of options that apply again after an answer was changed. `before` are the options that applied before.
     fn reapply(&mut self, before: &BTreeSet<&'static str>) {
         for row in self.table.rows().to_vec() {
             let text = self.value(Field::Option(row.info.name));
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// Writes the answers of the plan into the text fields, except the one that is being typed into.
+    /// Writes the answers of the plan into the text fields, except the field that is being typed into.
     pub(super) fn update_inputs(&mut self, typed: Option<Field>) {
         for row in self.table.rows().to_vec() {
             let field = Field::Option(row.info.name);
@@ -111,7 +111,7 @@ impl Form {
                 let answer = self.typed_answer(option, &self.value(field));
                 self.answer(option, &answer);
             }
-            // What was wrong with a path is so no longer.
+            // A mistake in a path is checked again when it is used.
             _ => _ = self.mistakes.remove(&field),
         }
     }
@@ -141,7 +141,7 @@ impl Form {
     pub(super) fn toggle(&mut self, field: Field) {
         let is_on = self.is_on(field);
         match field {
-            // The way to switch it off is to select another one.
+            // An exclusive switch is turned off by turning on another one.
             Field::Option(_) if is_on && self.table.is_exclusive(field) => {}
             Field::Option(name) => self.answer(name, if is_on { &Answer::Unset } else { &Answer::On }),
             Field::Choice(name, value) => {
@@ -156,7 +156,7 @@ impl Form {
         }
     }
 
-    /// Returns the selected value of a choice and its meaning. If a value is required and none is selected, an empty one and all values.
+    /// Returns the selected value of a choice and its meaning. If none is selected, returns an empty value and the list of all values.
     pub fn choice(&self, field: Field) -> (&'static str, String) {
         let (choices, chosen) = self.choices(field);
         match chosen.and_then(|chosen| choices.get(chosen)) {

@@ -1,4 +1,4 @@
-//! The form of dedup from its first step to the run: keys and clicks, drafts, and runs that were stopped.
+//! Tests of the form of dedup from its first step to the run: keys and clicks, drafts, and stopped runs.
 
 use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
@@ -13,7 +13,7 @@ use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::path::PathBuf;
 
-/// A folder with text in it, and the state of a program next to it.
+/// A folder with text files, and a state folder.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Folder {
         env.save_dir = self.0.path().to_owned();
         env
     }
-    /// The form, its files found.
+    /// Returns the form after its files were found.
     fn open(&self) -> Box<dyn Screen> {
         let mut screen = form::open(erase::<Dedup>(DedupPlan::new(self.input().to_str().unwrap(), "")), self.env());
         testing::settle(screen.as_mut());
@@ -50,7 +50,7 @@ fn shown(screen: &mut dyn Screen) -> String {
     testing::shown((80, 22, false), |frame, area, ui| screen.draw(frame, area, ui))
 }
 
-/// What the mouse does on the first place that shows these words.
+/// Sends a mouse event at the first position of these words.
 fn mouse(screen: &mut dyn Screen, kind: MouseEventKind, words: &str) {
     let picture = shown(screen);
     let found = picture.lines().enumerate().find_map(|(row, line)| {
@@ -240,7 +240,7 @@ fn tab_takes_the_completion_of_a_path_and_else_goes_to_the_next_field() {
     });
     act(screen.as_mut(), &[Action::NextField]);
     assert!(shown(screen.as_mut()).contains("web-marked/"), "{}", shown(screen.as_mut()));
-    // It was taken: now Tab goes to the next field.
+    // The completion was accepted, so Tab now moves to the next field.
     act(screen.as_mut(), &[Action::NextField]);
     assert!(!screen.wants_text(), "{}", shown(screen.as_mut()));
 }

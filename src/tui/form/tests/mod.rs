@@ -1,4 +1,4 @@
-//! The form of operations without a guide of their own: fields of the table, drafts, saved plans, and the way to the run.
+//! Tests of forms of operations without a guide of their own: fields of the table, drafts, saved plans, and the start of runs.
 
 mod dedup;
 

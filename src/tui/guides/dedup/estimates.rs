@@ -1,4 +1,4 @@
-//! Facts about the data, from the workers.
+//! Facts about the data for the form of dedup, computed by its workers.
 
 use gristmill_core::{DedupPlan, Outcome};
 use gristmill_data::source::dedup::Listing;
@@ -6,20 +6,20 @@ use gristmill_ops::job::dedup::DedupEstimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Estimates for minimum lengths, and the answers that they are for.
+/// Estimates for minimum lengths, and the plan that they are computed for.
 #[derive(Default)]
 pub struct Estimates {
-    /// The answers that they depend on.
+    /// The plan that they are computed for.
     pub of: Option<DedupPlan>,
-    /// By length in bytes; without those that are still being estimated.
+    /// The estimates by length in bytes; a length is missing until its estimate is ready.
     pub by_length: BTreeMap<u64, Arc<Outcome<DedupEstimate>>>,
-    /// Lengths with a first estimate, which a better one replaces.
+    /// Lengths with a preliminary estimate, which a better one will replace.
     pub first_estimates: BTreeSet<u64>,
     /// Whether the user stopped the estimates.
     pub is_stopped: bool,
 }
 
-/// Everything that is known.
+/// All facts about the data.
 #[derive(Default)]
 pub struct DedupFacts {
     pub files: Option<Arc<Outcome<Listing>>>,
@@ -30,18 +30,18 @@ pub struct DedupFacts {
 }
 
 impl DedupFacts {
-    /// Returns why nothing can be read.
+    /// Returns why no input can be read.
     pub fn files_blocker(&self) -> Option<String> {
         self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)
     }
 
-    /// Returns the estimate for a length; `None` while it is being made.
+    /// Returns the estimate for a length; `None` until it is ready.
     pub fn estimate(&self, length: u64) -> Option<&Outcome<DedupEstimate>> {
         self.estimates.by_length.get(&length).map(Arc::as_ref)
     }
 }
 
-/// Returns the answers that estimates depend on; the others have their defaults.
+/// Returns a plan with only those answers of `plan` that affect estimates; the others have their defaults.
 pub fn relevant(plan: &DedupPlan) -> DedupPlan {
     DedupPlan {
         text_key: plan.text_key.clone(),

@@ -1,4 +1,4 @@
-//! The guide of dedup: estimates what each minimum length removes, from the data, while the form is open.
+//! The guide of dedup: estimates from the data how much each minimum length removes, while the form is open.
 
 use super::estimates::{relevant, DedupFacts, Estimates};
 use super::view;
@@ -21,21 +21,21 @@ use std::path::PathBuf;
 
 /// The list of minimum lengths.
 pub(super) const LENGTHS: Field = Field::List("lengths");
-/// A length that is typed.
+/// The text field for another length.
 pub(super) const OWN_LENGTH: Field = Field::Option("minlen");
 
-/// The guide.
+/// The guide of dedup.
 pub struct DedupGuide {
     workers: Workers,
-    /// The lengths offered; the last row is for another one.
+    /// The list of lengths; its last row is for another length.
     pub(super) lengths: ListState,
-    /// Whether the length is typed.
+    /// Whether the user types another length.
     pub(super) is_own: bool,
-    /// What is known about the data.
+    /// The facts about the data.
     pub(super) known: DedupFacts,
-    /// The folder whose files were last requested.
+    /// The folder whose files were requested last.
     listed: String,
-    /// The plan of the last request for a review.
+    /// The plan whose preview was requested last.
     requested_plan: Option<DedupPlan>,
 }
 
@@ -59,7 +59,7 @@ impl DedupGuide {
         }
     }
 
-    /// Returns the preview of these answers.
+    /// Returns the preview of the current answers.
     pub(super) fn review(&self, form: &Form) -> Option<&Outcome<DedupEstimate>> {
         let plan = form.plan_of::<DedupPlan>()?;
         self.known.review.as_ref().filter(|(of, _)| of == plan).map(|(_, review)| review.as_ref())
@@ -71,7 +71,7 @@ impl DedupGuide {
         }
     }
 
-    /// Stops the estimates, or starts them again.
+    /// Stops or restarts the estimates.
     fn set_stopped(&mut self, is_stopped: bool) {
         self.known.estimates.is_stopped = is_stopped;
         match is_stopped {
@@ -81,7 +81,7 @@ impl DedupGuide {
     }
 }
 
-/// Returns the lengths to be estimated, the chosen one first.
+/// Returns the lengths to be estimated, the selected one first.
 pub(super) fn wanted_lengths(plan: &DedupPlan) -> Vec<u64> {
     let others = SHOWN_LENGTHS.into_iter().rev().filter(|length| Some(*length) != plan.min_length);
     plan.min_length.into_iter().chain(others).collect()
@@ -109,7 +109,7 @@ impl Guide for DedupGuide {
             self.known.estimates = Estimates { of: Some(relevant), ..Default::default() };
             self.workers.stop();
         }
-        // Estimates start only once the input is valid, and only for figures that are on the screen.
+        // Estimates start only once the input is valid, and only for lengths that are on the screen.
         let is_wanted = form.step_id() != "source" && self.known.files_blocker().is_none();
         if is_wanted && self.known.files.is_some() && !self.known.estimates.is_stopped {
             let estimates = &self.known.estimates;

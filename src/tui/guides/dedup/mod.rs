@@ -1,6 +1,6 @@
-//! The guide of dedup: what each minimum length removes is estimated from the data while the form is open.
+//! The guide of dedup: estimates from the data how much each minimum length removes, while the form is open.
 //!
-//! [`workers`] find out what is [`known`]; [`guide`] brings it into the form.
+//! [`workers`] compute the [facts](estimates), and [`guide`] shows them in the form.
 
 mod estimates;
 mod guide;

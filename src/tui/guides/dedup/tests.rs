@@ -262,7 +262,7 @@ fn estimates_depend_on_few_answers() {
     assert_ne!(super::estimates::relevant(&keyed), super::estimates::relevant(&other));
 }
 
-/// One file with more text than is searched at once; every second document is there twice.
+/// Writes a file with more text than one search covers, in which every second document is a repeat.
 fn write_nine_mib(folder: &Path) {
     let mut text = String::new();
     let mut number = 0_u64;

@@ -1,5 +1,5 @@
-//! Background work of the form of dedup. Minimum lengths that are requested together are estimated together, from one
-//! reading; of the other requests the newest replaces older ones.
+//! The workers of the form of dedup. Minimum lengths that are requested together are estimated together, in one pass over the text; of all
+//! other requests, a new one replaces an older one.
 
 use super::estimates::relevant;
 use crate::tui::screen::UiEnv;
@@ -15,7 +15,7 @@ type EstimateQuestion = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
 type EstimateAnswer = (DedupPlan, Vec<(u64, SharedEstimate)>, EstimateEffort);
 type ReviewAnswer = (DedupPlan, EstimateEffort, SharedEstimate);
 
-/// How much of the text is examined: a small sample gives the first figures, a larger one better ones.
+/// How much of the text is examined: a small sample for a preliminary estimate, then a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EstimateEffort {
     First,
@@ -30,25 +30,25 @@ impl EstimateEffort {
         }
     }
 
-    /// Whether better figures are to follow.
+    /// Whether an estimate will be replaced by a better one.
     fn is_followed(self, found: &SharedEstimate) -> bool {
         self == Self::First && found.as_ref().as_ref().is_ok_and(|found| !found.is_exact())
     }
 }
 
 pub struct Workers {
-    /// Finds the files.
+    /// Lists the input files.
     pub files: Stoppable<PathBuf, Arc<Outcome<Listing>>>,
     lengths: Stream<EstimateQuestion, EstimateAnswer>,
     review: Stoppable<(DedupPlan, EstimateEffort), ReviewAnswer>,
-    /// Lengths that were requested together and are not answered, how much text is examined, and what cancels them.
+    /// Requests without a final answer: the lengths requested together, how much text is examined, and the cancel flag.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
-    /// The answers for which they were requested.
+    /// The plan that the lengths were requested for.
     of: Option<DedupPlan>,
 }
 
 impl Workers {
-    /// Starts them.
+    /// Starts the workers.
     pub fn start(env: &UiEnv) -> Self {
         let (options, others) = (env.dedup_options(), env.dedup_options());
         Self {
@@ -59,7 +59,7 @@ impl Workers {
                 "dedup-lengths",
                 env.wake.clone(),
                 move |(plan, lengths, look, cancel): EstimateQuestion| {
-                    // Requests that are no longer needed, or were answered in the meantime, are not started.
+                    // Requests that were cancelled in the meantime are not started.
                     let found =
                         cancel.check().and_then(|()| estimates(&plan, &lengths, &options, look.effort(), &cancel));
                     let each: Vec<SharedEstimate> = match found {
@@ -82,14 +82,14 @@ impl Workers {
         }
     }
 
-    /// Estimates what each length removes, in this order; estimates for other answers or lengths are cancelled.
+    /// Requests estimates for the lengths, in this order; requests for other plans or lengths are cancelled.
     pub fn lengths(&mut self, plan: &DedupPlan, wanted: &[u64]) {
         let plan = relevant(plan);
         if self.of.as_ref() != Some(&plan) {
             self.stop();
             self.of = Some(plan.clone());
         }
-        // Of some that were requested together it is enough that one is still wanted.
+        // A request for several lengths continues while one of them is wanted.
         self.open.retain(|(lengths, _, cancel)| {
             let stays = lengths.iter().any(|length| wanted.contains(length));
             if !stays {
@@ -122,12 +122,12 @@ impl Workers {
         self.of = None;
     }
 
-    /// Requests the preview of a run; a preview for other answers is cancelled.
+    /// Requests the preview of a run; a request for another plan is cancelled.
     pub fn review(&mut self, plan: DedupPlan) {
         self.review.submit((plan, EstimateEffort::First));
     }
 
-    /// Returns the estimates of lengths since the last call, for the newest answers, and whether each is the first one.
+    /// Returns the estimates since the last call, if they are for the newest plan, and whether each is preliminary.
     pub fn take_lengths(&mut self) -> Vec<(u64, SharedEstimate, bool)> {
         let mut taken = Vec::new();
         for (plan, found, look) in self.lengths.take() {
@@ -153,7 +153,7 @@ impl Workers {
         taken
     }
 
-    /// What a run would do, once.
+    /// Removes and returns the preview of a run, if it is ready.
     pub fn take_review(&mut self) -> Option<(DedupPlan, SharedEstimate)> {
         let (plan, look, found) = self.review.take()?;
         if look.is_followed(&found) {
@@ -162,7 +162,7 @@ impl Workers {
         Some((plan, found))
     }
 
-    /// Whether lengths are being computed.
+    /// Whether estimates are being computed.
     pub fn is_estimating(&self) -> bool {
         !self.open.is_empty()
     }

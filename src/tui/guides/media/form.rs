@@ -1,29 +1,29 @@
-//! The answers about media metadata: which entries, and how. Shared by the guided prepare and by the screen of its own.
+//! The answers about media metadata: which entries, and how. Shared by the guided prepare and by the form of `prepare-media`.
 
 use crate::tui::widgets::TextField;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Which entries are media.
+/// How entries that are media are recognized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Nothing is recorded.
+    /// None: no media metadata are recorded.
     #[default]
     None,
-    /// By the ending of the name.
+    /// By the extension of the name.
     Extension,
     /// By the first bytes.
     Header,
-    /// By shell patterns on the name.
+    /// By shell patterns for the name.
     Glob,
 }
 
 impl Strategy {
-    /// All of them, in the order in which they are offered.
+    /// All values, in the order of the list.
     pub const ALL: [Self; 4] = [Self::None, Self::Extension, Self::Header, Self::Glob];
 
-    /// Returns its label.
+    /// Returns the label of the strategy.
     pub fn label(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -33,7 +33,7 @@ impl Strategy {
         }
     }
 
-    /// Returns its meaning.
+    /// Returns the description of the strategy.
     pub fn note(self) -> &'static str {
         match self {
             Self::None => "nothing is recorded",
@@ -44,7 +44,7 @@ impl Strategy {
     }
 }
 
-/// Whether a key writes a character.
+/// Whether a key types a character.
 pub fn is_typed(key: &KeyEvent) -> bool {
     let command = KeyModifiers::CONTROL | KeyModifiers::ALT;
     matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(command)
@@ -53,21 +53,21 @@ pub fn is_typed(key: &KeyEvent) -> bool {
 /// Answers about media.
 #[derive(Clone, Debug, Default)]
 pub struct MediaForm {
-    /// Which entries.
+    /// How media are recognized.
     pub strategy: Strategy,
-    /// Shell patterns, parted by commas.
+    /// Shell patterns, separated by commas.
     pub patterns: TextField,
-    /// Decode each picture whole.
+    /// Whether each picture is decoded completely.
     pub decode: bool,
 }
 
 impl MediaForm {
-    /// The patterns that are typed.
+    /// Returns the typed patterns.
     pub fn globs(&self) -> Vec<String> {
         self.patterns.value().split(',').map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The answers as a plan; `None` where nothing is to be recorded, or no pattern is typed yet.
+    /// Returns the answers as a plan; `None` if nothing is to be recorded, or if no pattern has been typed.
     pub fn plan(&self) -> Option<MediaPlan> {
         let filter = match self.strategy {
             Strategy::None => return None,
@@ -78,7 +78,7 @@ impl MediaForm {
         Some(MediaPlan { filter, decode: self.decode })
     }
 
-    /// Takes the answers of a plan.
+    /// Sets the answers to those of a plan.
     pub fn adopt(&mut self, plan: Option<&MediaPlan>) {
         self.strategy = match plan.map(|p| &p.filter) {
             None => Strategy::None,
@@ -92,7 +92,7 @@ impl MediaForm {
         self.decode = plan.is_some_and(|p| p.decode);
     }
 
-    /// Moves to the option above or below; false at the ends.
+    /// Moves to the strategy below or above; returns `false` at the ends of the list.
     pub fn step(&mut self, down: bool, first: Strategy) -> bool {
         let options: Vec<Strategy> = Strategy::ALL.into_iter().skip_while(|s| *s != first).collect();
         let at = options.iter().position(|s| *s == self.strategy).unwrap_or(0);
@@ -106,7 +106,7 @@ impl MediaForm {
         }
     }
 
-    /// The equivalent flags; empty where nothing is recorded.
+    /// Returns the equivalent flags; empty if nothing is to be recorded.
     pub fn flags(&self) -> String {
         let strategy = match self.strategy {
             Strategy::None => return String::new(),
@@ -121,31 +121,31 @@ impl MediaForm {
         }
     }
 
-    /// Why the answers cannot be used yet.
+    /// Returns why the answers cannot be used.
     pub fn blocking_reason(&self) -> Option<String> {
         let nothing = self.strategy == Strategy::Glob && self.globs().is_empty();
         nothing.then(|| "by glob needs a pattern, such as *.jpg,*.png".to_owned())
     }
 }
 
-/// A part that is media by its name.
+/// A part whose name has the extension of a media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaPart {
     /// Its name.
     pub name: String,
     /// Its media type.
     pub media_type: MediaType,
-    /// Samples that have it.
+    /// Number of samples that have the part.
     pub samples: u64,
 }
 
-/// The parts that are media by their names, the most frequent first.
+/// Returns the parts whose names have the extension of a media type, the most frequent first.
 pub fn media_parts(facts: &DatasetFacts) -> Vec<MediaPart> {
     let mut parts: Vec<MediaPart> = facts
         .parts
         .iter()
         .filter_map(|(name, part)| {
-            // The ending of an entry is the end of its part: `view.front.jpg`.
+            // The extension of an entry is the last component of its part: `view.front.jpg`.
             let media_type = gristmill_media::kind::type_by_extension(&format!("k.{name}"))?;
             Some(MediaPart { name: name.clone(), media_type, samples: part.samples })
         })

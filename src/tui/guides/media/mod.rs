@@ -1,4 +1,4 @@
-//! Media metadata: the answers that the guided prepare asks for, and what they would record.
+//! Media metadata in forms: the answers of the user, and an estimate of the metadata that would be recorded.
 
 pub mod form;
 pub mod preview;

@@ -10,7 +10,7 @@ use gristmill_ops::job::media::MediaPreview;
 use gristmill_ops::job::report::Report;
 use ratatui::text::{Line, Span};
 
-/// Problems that are listed.
+/// Maximum number of listed problems.
 const MAX_PROBLEMS: usize = 12;
 
 /// Returns the preview of `prepare-media` as lines.

@@ -9,26 +9,26 @@ use gristmill_data::formats::energon::media_json;
 use gristmill_ops::engine::media::{forecast, MediaForecast};
 use ratatui::text::{Line, Span};
 
-/// Entries that would be looked into, and a few that were.
+/// Counts of the entries that would be inspected, with the facts of a few of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MediaTally {
-    /// Kind (`jpg`, `by header: png`), media type, and number.
+    /// Kind (`jpg`, `by header: png`), media type, and number of entries.
     pub by_type: Vec<(String, MediaType, u64)>,
-    /// Entry, and what would be recorded of it.
+    /// Names of inspected entries, each with the facts that would be recorded, or the reason why there are none.
     pub probed: Vec<(String, Result<MediaFacts, String>)>,
-    /// All of them.
+    /// Number of entries that would be inspected.
     pub candidates: u64,
-    /// More are still being found.
+    /// Whether entries are still being counted.
     pub is_counting: bool,
 }
 
 impl MediaTally {
-    /// Returns what the answers would record in a WebDataset, by its facts and a few entries that are read.
+    /// Returns the tally for a WebDataset, computed from its facts and a few of its entries, which are read.
     pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
         Self::of_outlook(&forecast(facts, plan), !facts.scan_complete)
     }
 
-    /// Returns the tally of answers.
+    /// Returns the tally for a forecast.
     pub fn of_outlook(found: &MediaForecast, is_counting: bool) -> Self {
         Self { by_type: found.by_type.clone(), probed: found.probed.clone(), candidates: found.candidates, is_counting }
     }
@@ -59,7 +59,7 @@ fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// Returns the number of rows of each type, with bars.
+/// Returns lines with the number of entries of each type, with bars.
 pub fn count_lines(seen: &MediaTally, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let about = if seen.is_counting { "~" } else { "" };
     let so_far = if seen.is_counting { ", so far" } else { "" };
@@ -83,7 +83,7 @@ pub fn count_lines(seen: &MediaTally, columns: usize, ui: &Ui) -> Vec<Line<'stat
     lines
 }
 
-/// Real entries, and what would be recorded of each.
+/// Returns lines with inspected entries, and the facts that would be recorded of each.
 pub fn probed_lines(seen: &MediaTally, columns: usize, with_rows: bool, ui: &Ui) -> Vec<Line<'static>> {
     if seen.probed.is_empty() {
         return Vec::new();

@@ -46,7 +46,7 @@ fn preview() -> MediaPreview {
     }
 }
 
-/// The form of a folder, with what a preview of its first answers found.
+/// Returns the form of a folder, with the given preview of its initial answers.
 fn form(preview: Option<Outcome<MediaPreview>>) -> FormTest<PreviewGuide> {
     let plan = operation("prepare-media").unwrap().plan_for(vec!["/data/recordings".to_owned()]);
     let env = UiEnv::new(RunOptions::default(), std::env::temp_dir());

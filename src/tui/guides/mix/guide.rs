@@ -1,4 +1,4 @@
-//! The guide of `mix new`: finds the data sets, keeps their weights as typed, and writes them into the plan.
+//! The guide of `mix new`: finds data sets, stores their weights as typed, and writes them into the plan.
 
 use super::view;
 use crate::tui::form::guide::PreviewGuide;
@@ -19,14 +19,14 @@ use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// The kinds of mixtures.
+/// The list of kinds of metadatasets.
 pub(super) const KINDS: Field = Field::List("kinds");
-/// The data sets.
+/// The list of data sets.
 pub(super) const MEMBERS: Field = Field::List("members");
 /// The options that hold the members, in the order of [`KINDS`].
 const OPTIONS: [(MixKind, &str); 3] =
     [(MixKind::Blend, "blend"), (MixKind::Epochized, "epochized"), (MixKind::Join, "join")];
-/// Columns of a row up to the end of its box, where a click toggles it.
+/// Columns of a row up to the end of its checkbox, where a click toggles it.
 const BOX_COLUMNS: usize = 6;
 /// Maximum length of a typed weight.
 const MAX_AMOUNT_CHARS: usize = 12;
@@ -42,7 +42,7 @@ pub(super) struct Row {
     path: String,
     /// Whether it is a member.
     pub(super) is_chosen: bool,
-    /// Weight or repetitions as typed.
+    /// Its weight, or number of repetitions, as typed.
     pub(super) amount: String,
 }
 
@@ -52,12 +52,12 @@ impl Row {
         self.amount.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
     }
 
-    /// Returns whether it is at a path of a plan, which is absolute in drafts and in saved plans.
+    /// Returns whether the data set is at a path of a plan, which is absolute in drafts and in saved plans.
     fn is_at(&self, path: &str) -> bool {
         self.path == plan_path(Path::new(path))
     }
 
-    /// Returns the member as the option of a kind spells it.
+    /// Returns the member in the syntax of the option of a kind.
     fn text(&self, kind: MixKind) -> String {
         match kind {
             MixKind::Join if self.path.contains('=') => format!("={}", self.path),
@@ -67,13 +67,13 @@ impl Row {
     }
 }
 
-/// The guide.
+/// The guide of `mix new`.
 pub struct MixGuide {
     folder: PathBuf,
-    /// The data set that is chosen when the list appears.
+    /// The data set that is selected when the list appears.
     first: Option<PathBuf>,
     search: LatestWorker<PathBuf, Outcome<Vec<FoundMember>>>,
-    /// Whether the search has ended, or why it failed.
+    /// The result of the search, once it has ended.
     pub(super) found: Option<Result<(), String>>,
     /// The data sets, sorted by path.
     pub(super) rows: Vec<Row>,
@@ -83,7 +83,7 @@ pub struct MixGuide {
 }
 
 impl MixGuide {
-    /// Starts the search for data sets below a folder. `first` is chosen when it is found.
+    /// Starts the search for data sets below a folder. `first` becomes a member when it is found.
     pub fn start(folder: PathBuf, first: Option<PathBuf>, env: &UiEnv) -> Self {
         let mut search = LatestWorker::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
         search.submit(folder.clone());
@@ -99,7 +99,7 @@ impl MixGuide {
         }
     }
 
-    /// Returns the kind of the mixture.
+    /// Returns the kind of the metadataset.
     pub(super) fn kind(&self) -> MixKind {
         OPTIONS.get(self.kinds.selected).map_or(MixKind::Blend, |(kind, _)| *kind)
     }
@@ -109,7 +109,7 @@ impl MixGuide {
         Row { name, path: plan_path(&member.path), member, is_chosen: false, amount: "1".to_owned() }
     }
 
-    /// Sets what the search has found, chooses the first data set, and proposes an output.
+    /// Stores the result of the search, makes `first` a member, and suggests an output.
     pub(super) fn set_found(&mut self, found: Outcome<Vec<FoundMember>>, form: &mut Form) {
         let found = match found {
             Ok(found) => found,
@@ -131,7 +131,7 @@ impl MixGuide {
         self.propose_output(form);
     }
 
-    /// Updates the rows from the members of the plan, of which those that were not found get rows too.
+    /// Updates the rows from the members of the plan; members that were not found get rows, too.
     fn take_over(&mut self, form: &Form) {
         let Some(plan) = form.plan_of::<MixPlan>() else { return };
         if !plan.members.is_empty() {
@@ -157,7 +157,7 @@ impl MixGuide {
         self.members.set_len(self.rows.len());
     }
 
-    /// Proposes the first name that no data set has.
+    /// Suggests the first output name that no data set has.
     fn propose_output(&self, form: &mut Form) {
         let mut names = (1..100).map(|number| match number {
             1 => self.folder.join("mix.yaml"),
@@ -168,7 +168,7 @@ impl MixGuide {
         }
     }
 
-    /// Writes the chosen rows into the plan.
+    /// Writes the chosen members into the plan.
     fn apply(&self, form: &mut Form) {
         for (_, option) in OPTIONS {
             form.mistakes.remove(&Field::Option(option));
@@ -189,17 +189,17 @@ impl MixGuide {
     }
 }
 
-/// Makes the weight of a row larger or smaller, by tenths up to 1.
+/// Increases or decreases the weight of a row, by tenths up to 1.
 fn step_amount(row: &mut Row, is_more: bool) {
     let now = row.number().unwrap_or(1.0);
     let step = if now < 1.0 || now <= 1.0 && !is_more { 0.1 } else { 1.0 };
     let next = if is_more { now + step } else { (now - step).max(0.1) };
-    // Tenths, without the noise of binary fractions.
+    // Rounds to tenths, because of the errors of binary fractions.
     row.amount = format!("{}", (next * 10.0).round() / 10.0);
     row.is_chosen = true;
 }
 
-/// Appends a digit to the weight of a row, which is chosen by this. The first digit replaces a proposed weight.
+/// Appends a digit to the weight of a row, and makes the row a member. The first digit replaces a suggested weight.
 fn type_amount(row: &mut Row, digit: char) {
     if !row.is_chosen || row.amount == "1" && digit != '.' {
         row.amount.clear();

@@ -1,4 +1,4 @@
-//! The guide of `mix new`: prepared data sets as a list with weights, and the mixture as bars.
+//! The guide of `mix new`: prepared data sets as a list with weights, and the metadataset as bars.
 
 mod guide;
 mod view;

@@ -1,4 +1,4 @@
-//! Draws the step of `mix new`: kinds, data sets, fields, and the mixture as bars.
+//! Draws the step of `mix new`: kinds, data sets, fields, and the metadataset as bars.
 
 use super::guide::{MixGuide, Row, KINDS, MEMBERS};
 use crate::tui::form::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Kinds of mixtures, in the order of their list.
+/// Kinds of metadatasets with their descriptions, in the order of the list.
 const KIND_NOTES: [(&str, &str); 3] = [
     ("blend", "draw by weight, indefinitely"),
     ("epochized", "repeat each member N times per epoch"),
@@ -144,7 +144,7 @@ fn draw_bars(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>>
     report.typed().map(|report| bars(report, columns, ui)).unwrap_or_default()
 }
 
-/// Returns the mixture and the file that would be written.
+/// Returns lines about the metadataset and the file that would be written.
 pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(report) = report.typed::<MixReport>() else { return Vec::new() };
     let mut lines = bars(report, columns, ui);
@@ -155,7 +155,7 @@ pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<L
     lines
 }
 
-/// Returns the problems, and the members of each split as bars.
+/// Returns the problems, and bars of the members of each split.
 fn bars(report: &MixReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines: Vec<_> =
         report.facts.problems.iter().flat_map(|problem| problem_lines(problem, columns, ui)).collect();
@@ -174,7 +174,7 @@ fn bars(report: &MixReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-/// Returns the bar of a member, its share, the samples that an epoch takes from it, and how often it uses each.
+/// Returns the bar of a member, its share, its samples per epoch, and how often each of them is used.
 fn node_line(node: &MixNode, at: usize, columns: usize, ui: &Ui) -> Line<'static> {
     let names = (columns / 4).clamp(6, 28);
     let name = text::pad_end(&text::fit_middle(&node.label, names, ui.glyphs), names);

@@ -1,4 +1,4 @@
-//! Finds token folders, and reads the sizes of their files.
+//! Finds token folders, and reads the number of tokens in their files.
 
 use gristmill_core::text::display_safe;
 use gristmill_core::{DatasetKind, ProblemLog};
@@ -8,7 +8,7 @@ use gristmill_ops::engine::nanosets::listing;
 use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of folders that are inspected.
+/// Maximum number of inspected folders.
 const MAX_FOLDERS: usize = 2_000;
 
 /// A token folder.
@@ -16,22 +16,22 @@ const MAX_FOLDERS: usize = 2_000;
 pub(super) struct TokenFolder {
     /// Its absolute path.
     pub(super) path: PathBuf,
-    /// Its path relative to the searched folder, raw.
+    /// Its path relative to the searched folder, not escaped.
     pub(super) name: String,
-    /// Tokens of each file, in the order of names.
+    /// Number of tokens of each file, in the order of names.
     pub(super) tokens: Vec<u64>,
-    /// Why it cannot be used, raw.
+    /// Why the folder cannot be used, not escaped.
     pub(super) failure: Option<String>,
 }
 
 impl TokenFolder {
-    /// Returns the number of windows of a sequence length, in tokens.
+    /// Returns the number of windows for a sequence length in tokens.
     pub(super) fn windows(&self, sequence_length: u64) -> u64 {
         self.tokens.iter().map(|tokens| windows::count(*tokens, sequence_length)).sum()
     }
 }
 
-/// Returns the given token folders in their order, and then the others directly in a folder, by name.
+/// Returns the given token folders in their order, then the other ones directly below `folder`, by name.
 pub(super) fn find(folder: &Path, given: &[PathBuf]) -> Result<Vec<TokenFolder>, String> {
     let entries = files::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(FolderEntry::into_path).take(MAX_FOLDERS).collect();
@@ -41,7 +41,7 @@ pub(super) fn find(folder: &Path, given: &[PathBuf]) -> Result<Vec<TokenFolder>,
     Ok(paths.into_iter().filter(|path| is_token_folder(path)).map(|path| read(folder, path)).collect())
 }
 
-/// Returns the token folder of this path, or why it is none.
+/// Returns the token folder at a path, or the reason why it is not a token folder.
 pub(super) fn open(folder: &Path, path: PathBuf) -> Result<TokenFolder, String> {
     match is_token_folder(&path) {
         true => Ok(read(folder, path)),

@@ -1,4 +1,4 @@
-//! The guide of `mix index`: finds token folders, keeps their weights as typed, and writes them into the plan.
+//! The guide of `mix index`: finds token folders, stores their weights as typed, and writes them into the plan.
 
 use super::folders::{find, open, TokenFolder};
 use super::view;
@@ -19,17 +19,17 @@ use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// The token folders.
+/// The list of token folders.
 pub(super) const FOLDERS: Field = Field::List("folders");
-/// The path of a folder to add.
+/// The text field for the path of a folder to add.
 pub(super) const ADD: Field = Field::Path("add a folder");
 /// The options that the list replaces.
 const IN_LIST: [Field; 3] = [Field::Option("folder"), Field::Option("lengths"), Field::Option("weights")];
-/// Step of a weight by a key.
+/// Change of a weight per key press.
 const WEIGHT_STEP: f64 = 0.05;
 /// Maximum length of a typed weight.
 const MAX_WEIGHT_CHARS: usize = 12;
-/// The sequence length that is proposed, in tokens.
+/// The suggested sequence length, in tokens.
 const USUAL_LENGTH: &str = "2048";
 
 /// A row of the list.
@@ -38,18 +38,18 @@ pub(super) struct Row {
     pub(super) folder: TokenFolder,
     /// Its path in the plan.
     path: String,
-    /// Whether it is mixed.
+    /// Whether it is part of the mixture.
     pub(super) is_chosen: bool,
-    /// Its weight as typed; empty if each folder counts by its windows.
+    /// Its weight as typed; empty if folders are weighted by their windows.
     pub(super) weight: String,
 }
 
-/// The guide.
+/// The guide of `mix index`.
 pub struct MixtureGuide {
     folder: PathBuf,
     finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
     adder: LatestWorker<PathBuf, Result<TokenFolder, String>>,
-    /// Whether the search has ended, or why it failed.
+    /// The result of the search, once it has ended.
     pub(super) found: Option<Result<(), String>>,
     pub(super) rows: Vec<Row>,
     pub(super) folders: ListState,
@@ -69,13 +69,13 @@ fn folders_of(plan: &MixtureIndexPlan) -> impl Iterator<Item = &PathBuf> {
     })
 }
 
-/// Returns whether the plan has numbers of windows in place of folders, so that there is nothing to list.
+/// Returns whether the plan has numbers of windows instead of folders, so that there are no folders to list.
 fn has_lengths(form: &Form) -> bool {
     form.plan().get("lengths") != Answer::Unset
 }
 
 impl MixtureGuide {
-    /// Starts the search for token folders next to the first one of a plan, otherwise in the current folder.
+    /// Starts the search for token folders: in the folder that contains the first folder of the plan, or else in the current folder.
     pub fn start(plan: &MixtureIndexPlan, env: &UiEnv) -> Self {
         let given: Vec<PathBuf> = folders_of(plan).map(|path| absolute(path)).collect();
         let folder =
@@ -96,17 +96,17 @@ impl MixtureGuide {
         }
     }
 
-    /// Returns the folders that are mixed.
+    /// Returns the folders of the mixture.
     pub(super) fn chosen(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.is_chosen)
     }
 
-    /// Returns whether each folder counts by its windows.
+    /// Returns whether folders are weighted by their windows.
     fn is_by_windows(&self) -> bool {
         self.chosen().all(|row| row.weight.is_empty())
     }
 
-    /// Sets what the search has found. Without folders in the plan, all that can be used are chosen.
+    /// Stores the result of the search. If the plan has no folders, all usable ones become part of the mixture.
     pub(super) fn set_found(&mut self, found: Result<Vec<TokenFolder>, String>, form: &mut Form) {
         let found = match found {
             Ok(found) => found,
@@ -147,7 +147,7 @@ impl MixtureGuide {
         self.folders.set_len(self.rows.len());
     }
 
-    /// Adds a folder to the list and chooses it, as well as one that is in the list.
+    /// Makes a folder part of the mixture, and adds it to the list unless it is there.
     pub(super) fn add(&mut self, folder: TokenFolder, form: &mut Form) {
         let known = self.rows.iter().position(|row| row.folder.path == folder.path);
         let index = known.unwrap_or_else(|| {
@@ -162,7 +162,7 @@ impl MixtureGuide {
         self.change(form, |row| row.is_chosen = row.folder.failure.is_none());
     }
 
-    /// Writes the chosen rows into the plan.
+    /// Writes the chosen folders into the plan.
     fn apply(&self, form: &mut Form) {
         let folders = self.chosen().map(|row| row.path.clone()).collect();
         form.answer("folder", &Answer::List(folders));
@@ -171,7 +171,7 @@ impl MixtureGuide {
         self.propose(form);
     }
 
-    /// Proposes the sequence length, the windows of an epoch as the samples, and an output.
+    /// Suggests the sequence length, the number of windows of an epoch as the number of samples, and an output.
     fn propose(&self, form: &mut Form) {
         form.propose("sequence-length", Answer::Text(USUAL_LENGTH.to_owned()));
         form.propose("output", Answer::Text(plan_path(&self.folder.join("mixture-index"))));
@@ -190,7 +190,7 @@ impl MixtureGuide {
         }
     }
 
-    /// Replaces windows by weights: the shares of the windows.
+    /// Sets explicit weights equal to the shares of the windows.
     fn make_weights(&mut self, form: &Form) {
         if !self.is_by_windows() {
             return;
@@ -203,7 +203,7 @@ impl MixtureGuide {
         }
     }
 
-    /// Changes the weight of the selected folder by a step.
+    /// Increases or decreases the weight of the selected folder by a step.
     fn step_weight(&mut self, form: &mut Form, is_more: bool) {
         self.make_weights(form);
         self.change(form, |row| {
@@ -212,7 +212,7 @@ impl MixtureGuide {
         });
     }
 
-    /// Appends a digit to the weight of the selected folder; the first one replaces the share of its windows.
+    /// Appends a digit to the weight of the selected folder; the first digit replaces the share of its windows.
     fn type_weight(&mut self, form: &mut Form, digit: char) {
         let begins = self.is_by_windows();
         self.make_weights(form);
@@ -226,7 +226,7 @@ impl MixtureGuide {
         });
     }
 
-    /// Adds the folder whose path is typed, if one is. Returns whether one is.
+    /// Adds the folder whose path has been typed. Returns whether a path was typed.
     fn add_typed(&mut self, form: &mut Form) -> bool {
         let typed = form.value(ADD);
         form.mistakes.remove(&ADD);
@@ -355,7 +355,7 @@ impl Guide for MixtureGuide {
     }
 
     fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
-        /// Columns of a row up to the end of its box.
+        /// Columns of a row up to the end of its checkbox.
         const BOX_COLUMNS: usize = 6;
         if list == "folders" && (is_double || column < BOX_COLUMNS) {
             self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());

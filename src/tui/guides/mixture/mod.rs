@@ -1,4 +1,4 @@
-//! The guide of `mix index`: token folders as a list with weights, and what each mixture does to them.
+//! The guide of `mix index`: token folders as a list with weights, and the effect of the mixture on each of them.
 
 mod folders;
 mod guide;

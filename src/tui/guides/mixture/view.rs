@@ -1,4 +1,4 @@
-//! Draws the step of `mix index`: folders with their share, repeats and unread part, fields, and the mixture.
+//! Draws the step of `mix index`: folders with their share, repeats and unused part, fields, and the mixture.
 
 use super::guide::{MixtureGuide, Row, FOLDERS};
 use crate::tui::form::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
@@ -89,7 +89,7 @@ fn table_header(columns: usize, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(format!("{name}{figures}"), ui.theme.muted))
 }
 
-/// Returns the line of a folder; `share` is its share of this number of samples.
+/// Returns the line of a folder. `share` is its share, and the number of samples of the mixture.
 fn folder_line(row: &Row, length: Option<u64>, share: Option<(&Share, u64)>, columns: usize, ui: &Ui) -> Line<'static> {
     let sign = if row.is_chosen { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let room = columns.saturating_sub(FIGURE_COLUMNS + 5).max(6);
@@ -114,7 +114,7 @@ fn draw_mixture(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'stati
     report.typed().map(|report| mixture(report, columns, ui)).unwrap_or_default()
 }
 
-/// Returns the mixture as it is printed, with its bar and its refusals.
+/// Returns lines about the mixture as the command line prints it, with its bar and refusals.
 pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let bar = report.typed().map(|report| bar(report, columns, ui));
     let refusals = report.findings().0.iter().filter(|problem| problem.severity == Severity::Refusal);
@@ -138,7 +138,7 @@ fn mixture(report: &MixtureIndexReport, columns: usize, ui: &Ui) -> Vec<Line<'st
     lines
 }
 
-/// Returns one bar of all shares next to each other.
+/// Returns one bar with the shares of all folders.
 fn bar(report: &MixtureIndexReport, columns: usize, ui: &Ui) -> Line<'static> {
     let shares: Vec<(f64, Style)> =
         report.outlook.members.iter().enumerate().map(|(at, share)| (share.samples as f64, ui.theme.bar(at))).collect();

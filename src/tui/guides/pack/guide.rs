@@ -1,4 +1,4 @@
-//! The guide of pack: lists files, shows real documents through the text field and the tokenizer, and estimates the result.
+//! The guide of pack: lists files, shows text and tokens of real documents, and estimates the result.
 
 use super::pack_facts::PackFacts;
 use super::view;
@@ -22,25 +22,25 @@ use ratatui::Frame;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The keys of real documents.
+/// The list of keys of real documents.
 pub(super) const KEYS: Field = Field::List("keys");
-/// The jq program that replaces a key.
+/// The text field for a jq program, which replaces the key.
 pub(super) const JQ: Field = Field::Option("jq");
-/// The tokenizer.
+/// The text field for the tokenizer.
 pub(super) const TOKENIZER: Field = Field::Option("tokenizer");
-/// The tokenizers that were found.
+/// The list of tokenizers that were found.
 pub(super) const FOUND: Field = Field::List("found");
-/// The input, where it is not known.
+/// The text field for the input, if the plan has none.
 const INPUT: Field = Field::Option("path");
-/// The pattern of files.
+/// The text field for the pattern of files.
 const GLOB: Field = Field::Option("glob");
-/// The list of files.
+/// The text with the list of files.
 pub(super) const FILES: Field = Field::Page("files");
 
-/// Inputs; glob, list of paths, split and subset; and formats.
+/// The answers that determine the files: inputs; glob, list of paths, split and subset; formats.
 type FilesRequest = (Vec<String>, [Option<String>; 4], Vec<&'static str>);
 
-/// The last requests to the workers, so that none is repeated.
+/// The last requests to the workers, so that no request is repeated.
 #[derive(Default)]
 struct LastRequests {
     files: Option<FilesRequest>,
@@ -49,15 +49,15 @@ struct LastRequests {
     preview: Option<PackPlan>,
 }
 
-/// The guide.
+/// The guide of pack.
 pub struct PackGuide {
     workers: Workers,
     last_requests: LastRequests,
-    /// The keys of documents; the last row is for a program.
+    /// The list of keys; its last row is for a jq program.
     pub(super) keys: ListState,
     /// The tokenizers that were found.
     pub(super) found: ListState,
-    /// Whether a program replaces the key.
+    /// Whether a jq program replaces the key.
     pub(super) is_program: bool,
     /// Facts about the data.
     pub(super) known: PackFacts,
@@ -69,7 +69,7 @@ pub(super) fn plan_of(form: &Form) -> PackPlan {
 }
 
 impl PackGuide {
-    /// Starts the workers, which look for tokenizers.
+    /// Starts the workers, which search for tokenizers immediately.
     pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
         let mut workers = Workers::start(env);
         let folders = |input: &String| files::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
@@ -92,7 +92,7 @@ impl PackGuide {
         let texts = self.known.extracted.as_ref().map(|extracted| extracted.texts.iter());
         let document =
             texts.and_then(|mut texts| texts.find_map(|text| text.clone().ok().filter(|text| !text.is_empty())));
-        // Only the end token, and the program that made the text, change what is shown.
+        // Of the plan, only the end token and the extracted document affect the result.
         let relevant = PackPlan { end: plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
         let asked = (plan.tokenizer.clone(), document.clone(), relevant);
         if self.last_requests.tokenizer.as_ref() != Some(&asked) {
@@ -105,7 +105,7 @@ impl PackGuide {
         }
     }
 
-    /// Proposes the answers that follow from the data and from other answers.
+    /// Suggests answers that follow from the data and from other answers.
     pub(super) fn propose(&mut self, form: &mut Form) {
         for row in form.plan().operation().options().iter().filter(|row| PROPOSED_OPTIONS.contains(&row.info.name)) {
             if !row.info.conflicts.iter().any(|other| form.is_given(other)) {
@@ -116,7 +116,7 @@ impl PackGuide {
         }
     }
 
-    /// Updates the rows of the lists, and puts the cursors on the chosen ones.
+    /// Updates the rows of the lists, and moves the cursors to the selected rows.
     pub(super) fn update_lists(&mut self, form: &Form) {
         self.keys.set_len(self.known.keys().len() + 1);
         let row = match plan_of(form).text {
@@ -135,7 +135,7 @@ impl PackGuide {
         self.known.preview.as_ref().filter(|(of, _)| of == plan).map(|(_, preview)| preview.as_ref())
     }
 
-    /// Returns a problem for one of the formats that finds nothing to read.
+    /// Returns a problem for the first format that finds no files to read.
     pub(super) fn format_without_files(&self, plan: &PackPlan) -> Option<Problem> {
         let formats = formats::names(plan);
         let (format, why) = formats.iter().find_map(|format| Some((format, self.known.files_blocker(format)?)))?;
@@ -144,7 +144,7 @@ impl PackGuide {
         Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
     }
 
-    /// Whether completing the step selects the marked tokenizer: in the list, and in the field while nothing is typed.
+    /// Whether completing the step selects the tokenizer at the cursor: in the list, and in the text field while it is empty.
     pub(super) fn offers_found(&self, form: &Form) -> bool {
         form.is_focused(FOUND) || form.is_focused(TOKENIZER) && form.plan().get("tokenizer") == Answer::Unset
     }
@@ -188,7 +188,7 @@ impl Guide for PackGuide {
             self.workers.files.submit(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {
-            // The rules of this format count for the documents that are shown.
+            // The rules of the selected formats decide which of the shown documents are used.
             let rules = formats::document_rules(&plan);
             let extract = (plan.text.clone(), rules, Arc::as_ptr(&documents) as usize);
             if self.last_requests.extract.as_ref() != Some(&extract) {
@@ -274,12 +274,12 @@ impl Guide for PackGuide {
     fn fields(&self, form: &Form) -> Vec<Field> {
         let fields = form.option_fields();
         match form.step_id() {
-            // The files have the focus, so that letters are typed only in a field; a missing input has the focus first.
+            // The list of files has the focus first, so that letters are keys; but a missing input has the focus first.
             "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
                 fields.into_iter().chain([FILES]).collect()
             }
             "source" => {
-                // Asked for only where there is a choice.
+                // These options are shown only if there is a choice.
                 let options =
                     lines_of_choices(&self.known.choices).into_iter().map(|(option, _)| Field::Option(option));
                 let choices: Vec<Field> = options.filter(|field| !fields.contains(field)).collect();
@@ -349,7 +349,7 @@ impl Guide for PackGuide {
         list == "found"
     }
 
-    /// On a tokenizer that was found, completing the step selects it first. The pattern of files is above the files.
+    /// Completing the step while the cursor is on a found tokenizer selects it first. Up from the top of the files moves to the pattern.
     fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         match action {
             Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),

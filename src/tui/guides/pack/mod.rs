@@ -1,6 +1,6 @@
-//! The guide of pack: answers are checked against real documents while the form is open.
+//! The guide of pack: checks answers with real documents while the form is open.
 //!
-//! [`workers`] find out what is [`known`]; [`guide`] brings it into the form.
+//! [`workers`] compute the [facts](pack_facts), and [`guide`] shows them in the form.
 
 mod guide;
 mod pack_facts;

@@ -1,4 +1,4 @@
-//! Facts about the data, from the workers.
+//! Facts about the data for the form of pack, computed by its workers.
 
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Outcome, PackPlan};
@@ -16,48 +16,48 @@ pub struct TokenizerPreview {
     pub facts: TokenizerFacts,
     /// The token that usually ends documents.
     pub usual_end: Option<&'static str>,
-    /// Special tokens, raw, the first few.
+    /// The first special tokens, not escaped.
     pub specials: Vec<String>,
-    /// Tokens that the template adds before and after a document: spellings, raw.
+    /// Tokens that the template adds before and after a document: text, not escaped.
     pub template: (Vec<String>, Vec<String>),
-    /// The document, token by token, what is put around it included.
+    /// The document token by token, with the tokens that are added around it.
     pub text: Option<TokenText>,
-    /// The same as ids.
+    /// The ids of the same tokens.
     pub ids: Option<TokenText>,
-    /// Its tokens and characters.
+    /// Number of tokens and of characters of the document.
     pub size: (u64, u64),
-    /// Notes, safe to be displayed.
+    /// Notes, escaped for display.
     pub warnings: Vec<String>,
     /// The end token of the plan, if the vocabulary does not contain it.
     pub unknown_end: Option<String>,
 }
 
-/// All facts.
+/// All facts about the data.
 #[derive(Default)]
 pub struct PackFacts {
-    /// The input files that were found, in the order in which they are packed.
+    /// The input files in the order in which they are packed.
     pub files: Option<Arc<Outcome<InputFiles>>>,
     /// The splits and subsets that can be chosen.
     pub choices: SplitChoices,
     /// The first documents of the input files.
     pub documents: Option<Arc<FirstDocuments>>,
-    /// Values of the text field.
+    /// The texts of the documents, from the text field.
     pub extracted: Option<Arc<DocumentTexts>>,
-    /// Tokenizers that were found: paths and names.
+    /// Paths and names of the tokenizers that were found.
     pub tokenizers: Vec<String>,
-    /// The tokenizer that was requested, by name.
+    /// The name of the requested tokenizer, and its facts.
     pub tokenizer: Option<(String, Arc<Outcome<TokenizerPreview>>)>,
-    /// The preview of the run, and its plan.
+    /// The plan and the preview of its run.
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
 }
 
 impl PackFacts {
-    /// Facts about a tokenizer.
+    /// Returns the facts about a tokenizer.
     pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerPreview>> {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, tokenizer_preview)| tokenizer_preview.as_ref())
     }
 
-    /// Why a tokenizer cannot be used, alone or with this end token.
+    /// Returns why a tokenizer cannot be used, by itself or with this end token.
     pub fn tokenizer_blocker(&self, name: &str, end: Option<&SpecialToken>) -> Option<String> {
         match self.tokenizer_of(name)? {
             Err(failure) => Some(failure.to_string()),
@@ -71,18 +71,18 @@ impl PackFacts {
         }
     }
 
-    /// Why a format finds no files to read.
+    /// Returns why a format finds no files to read.
     pub fn files_blocker(&self, format: &str) -> Option<&str> {
         let files = self.files.as_ref()?.as_ref().as_ref().ok()?;
         files.by_format.iter().find(|(of, _)| *of == format)?.1.as_ref().err().map(String::as_str)
     }
 
-    /// Returns the keys of documents; empty while they are not known.
+    /// Returns the keys of documents; empty until they are known.
     pub fn keys(&self) -> &[DocumentKey] {
         self.documents.as_ref().map_or(&[], |documents| &documents.keys)
     }
 
-    /// Returns what answers are proposed from.
+    /// Returns the facts from which answers are suggested.
     pub fn data(&self, plan: &PackPlan) -> DataFacts<'_> {
         let tokenizer_preview =
             self.tokenizer_of(&plan.tokenizer).and_then(|tokenizer_preview| tokenizer_preview.as_ref().ok());
@@ -94,7 +94,7 @@ impl PackFacts {
         }
     }
 
-    /// Returns why no file can be listed.
+    /// Returns why the files cannot be listed.
     pub fn listing_failure(&self) -> Option<String> {
         self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)
     }

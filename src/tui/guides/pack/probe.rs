@@ -1,4 +1,4 @@
-//! Facts about tokenizers: finds and loads them, so it runs on workers.
+//! Finds and loads tokenizers for the form of pack. Slow, so it must run on workers.
 
 use super::pack_facts::TokenizerPreview;
 use gristmill_core::pack::SpecialToken;
@@ -12,12 +12,12 @@ use gristmill_tokenizer::{TokenSpan, Tokenizer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of special tokens that are listed.
+/// Maximum number of listed special tokens.
 const MAX_SPECIALS: usize = 12;
-/// Tokenizers that are offered.
+/// Maximum number of listed tokenizers.
 const MAX_TOKENIZERS: usize = 50;
 
-/// Finds tokenizers near the inputs, in the working folder if they are in a store, and those of the local hub cache.
+/// Finds tokenizers near the inputs (if these are in a store, in the working folder) and in the local cache of the hub.
 pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |path: PathBuf| {
@@ -27,7 +27,7 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
         }
     };
     let near = inputs.iter().flat_map(|input| input.ancestors().take(3));
-    // Tokenizers are seldom in a bucket with the text.
+    // A bucket with text rarely contains a tokenizer.
     let here = inputs.iter().any(|input| is_remote(input)).then_some(Path::new("."));
     for folder in here.into_iter().chain(near).filter(|folder| files::is_dir(folder)) {
         files_of(folder).into_iter().for_each(&mut add);
@@ -51,7 +51,7 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
     found
 }
 
-/// Files of a folder that may be tokenizers, by their names.
+/// Returns the files of a folder that may be tokenizers by their names.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = files::read_dir(folder) else { return Vec::new() };
     let is_one = |path: &PathBuf| {
@@ -66,7 +66,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Looks at a loaded tokenizer, with one document encoded as the plan says.
+/// Returns facts about a loaded tokenizer, and one document encoded according to the plan.
 pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -> Outcome<TokenizerPreview> {
     let facts = tokenizer.facts();
     let spelled = |ids: &[u32]| -> Vec<String> {
@@ -116,7 +116,7 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
     Ok(preview)
 }
 
-/// Returns a document as text with alternating tokens, and as ids.
+/// Returns the tokens of a document as text with alternating styles, and as ids.
 fn drawn(
     document: &str,
     spans: &[TokenSpan],
@@ -132,7 +132,7 @@ fn drawn(
     let mut shown = 0;
     for (at, span) in spans.iter().enumerate() {
         let tone = if at.is_multiple_of(2) { TokenTone::Even } else { TokenTone::Odd };
-        // A character of several tokens is shown once, and text that no token covers together with the next token.
+        // A character of several tokens is shown once; text that no token covers is shown with the next token.
         let piece = document.get(shown..span.bytes.end.max(shown)).unwrap_or_default();
         shown = shown.max(span.bytes.end);
         let lines: Vec<String> = piece.split('\n').map(|line| display_safe(line).into_owned()).collect();
@@ -163,7 +163,7 @@ impl TokenTextBuilder {
     }
 }
 
-/// Returns the tokens that the template adds around a document as text; raw.
+/// Returns the tokens that the template adds around a document as text, not escaped.
 pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
     match (template.0.is_empty(), template.1.is_empty()) {
         (true, true) => "no tokens are added to a document".to_owned(),

@@ -36,14 +36,14 @@ fn compare(name: &str, test: &mut Test) {
     test.compare(&format!("pack_{name}"));
 }
 
-/// Applies what is known to the form.
+/// Applies the facts to the form.
 fn update(test: &mut Test) {
     test.guide.propose(&mut test.form);
     test.guide.update_lists(&test.form);
     test.refresh();
 }
 
-/// Documents as people have them: most with a text, one without, one empty.
+/// Typical documents: most with a text, one without, one empty.
 const LINES: &str =
     "{\"id\": 1, \"text\": \"The quick brown fox\\njumps over the lazy dog\", \"meta\": {\"lang\": \"en\"}}\n\
 {\"id\": 2, \"text\": \"Grüße aus Köln, 東京 und Москва\", \"meta\": {}}\n\
@@ -51,7 +51,7 @@ const LINES: &str =
 {\"id\": 4, \"text\": \"\"}\n\
 {\"id\": 5, \"text\": \"The last one.\", \"summary\": \"short\"}\n";
 
-/// What the workers would find in one file of `lines`.
+/// Returns the form with the facts that the workers would compute for one file of `lines`.
 fn with_documents(plan: PackPlan, lines: &str) -> Test {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.jsonl");
@@ -287,7 +287,7 @@ fn letters_are_only_typed_in_a_field_that_was_entered() {
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(Field::Option("glob")), true));
     press(&mut test, Action::Down);
     assert_eq!(test.form.field(), Some(FILES));
-    // What has no value yet is no flag.
+    // An option without a value is not part of the command.
     let command = test.form.command();
     assert!(!command.contains("--tokenizer") && !command.contains("''"), "{command}");
 }
@@ -382,6 +382,6 @@ fn an_end_token_that_the_vocabulary_lacks_holds_its_step_back() {
         test.blocker("tokenizer")
     };
     assert_eq!(unknown("<|nowhere|>").unwrap(), "the end token <|nowhere|> is not in the vocabulary");
-    // What was found out of one says nothing of another.
+    // The result for one end token does not apply to another.
     assert_eq!((unknown("<|elsewhere|>"), unknown("")), (None, None));
 }

@@ -1,4 +1,4 @@
-//! Background work of the guided pack; the newest request of each kind wins.
+//! The workers of the guided pack; only the newest request of each kind is answered.
 
 use super::pack_facts::TokenizerPreview;
 use super::probe;
@@ -16,36 +16,36 @@ use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A tokenizer to examine, with a document to encode.
+/// A request to load a tokenizer and encode a document.
 pub struct TokenizerQuestion {
     pub name: String,
     pub document: Option<Arc<str>>,
-    /// The other answers.
+    /// The plan.
     pub plan: PackPlan,
 }
 
-/// The files of a plan, and what can be chosen of them.
+/// The files of a plan, and the splits and subsets among which the user can choose.
 type FilesAnswer = (Arc<Outcome<InputFiles>>, SplitChoices);
 type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
-/// The workers.
+/// The workers of the guided pack.
 pub struct Workers {
-    /// Finds the files.
+    /// Lists the input files.
     pub files: Stoppable<PackPlan, FilesAnswer>,
-    /// Reads documents of files.
+    /// Reads the first documents of the files.
     pub documents: Stoppable<Vec<TextFile>, Arc<FirstDocuments>>,
-    /// Takes the text out of documents.
+    /// Extracts the text of documents.
     pub extract: LatestWorker<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
     /// Loads a tokenizer and encodes a document.
     pub tokenizer: LatestWorker<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
-    /// Looks for tokenizers.
+    /// Finds tokenizers.
     pub found: LatestWorker<Vec<PathBuf>, Vec<String>>,
-    /// Finds out what a run would do.
+    /// Computes what a run would do.
     pub preview: Stoppable<PackPlan, PreviewAnswer>,
 }
 
 impl Workers {
-    /// Starts them.
+    /// Starts the workers.
     pub fn start(env: &UiEnv) -> Self {
         let wake = || env.wake.clone();
         let hubs = hubs(env);
@@ -95,7 +95,7 @@ impl Workers {
     }
 }
 
-/// Returns the cache folder of the hub.
+/// Returns the cache folders of the hub.
 fn hubs(env: &UiEnv) -> Vec<PathBuf> {
     let set = |name: &str| env.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let hub = set("HF_HUB_CACHE")

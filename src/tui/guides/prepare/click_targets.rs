@@ -1,4 +1,4 @@
-//! Areas of the fields of a step as drawn last, and the effects of the mouse on them.
+//! Mouse areas of the fields of a step, as drawn last, and the effects of the mouse on them.
 
 use super::step::{Answers, StepState};
 use crate::tui::keymap::Action;
@@ -11,31 +11,31 @@ use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use std::cell::RefCell;
 
-/// A target of the mouse in a step. A field is named by its number in the order of the focus.
+/// A target of the mouse in a step. Fields are identified by their number in the order of the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClickTarget {
-    /// A field that is typed into.
+    /// A text field.
     Field(usize),
     /// One of the options of a field, by its number.
     Choice(usize, usize),
     Switch(usize),
-    /// A page that scrolls.
+    /// A text that scrolls.
     Page,
-    /// The rows of a list, and which list of the field it is.
+    /// The rows of a list: the number of the field, and the number of the list in the field.
     Rows(usize, usize),
 }
 
-/// An effect of the mouse on a list.
+/// The effect of the mouse on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListGesture {
-    /// This line of it was clicked.
+    /// A click on this line.
     Line(usize),
-    /// The wheel was turned by rows; negative is up.
+    /// A turn of the wheel by this number of rows; negative is up.
     Wheel(isize),
 }
 
 impl ListGesture {
-    /// Applies the effect to the list; returns `false` if there is no row.
+    /// Applies the effect to the list; returns `false` if the list has no such row.
     pub fn apply(self, list: &mut ListState) -> bool {
         match self {
             Self::Line(line) => {
@@ -50,12 +50,12 @@ impl ListGesture {
     }
 }
 
-/// The areas of one frame, which views add while they draw.
+/// The mouse areas of one frame, added while drawing.
 #[derive(Debug, Default)]
 pub struct ClickTargets(RefCell<MouseAreas<ClickTarget>>);
 
 impl ClickTargets {
-    /// Removes all areas: at the beginning of drawing, and below a popup.
+    /// Removes all areas: before drawing, and below a popup.
     pub fn clear(&self) {
         self.0.borrow_mut().clear();
     }
@@ -65,31 +65,31 @@ impl ClickTargets {
         self.0.borrow_mut().add(area, spot);
     }
 
-    /// Returns the effect of an event.
+    /// Returns the target and the kind of a mouse event.
     pub fn gesture(&self, mouse: MouseEvent) -> Option<Gesture<ClickTarget>> {
         self.0.borrow_mut().gesture(mouse)
     }
 }
 
-/// Values that drawing needs in addition to the state of a step.
+/// Values for drawing a step, in addition to its state.
 #[derive(Clone, Copy)]
 pub struct DrawContext<'a> {
-    /// Styles, glyphs, keys.
+    /// Styles, glyphs and keys.
     pub ui: &'a Ui<'a>,
-    /// The step has the focus, not the list of steps.
+    /// Whether the step has the focus; `false` if the list of steps has it.
     pub focused: bool,
-    /// Shards are being read at this moment.
+    /// Whether shards are being scanned.
     pub is_scanning: bool,
-    /// The colours of pictures in cells.
+    /// The colour depth for pictures drawn in cells.
     pub depth: Depth,
-    /// Areas of the fields, for the mouse.
+    /// Mouse areas, to which the drawn fields are added.
     pub click_targets: &'a ClickTargets,
 }
 
-/// One of the options of a field, or a switch.
+/// An option of a field, or a switch, as drawn on one row.
 #[derive(Clone, Copy)]
 pub struct StepOption<'a> {
-    /// The field and the option, or the switch.
+    /// The mouse target.
     pub target: ClickTarget,
     pub is_on: bool,
     pub label: &'a str,
@@ -101,7 +101,7 @@ pub struct StepOption<'a> {
 }
 
 impl DrawContext<'_> {
-    /// Draws an option on a row, where the mouse selects it.
+    /// Draws an option on a row, and makes the row its mouse target.
     pub fn draw_option(&self, buffer: &mut Buffer, row: Rect, option: StepOption) {
         let glyphs = self.ui.glyphs;
         let sign = match (option.target, option.is_on) {
@@ -127,7 +127,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Page, ListGesture::Wheel(rows)) => {
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
-                // Moving the cursor shows no notice.
+                // The action moves the cursor and causes no notice.
                 let _ = state.handle_action(action, answers);
             }
         }
@@ -135,7 +135,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         (ClickTarget::Field(stop), _) => state.set_focus(stop),
         (ClickTarget::Switch(stop), _) => {
             state.set_focus(stop);
-            // Toggling a switch shows no notice.
+            // The action toggles a switch and causes no notice.
             let _ = state.handle_action(Action::Toggle, answers);
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {

@@ -1,4 +1,4 @@
-//! Applies the answers to the data set: matches, splits, problems, suggestions. Runs on a worker.
+//! Applies the answers to the data set: pattern matches, splits, problems, suggestions. Runs on a worker.
 
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{
@@ -13,24 +13,24 @@ use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-/// A way to divide the shards that fits the data.
+/// A suggested division of the shards into splits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuggestedSplits {
-    /// The answer.
+    /// The suggested answer.
     pub plan: SplitPlan,
-    /// The ratio that would do, whatever the answer is.
+    /// A suitable ratio, even if `plan` is not a ratio.
     pub ratio: String,
     pub why: String,
-    /// The shards of each split by this answer, where the plan has another one or its splits hold none.
+    /// The shards of each split by this answer; empty if the plan has the same answer and its splits have shards.
     pub columns: Vec<(String, Vec<String>)>,
 }
 
-/// The results for one plan and one state of the data.
+/// Results for one plan and one state of the facts.
 #[derive(Clone, Debug, Default)]
 pub struct PlanFindings {
-    /// Shards that the typed exclude pattern matches: positions in the list, ascending.
+    /// Shards that the exclude pattern matches: indexes in the list of shards, ascending.
     pub excluded: Option<Result<Vec<usize>, Problem>>,
-    /// The exclude pattern that was probably meant, when it matches nothing.
+    /// If the exclude pattern matches nothing, the pattern that was probably meant.
     pub excluded_meant: Option<String>,
     /// The splits.
     pub resolved: ResolvedSplits,
@@ -38,17 +38,17 @@ pub struct PlanFindings {
     pub patterns: Vec<Result<PatternMatches, Problem>>,
     /// Problems and notes about the whole plan.
     pub problems: Vec<Problem>,
-    /// Why nothing can be written to the data set.
+    /// The problem that the data set cannot be written to.
     pub no_access: Option<Problem>,
-    /// Findings about keys that name two samples.
+    /// The problem that keys occur more than once.
     pub same_keys: Option<Problem>,
-    /// Findings about samples that no answer makes usable.
+    /// The problem that samples are unusable whatever the answers are.
     pub unusable_samples: Option<Problem>,
-    /// A proposal for the splits.
+    /// The suggested splits.
     pub suggested_splits: SuggestedSplits,
-    /// Sample types that fit, best first.
+    /// Suitable sample types, best first.
     pub suggested_types: Vec<Suggestion>,
-    /// A field map for the class that is chosen now, whether it is among the suggestions or not.
+    /// A suggested field map for the selected class, even if the class is not among the suggestions.
     pub suggested_fields: Vec<FieldExpr>,
     left_out: Vec<bool>,
 }
@@ -68,7 +68,7 @@ impl PlanFindings {
         let meant = excluded.as_ref().and_then(|m| m.as_ref().ok()).and_then(|m| m.meant.clone()).map(|m| m.pattern);
         let mut problems = plan::validate(plan, facts);
         problems.extend(fields::try_on(plan, samples));
-        // Known before any question is answered; a data set that is done needs no access.
+        // Checked before any question is answered; a data set that is already prepared needs no access.
         let is_done = problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo);
         let no_access = no_access(facts).filter(|_| !is_done);
         let no_access = no_access.map(|problem| Problem { severity: Severity::Refusal, ..problem });
@@ -98,17 +98,17 @@ impl PlanFindings {
         }
     }
 
-    /// Whether this was computed when every shard was listed.
+    /// Whether the results were computed when all shards were listed.
     pub fn knows_all_shards(&self, facts: &DatasetFacts) -> bool {
         facts.opened && self.left_out.len() == facts.shards.len()
     }
 
-    /// Whether a shard can be in a split.
+    /// Whether a shard can be in a split: it is not left out, and can be used.
     pub fn is_usable(&self, at: usize) -> bool {
         !self.left_out.get(at).copied().unwrap_or(false)
     }
 
-    /// The splits by shard name.
+    /// Returns the splits with the names of their shards.
     pub fn split_names(&self, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
         names_of(&self.resolved, facts)
     }
@@ -126,7 +126,7 @@ impl PlanFindings {
         self.problems.iter().filter(|p| matches!(p.kind, FieldFails | MissingField | NoSuchPart | UnknownField))
     }
 
-    /// Part names, the most frequent first.
+    /// Returns the names of the parts, the most frequent first.
     pub fn parts_by_share<'f>(&self, facts: &'f DatasetFacts) -> Vec<&'f str> {
         let mut parts: Vec<_> = facts.parts.iter().collect();
         parts.sort_by_key(|(name, part)| (Reverse(part.samples), name.as_str()));
@@ -139,7 +139,7 @@ fn names_of(resolved: &ResolvedSplits, facts: &DatasetFacts) -> Vec<(String, Vec
     resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
 }
 
-/// Returns the best way, and a suitable ratio, which is already typed when the way is changed from patterns to a ratio.
+/// Returns the best suggestion, and a suitable ratio, which is filled in when the user changes from patterns to a ratio.
 fn suggested_splits(facts: &DatasetFacts) -> SuggestedSplits {
     let mut found = SuggestedSplits::default();
     for suggestion in suggest::splits(facts) {
@@ -161,7 +161,7 @@ fn suggested_fields(plan: &PreparePlan, facts: &DatasetFacts, samples: &[Decoded
     }
 }
 
-/// The name of a shard in a list of splits: its own; a `.tgz` can only be listed as the `.tar` that is made of it.
+/// Returns the name of a shard in lists of splits: for a `.tgz`, the name of the `.tar` that is unpacked from it.
 pub fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     match shard.name.strip_suffix(".tgz").filter(|_| shard.is_tgz) {
         Some(stem) => Cow::Owned(format!("{stem}.tar")),
@@ -169,7 +169,7 @@ pub fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     }
 }
 
-/// Shard expressions with their braces expanded; one that cannot be expanded stays as it is.
+/// Expands the braces in shard expressions; an expression that cannot be expanded stays as it is.
 pub fn expand_all(items: &[String]) -> Vec<String> {
     let expand = |item: &String| braces::expand(item, braces::MAX_RESULTS).unwrap_or_else(|_| vec![item.clone()]);
     items.iter().flat_map(expand).collect()

@@ -1,4 +1,4 @@
-//! Data sets and screens for the tests of the guided prepare: fixed, without disk or clock.
+//! Data sets and screens for the tests of the guided prepare: deterministic, without access to the disk or the clock.
 
 use super::derive::PlanFindings;
 use super::field_map::samples::{SampleResult, SampleResults};
@@ -28,13 +28,13 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::Path;
 use std::sync::Arc;
 
-/// 20 scanned shards `shard_0000.tar` … with jpg, txt and json.
+/// Returns the facts of 20 scanned shards `shard_0000.tar` … with jpg, txt and json.
 pub fn facts() -> DatasetFacts {
     let names: Vec<String> = (0..20).map(|i| format!("shard_{i:04}.tar")).collect();
     facts_of(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Scanned shards of those names.
+/// Returns the facts of scanned shards with these names.
 pub fn facts_of(names: &[&str]) -> DatasetFacts {
     let mut facts = DatasetFacts::new("/data/coco".into(), DatasetKind::RawWebDataset);
     facts.shards = names.iter().enumerate().map(|(i, name)| shard(name, 10_000 + 7 * i as u64)).collect();
@@ -63,7 +63,7 @@ fn shard(name: &str, samples: u64) -> ShardFacts {
     }
 }
 
-/// Half scanned, with unusual properties found.
+/// Returns facts of a data set of which half is scanned, with unusual properties.
 pub fn facts_half_scanned() -> DatasetFacts {
     let mut facts = facts();
     for (at, shard) in facts.shards.iter_mut().enumerate() {
@@ -94,7 +94,7 @@ pub fn facts_half_scanned() -> DatasetFacts {
     facts
 }
 
-/// Prepared by us before, with a ratio; two shards are new.
+/// Returns facts of a data set that was prepared by this program, with a ratio; two shards are new.
 pub fn facts_prepared() -> DatasetFacts {
     let mut facts = facts();
     let names: Vec<String> = facts.shards.iter().map(|s| s.name.clone()).collect();
@@ -116,7 +116,7 @@ pub fn facts_prepared() -> DatasetFacts {
     facts
 }
 
-/// What the samples of the fixture hold.
+/// Returns the samples of the facts.
 pub fn samples(facts: &DatasetFacts) -> Vec<DecodedSample> {
     let captions = ["A man riding a wave on top of a surfboard.", "Two cats.", "A plate of food", "Rain"];
     let sample = |(sketch, caption): (&SampleSketch, &str)| {
@@ -134,7 +134,7 @@ pub fn samples(facts: &DatasetFacts) -> Vec<DecodedSample> {
     facts.sketches.iter().zip(captions).map(sample).collect()
 }
 
-/// The form of a data set, in a state folder of its own.
+/// The form of a data set, with its own state folder.
 pub struct PrepareForm {
     screen: FormScreen,
     state: tempfile::TempDir,
@@ -155,12 +155,12 @@ impl std::ops::DerefMut for PrepareForm {
 }
 
 impl PrepareForm {
-    /// Opens the form with a plan; `is_stopped` if it is that of a run to be resumed.
+    /// Opens the form with a plan; `is_stopped` is whether the plan is that of a run to be resumed.
     pub fn open(plan: PreparePlan, is_stopped: bool, facts: DatasetFacts) -> Self {
         Self::open_in(tempfile::tempdir().unwrap(), plan, is_stopped, facts)
     }
 
-    /// Opens the form where these answers were kept as a draft, at this step.
+    /// Opens the form with these answers as a draft, at this step.
     pub fn with_draft(plan: &PreparePlan, step: Step, facts: DatasetFacts) -> Self {
         let state = tempfile::tempdir().unwrap();
         let place = drafts::place(state.path(), "prepare-", [Path::new(&plan.path)]);
@@ -170,7 +170,7 @@ impl PrepareForm {
         Self::open_in(state, PreparePlan::new(&plan.path), false, facts)
     }
 
-    /// Closes the form, which keeps a draft, and opens it again.
+    /// Closes the form, which saves a draft, and opens it again.
     pub fn reopen(mut self, facts: DatasetFacts) -> Self {
         self.screen.closing();
         let plan = PreparePlan::new(&self.answers.plan.path);
@@ -187,13 +187,13 @@ impl PrepareForm {
         form
     }
 
-    /// Takes new facts, and what the workers make of them.
+    /// Sets new facts, and the results of the workers for them.
     pub fn see(&mut self, facts: DatasetFacts) {
         self.see_alone(facts);
         settle(self);
     }
 
-    /// Takes new facts before the workers know them.
+    /// Sets new facts without results of the workers.
     pub fn see_alone(&mut self, facts: DatasetFacts) {
         self.screen.with_guide_of(|guide: &mut PrepareGuide, form| {
             guide.steps.is_scanning = !facts.scan_complete;
@@ -225,12 +225,12 @@ impl PrepareForm {
         settle(self);
     }
 
-    /// Does an action; the workers do not keep up.
+    /// Runs an action without results of the workers.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
         self.screen.handle(Input::Action(action))
     }
 
-    /// Presses a key that is typed.
+    /// Types a key.
     pub fn key(&mut self, key: KeyEvent) {
         self.screen.handle(Input::Key(key));
     }
@@ -240,7 +240,7 @@ impl PrepareForm {
         self.screen.handle(Input::Paste(text.to_owned()));
     }
 
-    /// Returns the context of keys.
+    /// Returns the key context.
     pub fn context(&self) -> Context {
         self.screen.context()
     }
@@ -255,19 +255,19 @@ impl PrepareForm {
         self.form().command()
     }
 
-    /// Returns whether the answers of a step are wrong, as the list of steps shows it.
+    /// Returns whether the list of steps marks the answers of a step as wrong.
     pub fn is_broken(&self, step: Step) -> bool {
         use crate::tui::form::Guide;
         self.guide().blocking_reason(self.form(), step.index()).is_some()
     }
 }
 
-/// Returns the form of facts, with everything computed as the workers would.
+/// Returns the form for facts, with all results of the workers.
 pub fn prepare(facts: DatasetFacts) -> PrepareForm {
     PrepareForm::open(PreparePlan::new("/data/coco"), false, facts)
 }
 
-/// Does the work of the workers until nothing changes.
+/// Applies the results of the workers until nothing changes.
 pub fn settle(form: &mut PrepareForm) {
     form.change_guide(|guide, form| {
         for _ in 0..4 {
@@ -288,7 +288,7 @@ pub fn settle(form: &mut PrepareForm) {
     });
 }
 
-/// What answers about media would record of the fixture.
+/// Returns the media that a plan would record of the fixture.
 fn tally(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
     let picks = match &plan.filter {
         MediaFilter::Glob(patterns) => gristmill_media::kind::globs_match(patterns, "000000.jpg"),
@@ -330,7 +330,7 @@ fn results(steps: &PrepareSteps, samples: &[DecodedSample]) -> SampleResults {
     results
 }
 
-/// Bright and dark stripes.
+/// Returns a picture with bright and dark stripes.
 fn picture(seed: u32) -> Picture {
     let pixels = image::RgbaImage::from_fn(48, 32, |x, y| {
         let level = if (x / (6 + seed) + y / 8).is_multiple_of(2) { 230 } else { 40 };
@@ -339,7 +339,7 @@ fn picture(seed: u32) -> Picture {
     Picture::from_pixels("JPEG", "RGB", pixels)
 }
 
-/// Does actions one after the other, the workers keeping up.
+/// Runs actions one after another, with the results of the workers after each.
 pub fn act(form: &mut PrepareForm, actions: &[Action]) -> Vec<Effect> {
     let mut effects = Vec::new();
     for action in actions {
@@ -367,7 +367,7 @@ pub fn type_text(form: &mut PrepareForm, text: &str) {
     settle(form);
 }
 
-/// Empties the field in focus.
+/// Clears the focused text field.
 pub fn clear(form: &mut PrepareForm) {
     form.key(KeyEvent::new(KeyCode::Char('e'), KeyModifiers::CONTROL));
     for _ in 0..200 {

@@ -10,7 +10,7 @@ use gristmill_core::{DatasetFacts, PreparePlan, ProblemKind, Severity};
 use std::sync::Arc;
 
 impl PrepareGuide {
-    /// Stores the scan that was started; its results arrive later.
+    /// Stores the started scan; its results arrive later.
     pub(super) fn opened(&mut self, opened: OpenedDataset) {
         self.scan = Some(opened.scan);
         self.failure = None;
@@ -55,7 +55,7 @@ impl PrepareGuide {
         if !facts.opened || !is_news {
             return false;
         }
-        // A scan that was started again knows less than is on the screen until its shards are found.
+        // After a restart, the scan has fewer facts than the screen shows, until it has listed the shards again.
         if facts.shards.len() < self.steps.answers.facts.shards.len() && self.steps.is_scanning {
             return false;
         }
@@ -74,8 +74,8 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes the findings of a run that failed or was stopped. A new scan replaces the one that the run took over, unless all shards were
-    /// read.
+    /// Applies the findings of a run that failed or was stopped. Unless all shards were read, a new scan replaces the one that the run took
+    /// over.
     pub(super) fn return_from_run(&mut self, form: &mut Form) {
         if !std::mem::take(&mut self.is_run_shown) {
             return;
@@ -88,7 +88,7 @@ impl PrepareGuide {
                     }
                     self.learn_from_run(&view.status.counts, form);
                 }
-                // It runs in the background, or succeeded: the form closes.
+                // The run continues in the background, or succeeded: the form closes.
                 _ => return,
             }
         }
@@ -97,7 +97,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
+    /// Applies the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is then shown.
     pub(super) fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)], form: &mut Form) {
         if self.steps.learn_from_run(counts) {
             form.select_step(Step::Source.index());

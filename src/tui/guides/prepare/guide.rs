@@ -36,7 +36,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The guide.
+/// The guide of `prepare`.
 pub struct PrepareGuide {
     pub(super) path: PathBuf,
     pub(super) env: UiEnv,
@@ -44,27 +44,27 @@ pub struct PrepareGuide {
     pub(super) steps: PrepareSteps,
     pub(super) workers: Workers,
     pub(super) scan: Option<LiveScan>,
-    /// The run on the screen above the form, once it has started.
+    /// The job of the run screen above the form, once it has started.
     pub(super) started: Rc<Cell<Option<JobId>>>,
-    /// Whether that screen is open.
+    /// Whether the run screen is open.
     pub(super) is_run_shown: bool,
-    /// Answers that are taken over as soon as the data are open.
+    /// Answers to be applied once the data set is open.
     pub(super) pending_answers: Option<PreparePlan>,
-    /// Typed answers of a draft that are not in the plan, for the same moment.
+    /// Typed answers of a draft that are not in the plan, to be applied at the same time.
     pub(super) unchosen: Option<String>,
     /// The interrupted run of the data set.
     pub(super) interrupted: Option<InterruptedPrepare>,
     /// The preview of the run; `None` until it is known.
     pub(super) preview: Option<Arc<Preview>>,
-    /// A dry run was requested: its result waits for the last shard.
+    /// Whether a dry run was requested: its result is complete once the last shard was scanned.
     pub(super) is_dry_run: bool,
     /// The remaining time of the scan, as text.
     pub(super) time: Option<String>,
     pub(super) notices: Vec<Toast>,
-    /// The newest facts as they came.
+    /// The newest facts, without recorded counts.
     pub(super) latest_facts: Option<Arc<DatasetFacts>>,
     pub(super) failure: Option<Failure>,
-    /// Whether the shards are known.
+    /// Whether the list of shards is known.
     pub(super) is_open: bool,
     pub(super) depth: Depth,
     click_targets: ClickTargets,
@@ -77,14 +77,14 @@ pub struct PrepareGuide {
 }
 
 impl PrepareGuide {
-    /// Starts to open the data set of a plan.
+    /// Creates the guide, and starts to open the data set of a plan.
     pub fn start(plan: &PreparePlan, env: &UiEnv) -> Self {
         let mut guide = Self::new(plan, env);
         guide.workers.open.submit(guide.path.clone());
         guide
     }
 
-    /// Creates a guide that opens nothing.
+    /// Creates a guide without opening the data set.
     pub(super) fn new(plan: &PreparePlan, env: &UiEnv) -> Self {
         let path = PathBuf::from(&plan.path);
         let facts = Arc::new(DatasetFacts::new(path.clone(), DatasetKind::RawWebDataset));
@@ -165,7 +165,7 @@ impl PrepareGuide {
         notice.map(Effect::Toast).into_iter().collect()
     }
 
-    /// Returns the action that a letter typed into the ratio means: no ratio contains it, so that j and k select another way to divide.
+    /// Returns the action of a letter that is typed into the ratio: a ratio contains no letters, so j and k select another kind of splits.
     pub(super) fn action_of(&self, key: &KeyEvent, form: &Form) -> Option<Action> {
         let is_ratio = Step::at(form.step) == Step::Splits && self.steps.splits.is_typing_ratio(&self.steps.answers);
         let is_letter = matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !splits::is_ratio_char(c));
@@ -175,7 +175,8 @@ impl PrepareGuide {
         }
     }
 
-    /// Divides the shards one by one: in the step Splits, or in the editor where an update leaves the recorded splits as they are.
+    /// Opens the manual division of shards: in the step Splits, or, for an update, which does not change recorded splits, in the split
+    /// editor.
     fn divide_by_hand(&mut self, form: &mut Form) -> Vec<Effect> {
         if self.steps.answers.is_update() {
             return vec![Effect::Push(splits_screen::open(self.path.clone(), self.env.clone()))];
@@ -186,7 +187,7 @@ impl PrepareGuide {
         Vec::new()
     }
 
-    /// Accepts the answers of the step before it is left, or moves the focus to a pattern that prevents that.
+    /// Accepts the answers of the step on the screen; if the exclude pattern prevents that, moves the focus to the pattern.
     fn accept_step(&mut self, form: &mut Form) {
         let (step, answers) = (Step::at(form.step), &self.steps.answers);
         let is_blocked = self.steps.state(step).is_some_and(|state| state.blocking_reason(answers).is_some());
@@ -199,14 +200,14 @@ impl PrepareGuide {
         }
     }
 
-    /// Returns what the next run keeps of the interrupted one, as a message.
+    /// Returns a message about the finished work that the next run reuses from the interrupted one.
     fn resumed_work(&self, form: &Form) -> Option<String> {
         let is_resumed = form.stopped.is_some();
         let interrupted = self.interrupted.as_ref().filter(|_| is_resumed || form.is_review())?;
         let answers = &self.steps.answers;
         let is_same = interrupted::hash(&answers.plan, answers.facts.prepared.as_ref()) == interrupted.hash;
         match (is_same, interrupted.done) {
-            // If it was not requested, a message says where it makes a difference.
+            // No message if the user did not resume the run and no shard is finished.
             (true, 0) if !is_resumed => None,
             (true, 1) => Some("an interrupted run is continued: 1 shard is done".into()),
             (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
@@ -215,7 +216,7 @@ impl PrepareGuide {
     }
 }
 
-/// Returns the options of the step on the screen that no step draws: they are fields if all settings are shown.
+/// Returns the options of the step that the step does not draw itself; they are fields if advanced settings are shown.
 fn settings_of(form: &Form) -> Vec<Field> {
     let is_setting = |field: &Field| match field {
         Field::Option(name) => form.table.row(name).is_some_and(|row| row.info.is_advanced),
@@ -225,7 +226,7 @@ fn settings_of(form: &Form) -> Vec<Field> {
     fields.into_iter().filter(is_setting).collect()
 }
 
-/// Returns whether such an option has the focus.
+/// Returns whether an option that is not drawn by the step has the focus.
 fn is_setting(form: &Form) -> bool {
     matches!(form.field(), Some(Field::Option(_)))
 }
@@ -246,7 +247,7 @@ impl Guide for PrepareGuide {
         let step = Step::at(form.step);
         let settings = form.plan_of::<PreparePlan>().filter(|plan| self.is_open && **plan != self.steps.answers.plan);
         if let Some(plan) = settings.cloned() {
-            // What the steps answer is written over it.
+            // The answers of the steps are then written into this plan.
             let before = std::mem::replace(&mut self.steps.answers.plan, plan);
             if self.steps.update_plan(&before) {
                 (self.preview, self.is_dry_run) = (None, false);
@@ -254,7 +255,7 @@ impl Guide for PrepareGuide {
             self.update(form);
         }
         if let (Some(Field::FocusStop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(step)) {
-            // Setting it again would end a completion.
+            // Setting the focus again would end a completion.
             if state.focus() != stop {
                 state.set_focus(stop);
             }
@@ -389,14 +390,14 @@ impl Guide for PrepareGuide {
             return None;
         }
         let of_answers = self.steps.state(step)?.blocking_reason(&self.steps.answers);
-        // The check of the data comes after the typed answer: it does not keep an answer that was corrected from being accepted.
+        // Problems of the data may be older than the typed answer: they do not prevent completing the step on the screen.
         of_answers.or_else(|| self.steps.refusal(step).filter(|_| !is_shown))
     }
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
         self.click_targets.clear();
         let settings = settings_of(form);
-        // A blank row is above the settings.
+        // A blank row separates the settings from the step.
         let rows = settings.len() + usize::from(!settings.is_empty());
         let height = usize::from(area.height).saturating_sub(rows);
         if !settings.is_empty() {
@@ -420,7 +421,7 @@ impl Guide for PrepareGuide {
             Step::Media => media::view::draw(&mut steps.media, frame, area, answers, &context),
             Step::Review => return false,
         }
-        // The required pictures and their sizes are known only after drawing.
+        // The pictures to encode, and their sizes, are known only after drawing.
         if !self.workers.pixels.is_waiting() {
             let wanted = self.steps.field_map.pixels.take_requests();
             if !wanted.is_empty() {
@@ -446,7 +447,7 @@ impl Guide for PrepareGuide {
     }
 
     fn paste(&mut self, form: &mut Form, text: &str) {
-        // The list of steps has no text; what is typed there must not reach a field that is not in focus.
+        // The list of steps and the settings take no pasted text, which must not reach a step without the focus.
         if form.rail.is_none() && !is_setting(form) {
             self.change(form, |state, answers| state.paste(text, answers));
         }
@@ -457,7 +458,7 @@ impl Guide for PrepareGuide {
             return;
         }
         match self.action_of(key, form) {
-            // Moving the cursor shows no notice.
+            // The action moves the cursor and causes no notice.
             Some(action) => drop(self.act_in_step(action, form)),
             None => drop(self.change(form, |state, answers| state.key(*key, answers))),
         }

@@ -1,4 +1,4 @@
-//! A preparation that was interrupted: which answers it had, and how much of it is done.
+//! Finds an interrupted preparation: its answers, and how many shards are done.
 
 use gristmill_core::{PreparePlan, PreparedFacts};
 use gristmill_ops::engine::plan::{file, inherited};
@@ -7,30 +7,30 @@ use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
-/// A plan larger than this was not written by us.
+/// Maximum size of a plan in bytes: this program writes no larger ones.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Facts about an interrupted run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterruptedPrepare {
-    /// Its answers, as they were given.
+    /// Its plan.
     pub plan: PreparePlan,
-    /// Shards that need not be read again.
+    /// Number of finished shards.
     pub done: u64,
-    /// Fingerprint of the answers under which the shards count as done.
+    /// Hash of the plan under which the journal has the finished shards.
     pub hash: String,
 }
 
-/// The fingerprint under which a run of a plan keeps what it did.
+/// Returns the hash of a plan under which a run writes its journal.
 pub fn hash(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> String {
     file::hash(&inherited(plan, prepared))
 }
 
-/// The interrupted run of a data set; `None` where there is none, or its answers cannot be read.
+/// Returns the interrupted run of a data set; `None` if there is none, or if its plan cannot be read.
 pub fn find(dataset: &Path) -> Option<InterruptedPrepare> {
     let own = RunFolder::for_webdataset(dataset);
     let plan = read_plan(&own.running_plan())?;
-    // An update takes what it does not say from the plan of the run before.
+    // An update inherits unset answers from the plan of the last completed run.
     let recorded = read_plan(&own.plan()).map(Box::new);
     let prepared = PreparedFacts { plan: recorded, ..PreparedFacts::default() };
     let hash = hash(&plan, Some(&prepared));

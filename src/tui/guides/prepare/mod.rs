@@ -1,7 +1,7 @@
 //! The guide of `prepare`: its steps draw the data, and a scan runs while the user answers.
 //!
-//! [`steps::PrepareSteps`] has the answers and is pure; [`guide::PrepareGuide`] connects them with the form and brings results of the workers
-//! back. Nothing slow happens there: opening and scanning, checking a plan, reading samples and drawing pictures have a worker each.
+//! [`steps::PrepareSteps`] has the answers and is pure; [`guide::PrepareGuide`] connects it with the form and applies the results of
+//! workers. All slow work has a worker: opening and scanning, checking a plan, reading samples, encoding pictures.
 
 mod click_targets;
 mod derive;

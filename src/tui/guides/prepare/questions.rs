@@ -1,4 +1,4 @@
-//! Requests of the guided prepare to its workers, and the use of their results.
+//! Requests of the guided prepare to its workers, and the application of their results.
 
 use super::field_map::samples::SampleRequest;
 use super::step::Step;
@@ -7,11 +7,11 @@ use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Minimum interval between checks of a plan against growing facts.
+/// Minimum interval between checks of a plan while the facts grow.
 const DERIVE_EVERY: Duration = Duration::from_millis(300);
 
 impl PrepareGuide {
-    /// Sends the workers all requests that the current state needs.
+    /// Submits all requests that the current state needs.
     pub(super) fn request_step_data(&mut self, step: Step) {
         if !self.is_open {
             return;
@@ -54,7 +54,8 @@ impl PrepareGuide {
         }
     }
 
-    /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
+    /// Requests the media that the answers would record: only while the step Media is on the screen, and not more often than plans are
+    /// checked.
     fn request_media(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let Some(media) = now.0.media.as_ref().filter(|_| step == Step::Media) else { return };
         let (same_filter, same_facts) = match &self.media_for {

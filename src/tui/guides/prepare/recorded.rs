@@ -1,10 +1,10 @@
-//! Shards that an earlier preparation counted and that did not change: they are not read again before the run.
+//! Recorded counts of shards: unchanged shards of an earlier preparation are not scanned before the run.
 
 use gristmill_core::{DatasetFacts, ShardState};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Returns the facts with recorded counts in place of those that are not taken before the run.
+/// Returns the facts with recorded counts for unchanged shards that have not been scanned.
 pub fn with_recorded_counts(facts: Arc<DatasetFacts>) -> Arc<DatasetFacts> {
     let Some(prepared) = &facts.prepared else { return facts };
     let waits = |state| state == ShardState::Waiting;

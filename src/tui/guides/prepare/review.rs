@@ -1,4 +1,4 @@
-//! The review of the guided prepare: everything that a run would do, on one page, before anything is written.
+//! The review of the guided prepare: one page with everything that a run would do.
 
 use super::step::Answers;
 use crate::tui::screen::Ui;
@@ -12,7 +12,7 @@ use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::report::OutputFile;
 use ratatui::text::{Line, Span};
 
-/// Problems shown in full; more are counted.
+/// Maximum number of problems shown in full; further ones are counted.
 const SHOWN_PROBLEMS: usize = 12;
 
 /// The state of the data and of the preview.
@@ -21,16 +21,16 @@ pub struct Review<'a> {
     pub preview: &'a Preview,
     /// The answers and the facts.
     pub answers: &'a Answers,
-    /// A dry run was requested: its result waits for the last shard.
+    /// Whether a dry run was requested: its result is complete once the last shard was scanned.
     pub is_dry_run: bool,
-    /// Shards are being read at this moment.
+    /// Whether shards are being scanned.
     pub is_scanning: bool,
     /// The remaining time of the scan, as text.
     pub time: Option<&'a str>,
 }
 
 impl Review<'_> {
-    /// Returns the page as lines of this many columns.
+    /// Returns the page as lines with at most this many columns.
     pub fn lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = match () {
             () if self.is_dry_run => self.dry_run(columns, ui),
@@ -128,7 +128,7 @@ impl Review<'_> {
         let answers = self.answers;
         let mut all: Vec<_> =
             self.preview.problems.iter().chain(&answers.derived.problems).chain(&answers.facts.findings).collect();
-        // Of one problem that is reported twice the worse counts.
+        // If a problem is reported twice, the more severe one is shown.
         all.sort_by_key(|p| std::cmp::Reverse(p.severity));
         let mut seen: Vec<String> = Vec::new();
         all.retain(|p| {
@@ -174,7 +174,7 @@ impl Review<'_> {
     }
 }
 
-/// Files with sizes; the many `.tar.idx` as one line.
+/// Returns lines about the files with their sizes; the `.tar.idx` files share one line.
 fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default(), heading("Files that will be written", ui)];
     let is_index = |f: &&OutputFile| f.name.ends_with(".tar.idx");
@@ -204,7 +204,7 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-/// Returns lines about the entries whose media metadata will be recorded; none if that is not requested.
+/// Returns lines about the entries whose media metadata will be recorded; empty if that is not requested.
 fn media(answers: &Answers, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(plan) = &answers.plan.media else { return Vec::new() };
     let filter_text = match &plan.filter {

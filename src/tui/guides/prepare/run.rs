@@ -28,11 +28,11 @@ use std::sync::Arc;
 /// The split that trainers load by default.
 const TRAINING: &str = "train";
 
-/// Returns the request to run the answers. The first attempt takes over a scan.
+/// Returns the request to run the answers. The first attempt continues `scan`.
 pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
     let plan = answers.plan.clone();
     let path = PathBuf::from(&plan.path);
-    // A relative path such as `.` has no name of its own.
+    // A relative path such as `.` has no last component.
     let name = text::safe(&last_name(&absolute(&answers.facts.root)));
     let command = command_line(&plan);
     let overview = PrepareOverview { plan: plan.clone(), facts: Arc::clone(&answers.facts) };
@@ -66,7 +66,7 @@ fn absolute(path: &Path) -> PathBuf {
     files::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The shards of a running preparation, and the summary of one that is done.
+/// The shards of a running preparation, and the summary of a finished one.
 struct PrepareOverview {
     plan: PreparePlan,
     /// The facts at the start of the run.
@@ -210,8 +210,8 @@ impl PrepareOverview {
     }
 }
 
-/// Returns the argument for the loader, quoted, and a comment if it is not the place itself: of stores, the loader opens only those of a
-/// profile of multi-storage-client.
+/// Returns the path for the loader as a quoted Python argument, and a comment if it differs from the path of the data set: in stores, the
+/// loader opens only paths of a profile of multi-storage-client.
 fn loader_path(root: &Path) -> (String, Option<String>) {
     let quoted = |text: String| serde_json::Value::String(text).to_string();
     match Location::of(root) {
@@ -220,12 +220,12 @@ fn loader_path(root: &Path) -> (String, Option<String>) {
             (quoted(format!("msc://PROFILE/{}", url.key)), Some(comment))
         }
         Location::Remote(_) => (quoted(root.to_string_lossy().into_owned()), None),
-        // Training is started in another folder, so that the path is absolute.
+        // The path is absolute, because training starts in another folder.
         Location::Local(_) => (quoted(absolute(root).to_string_lossy().into_owned()), None),
     }
 }
 
-/// Returns what the training split lacks; `None` if it has samples, or if there is no split.
+/// Returns why the training split is unusable; `None` if it has samples, or if there are no splits.
 fn missing_training(report: &PrepareReport) -> Option<&'static str> {
     match report.splits.iter().find(|split| &*split.name == TRAINING) {
         _ if report.splits.is_empty() => None,
@@ -234,7 +234,7 @@ fn missing_training(report: &PrepareReport) -> Option<&'static str> {
     }
 }
 
-/// Returns how to repair splits without samples to train on.
+/// Returns lines with a hint for splits without samples for training.
 fn training_lines(report: &PrepareReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(what) = missing_training(report) else { return Vec::new() };
     let key = ui.key(Context::Run, Action::Splits);

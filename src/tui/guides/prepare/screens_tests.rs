@@ -1,4 +1,4 @@
-//! Whole screens of every step, as text.
+//! Snapshots of the screens of every step.
 
 use super::fixture::PrepareForm;
 use super::fixture::{act, clear, facts, facts_half_scanned, facts_of, facts_prepared, prepare, screen, type_text};
@@ -11,7 +11,7 @@ use gristmill_ops::engine::splits::SplitSummary;
 use gristmill_ops::job::report::OutputFile;
 use std::sync::Arc;
 
-/// Compares a screen in the sizes that matter, and without colours and boxes.
+/// Compares a screen at the usual sizes, and in ASCII without colours.
 fn compare(name: &str, form: &mut PrepareForm) {
     testing::compare(&format!("prepare_{name}"), &testing::WINDOWS, |(columns, rows, ascii)| {
         screen(form, columns, rows, ascii)
@@ -171,7 +171,7 @@ fn media_that_are_being_looked_at() {
 fn the_review() {
     let mut form = at(Step::Review);
     let mut preview = (**form.guide().preview.as_ref().unwrap()).clone();
-    // What a preview lists is the job's business; here it is fixed.
+    // Fixed files: the files of a preview are tested with the job.
     let file = |name: &str, bytes: u64, replaces: bool| OutputFile { name: name.into(), bytes, replaces };
     let mut files: Vec<_> = (0..20).map(|i| file(&format!("shard_{i:04}.tar.idx"), 80_008, false)).collect();
     files.push(file(".nv-meta/index.sqlite", 55 << 20, false));
@@ -222,7 +222,7 @@ fn names_from_the_data_cannot_reach_the_terminal_raw() {
     }
 }
 
-/// A form in which the folder may not be written to, at a step.
+/// Returns the form at a step, for a folder that cannot be written to.
 fn without_access(step: Step) -> PrepareForm {
     let mut form = at(step);
     let subject = Subject::path("/data/coco");

@@ -1,4 +1,4 @@
-//! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
+//! The steps of the guided prepare, and their common interface, the trait [`StepState`].
 
 use super::click_targets::{ClickTarget, ListGesture};
 use super::derive::PlanFindings;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 /// One step, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
-    /// The shards, and which are left out.
+    /// The shards, and which of them are left out.
     Source,
     /// The division of shards into splits.
     Splits,
-    /// The class of a sample in the trainer.
+    /// The class of samples in the training code.
     SampleType,
-    /// Which part fills which field.
+    /// The parts that fill each field.
     FieldMap,
-    /// Which pictures, sounds and videos are described.
+    /// The pictures, sound and video whose metadata are recorded.
     Media,
-    /// The output.
+    /// The preview of the run.
     Review,
 }
 
@@ -44,29 +44,29 @@ impl Step {
 /// The data that every step can read: the plan of all answers, the facts of the data set, and the plan applied to them.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// All answers together.
+    /// The plan with the answers of all steps.
     pub plan: PreparePlan,
     /// The facts of the data set so far.
     pub facts: Arc<DatasetFacts>,
-    /// The plan checked against the data; follows typing after a moment.
+    /// The results of checking the plan against the data, with a delay after typing.
     pub derived: Arc<PlanFindings>,
-    /// The plan of the last run, when it was ours: what an untouched answer stays at.
+    /// The plan of the last run if this program made it: the default of unchanged answers.
     pub earlier: Option<Arc<PreparePlan>>,
 }
 
 impl Answers {
-    /// Whether only new and changed shards are scanned and recorded answers stay.
+    /// Whether only new and changed shards are scanned, and recorded answers stay.
     pub fn is_update(&self) -> bool {
         self.plan.rerun == Rerun::Update && self.facts.prepared.is_some()
     }
 
-    /// Whether samples are still to be counted: every number of samples is then a number so far.
+    /// Whether samples are still being counted: all numbers of samples are then preliminary.
     pub fn is_counting(&self) -> bool {
         let settled = |s: &ShardFacts| matches!(s.state, ShardState::Scanned | ShardState::Failed);
         !self.facts.scan_complete && !self.facts.shards.iter().all(settled)
     }
 
-    /// The step whose answer a problem of the plan is about.
+    /// Returns the step with the answer that a problem of the plan refers to.
     pub fn step_of(&self, problem: &Problem) -> Step {
         use ProblemKind as K;
         if self.derived.resolved.problems.contains(problem) {
@@ -87,33 +87,33 @@ impl Answers {
     }
 }
 
-/// The answers and the focus of one step. Pure: no terminal, no file, no thread.
+/// The answers and the focus of one step. Pure: no terminal, no files, no threads.
 pub trait StepState {
     /// Returns the number of fields that can have the focus.
     fn focus_count(&self, answers: &Answers) -> usize;
-    /// The field in focus.
+    /// Returns the number of the focused field.
     fn focus(&self) -> usize;
     /// Moves the focus.
     fn set_focus(&mut self, stop: usize);
-    /// Returns the context of keys.
+    /// Returns the key context.
     fn context(&self, answers: &Answers) -> Context;
     /// Handles a key in this step. Returns a notice for the user.
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
-    /// Types into the field in focus.
+    /// Types into the focused field.
     fn key(&mut self, _key: KeyEvent, _answers: &Answers) {}
-    /// Pastes into the field in focus.
+    /// Pastes into the focused field.
     fn paste(&mut self, _text: &str, _answers: &Answers) {}
-    /// Updates the step for new facts and new findings.
+    /// Updates the step for new facts and findings.
     fn refresh(&mut self, answers: &Answers);
-    /// Accepts the shown answer: later findings do not change it.
+    /// Accepts the shown answer: it is not changed by later findings.
     fn accept(&mut self) {}
-    /// Puts its answers into the plan.
+    /// Writes the answers of the step into the plan.
     fn write(&self, answers: &Answers, plan: &mut PreparePlan);
-    /// Takes its answers from a plan: a draft, or the plan of the last run.
+    /// Sets the answers of the step to those of a plan: a draft, or the plan of the last run.
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers);
-    /// Returns why the next step cannot be opened yet, in one sentence.
+    /// Returns why the step cannot be completed, in one sentence.
     fn blocking_reason(&self, answers: &Answers) -> Option<String>;
-    /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
+    /// Handles a click on an option or a row of a list, or the wheel over a list. The focus is already on the clicked field.
     fn point(&mut self, _spot: ClickTarget, _list_gesture: ListGesture, _answers: &Answers) {}
     /// Whether the step shows a dialog, which receives every action, including Enter and Esc.
     fn has_inner(&self) -> bool {
@@ -127,7 +127,7 @@ pub trait StepState {
             self.set_focus(next);
         }
     }
-    /// Moves the focus to the field before, unless it is on the first.
+    /// Moves the focus to the previous field, unless it is on the first.
     fn focus_previous(&mut self) {
         self.set_focus(self.focus().saturating_sub(1));
     }

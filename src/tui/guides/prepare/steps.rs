@@ -25,14 +25,14 @@ pub struct PrepareSteps {
     pub field_map: FieldMapStep,
     /// Step Media.
     pub media: MediaStep,
-    /// Shards are being read at this moment.
+    /// Whether shards are being scanned.
     pub is_scanning: bool,
     /// Whether the user has changed an answer.
     pub is_dirty: bool,
 }
 
 impl PrepareSteps {
-    /// Creates the steps of a plan with nothing but a path, and of what was seen there first.
+    /// Creates the steps for a path without answers, with the first facts.
     pub fn new(path: &str, facts: Arc<DatasetFacts>) -> Self {
         let answers =
             Answers { plan: PreparePlan::new(path), facts, derived: Arc::new(PlanFindings::default()), earlier: None };
@@ -50,7 +50,7 @@ impl PrepareSteps {
         steps
     }
 
-    /// Takes answers over from a plan: a draft, or the plan of the last run.
+    /// Sets the answers to those of a plan: a draft, or the plan of the last run.
     pub fn adopt(&mut self, plan: &PreparePlan) {
         let rerun = plan.rerun.clone();
         self.source.adopt(plan, &self.answers);
@@ -67,10 +67,10 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Takes the plan of the last run as what untouched answers stay at.
+    /// Makes the plan of the last run the default of unchanged answers.
     pub fn remember_earlier(&mut self, plan: PreparePlan) {
         let mut plan = plan;
-        // How to treat an earlier preparation is asked in every run.
+        // How to handle an earlier preparation is a question of every run.
         plan.rerun = Rerun::Refuse;
         plan.new_to = None;
         self.adopt(&plan);
@@ -81,13 +81,13 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Restores the ways to divide that were typed and are not chosen.
+    /// Restores typed splits that were not selected: for the other kinds of division.
     pub fn restore_alternatives(&mut self, kept: &Alternatives) {
         self.splits.restore_alternatives(kept, &self.answers);
         self.refresh();
     }
 
-    /// Takes new facts.
+    /// Sets new facts.
     pub fn set_facts(&mut self, facts: Arc<DatasetFacts>) {
         self.answers.facts = facts;
         self.refresh();
@@ -123,7 +123,7 @@ impl PrepareSteps {
         self.answers.plan = plan;
     }
 
-    /// Removes every answer and begins with what the data suggest. What was read from the data is kept.
+    /// Removes all answers, and starts with the suggestions. Facts and samples stay.
     pub fn clear(&mut self) {
         let answers = self.answers.clone();
         let is_scanning = self.is_scanning;
@@ -139,7 +139,7 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Returns the state of a step with questions.
+    /// Returns the state of a step; `None` for the review.
     pub fn state(&self, step: Step) -> Option<&dyn StepState> {
         Some(match step {
             Step::Source => &self.source,
@@ -151,7 +151,7 @@ impl PrepareSteps {
         })
     }
 
-    /// Returns the state of a step with questions, and the answers.
+    /// Returns the state of a step, and the answers; `None` for the review.
     pub fn state_mut(&mut self, step: Step) -> Option<(&mut dyn StepState, &Answers)> {
         let state: &mut dyn StepState = match step {
             Step::Source => &mut self.source,
@@ -170,7 +170,7 @@ impl PrepareSteps {
         is_skipped.then_some("the sample type chosen needs no field map")
     }
 
-    /// Returns why the plan cannot be run, as far as the answers of this step are the reason.
+    /// Returns why the plan cannot be run, if an answer of this step is the reason.
     pub fn refusal(&self, step: Step) -> Option<String> {
         let is_here = |problem: &&gristmill_core::Problem| {
             problem.severity == Severity::Refusal && self.answers.step_of(problem) == step
@@ -186,7 +186,7 @@ impl PrepareSteps {
         is_changed
     }
 
-    /// Accepts the answers of all steps before a run, so that a stopped run resumes with the same answers.
+    /// Accepts the answers of all steps before a run, so that a resumed run has the same answers.
     pub fn accept_all(&mut self) {
         for step in Step::ALL {
             if let Some((state, _)) = self.state_mut(step) {
@@ -195,7 +195,7 @@ impl PrepareSteps {
         }
     }
 
-    /// Takes the counts of problems that a failed run found. Returns whether duplicate keys are among them, which are a question of the
+    /// Applies the counts of problems that a failed run found. Returns whether duplicate keys are among them, which are a question of the
     /// first step.
     pub fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)]) -> bool {
         self.source.has_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);

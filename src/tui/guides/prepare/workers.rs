@@ -1,4 +1,4 @@
-//! The workers of the guided prepare: each answers one kind of question, and only the newest.
+//! The workers of the guided prepare; only the newest request of each kind is answered.
 
 use super::derive::PlanFindings;
 use super::field_map::samples::{SampleEvaluator, SampleRequest, SampleResults, SampleStore};
@@ -16,32 +16,32 @@ use std::sync::Arc;
 
 /// The result of opening a data set.
 pub struct OpenedDataset {
-    /// The scan that was started.
+    /// The started scan.
     pub scan: LiveScan,
-    /// A run that was interrupted.
+    /// The interrupted run at the data set, if any.
     pub interrupted: Option<InterruptedPrepare>,
 }
 
 type PlanAndFacts = (PreparePlan, Arc<DatasetFacts>);
 
-/// All workers. Dropping them ends their threads.
+/// The workers of the guided prepare. Dropping them ends their threads.
 pub struct Workers {
     /// Opens a data set.
     pub open: LatestWorker<PathBuf, Outcome<OpenedDataset>>,
     /// Checks a plan against the data.
     pub derive: LatestWorker<PlanAndFacts, Arc<PlanFindings>>,
-    /// Runs real samples through a field map.
+    /// Evaluates a field map on real samples.
     pub evaluate: LatestWorker<SampleRequest, Arc<SampleResults>>,
     /// Computes what a run would do.
     pub preview: LatestWorker<PlanAndFacts, Arc<Preview>>,
-    /// Finds out what answers about media would record.
+    /// Computes the media metadata that the answers would record.
     pub media: LatestWorker<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
-    /// Encodes pictures for the terminal; another question takes the place of one that waits.
+    /// Encodes pictures for the terminal; a new request replaces a waiting one.
     pub pixels: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
 }
 
 impl Workers {
-    /// Starts them; they sleep until the first request.
+    /// Starts the workers.
     pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
@@ -67,7 +67,7 @@ impl Workers {
         }
     }
 
-    /// Whether a result that the screen shows is still pending.
+    /// Whether a result for the screen is pending.
     pub fn is_waiting(&self) -> bool {
         self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()
     }

@@ -1,4 +1,4 @@
-//! Draws the steps of dedup that are more than fields, and the review.
+//! Draws the review of the form of dedup, and those of its steps that do not consist only of fields.
 
 mod review;
 mod steps;
@@ -12,7 +12,7 @@ use gristmill_core::text::{count, grouped};
 use gristmill_ops::job::dedup::RepeatedPassage;
 use ratatui::text::{Line, Span};
 
-/// Returns the passages that repeat most, one line each: how often, how long, how they begin.
+/// Returns the most repeated passages, one line each: number of copies, length, and beginning.
 pub(in crate::tui) fn passage_lines(
     passages: &[RepeatedPassage],
     most: usize,

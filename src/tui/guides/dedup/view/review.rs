@@ -1,4 +1,4 @@
-//! Draws the review: what a run would do.
+//! Draws the review of the form of dedup: what a run would do.
 
 use super::passage_lines;
 use crate::tui::guides::dedup::estimates::DedupFacts;
@@ -13,12 +13,12 @@ use gristmill_data::source::dedup::Listing;
 use gristmill_ops::job::dedup::DedupEstimate;
 use ratatui::text::{Line, Span};
 
-/// Files that are listed.
+/// Maximum number of listed files.
 const MAX_FILES: usize = 6;
-/// Passages that are listed.
+/// Maximum number of listed passages.
 const MAX_PASSAGES: usize = 8;
 
-/// Returns what a run would do.
+/// Returns lines about what a run would do.
 pub fn review_lines(
     plan: &DedupPlan,
     known: &DedupFacts,
@@ -39,7 +39,7 @@ pub fn review_lines(
     lines
 }
 
-/// Figures, time, memory and space.
+/// Returns lines with the estimated results, time, memory and space.
 fn estimate_lines(plan: &DedupPlan, found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
@@ -93,7 +93,7 @@ fn estimate_lines(plan: &DedupPlan, found: &DedupEstimate, columns: usize, ui: &
     lines
 }
 
-/// The files that will be written.
+/// Returns lines about the files that will be written.
 fn file_lines(plan: &DedupPlan, listing: &Listing, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let output = plan.visible_output();
     let words = format!("Writes {}", count(listing.files.len() as u64, "file"));

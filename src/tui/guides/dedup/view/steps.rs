@@ -1,4 +1,4 @@
-//! Draws the steps with questions.
+//! Draws the steps of the form of dedup.
 
 use super::passage_lines;
 use crate::tui::form::{draw_below, draw_fields, from_row, Form, Guide as _, MouseTarget};
@@ -19,19 +19,19 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Files that are listed.
+/// Maximum number of listed files.
 const SHOWN_FILES: usize = 1_000;
-/// Passages that are listed.
+/// Maximum number of listed passages.
 const MAX_PASSAGES: usize = 12;
-/// Columns of a length and its sign.
+/// Columns of a length and its marker.
 const LENGTH_COLUMNS: usize = 14;
-/// Columns of the text after a bar.
+/// Columns of the figures after a bar.
 const FIGURES_COLUMNS: usize = 32;
-/// Columns of the share among them, and of its bounds.
+/// Columns of the share in the figures, and of its bounds.
 const SHARE_COLUMNS: usize = 8;
 const BOUNDS_COLUMNS: usize = 10;
 
-/// Draws the fields of the source, and the files.
+/// Draws the fields of the step Source, and the files.
 pub fn draw_source(guide: &DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();
@@ -83,7 +83,7 @@ pub fn draw_length(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, a
     draw_below(form, frame, from_row(area, line + 1), lines, ui);
 }
 
-/// From how much of the data the figures are, and what repeats most.
+/// Returns lines about how much of the data the estimate is based on, and the most repeated passages.
 fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let words = found.lengths.first().map(|length| found.basis(length)).unwrap_or_default();
     let mut lines = wrapped(&words, columns, ui.theme.muted);
@@ -119,7 +119,7 @@ fn draw_lengths(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area
     });
 }
 
-/// The bar of a length, its share, and the bytes.
+/// Returns the bar of a length, with the removed share and bytes.
 fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) -> Vec<Span<'static>> {
     let known = found.as_ref().ok().and_then(|found| found.lengths.iter().find(|known| known.min_length == length));
     let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };

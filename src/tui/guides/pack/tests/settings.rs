@@ -1,4 +1,4 @@
-//! The step Formats: the formats, and all of their settings.
+//! Tests of the step Formats: the formats, and all of their settings.
 
 use super::*;
 use gristmill_core::pack::SampleSize;

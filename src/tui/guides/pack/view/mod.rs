@@ -1,4 +1,4 @@
-//! Draws the steps of pack that are more than fields, and the preview.
+//! Draws the preview of the form of pack, and those of its steps that do not consist only of fields.
 
 mod review;
 mod steps;

@@ -1,4 +1,4 @@
-//! Draws the review: what a run would do.
+//! Draws the review of the form of pack: what a run would do.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
@@ -9,12 +9,12 @@ use gristmill_core::Severity;
 use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::text::{Line, Span};
 
-/// Files of one format that are listed.
+/// Maximum number of listed files of each format.
 const FILES_EACH: usize = 6;
-/// Reasons why documents are left out that are shown for each format.
+/// Maximum number of listed reasons why documents are left out, for each format.
 const REASONS_EACH: usize = 4;
 
-/// Returns what a run would do.
+/// Returns lines about what a run would do.
 pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
@@ -90,7 +90,7 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     lines
 }
 
-/// Returns the path of a file relative to the output, or its name if the output is the beginning of that.
+/// Returns the path of a file relative to the output, or the name of the file if `output` is only a prefix of its name.
 fn below<'a>(path: &'a str, output: &str) -> &'a str {
     match path.strip_prefix(output.trim_end_matches('/')) {
         None | Some("") => path,

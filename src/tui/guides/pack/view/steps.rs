@@ -1,4 +1,4 @@
-//! Draws the steps with questions.
+//! Draws the steps of the form of pack.
 
 use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
 use crate::tui::guides::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
@@ -20,16 +20,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Documents that are shown through the text field.
+/// Maximum number of documents whose text is shown.
 const SHOWN_DOCUMENTS: usize = 3;
-/// Lines of each of them.
+/// Maximum number of lines of each document.
 const DOCUMENT_LINES: usize = 3;
-/// Tokenizers that are listed at a time.
+/// Height of the list of tokenizers, in rows.
 const FOUND_ROWS: usize = 5;
-/// Keys that are listed at a time.
+/// Height of the list of keys, in rows.
 const KEY_ROWS: usize = 8;
 
-/// Draws the fields of the source, and the files.
+/// Draws the fields of the step Source, and the files.
 pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
@@ -53,7 +53,7 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
     draw_below(form, frame, from_row(area, line), lines, ui);
 }
 
-/// Draws the keys of real documents, and the text of some.
+/// Draws the keys of real documents, and the text of some of them.
 pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let Some(documents) = guide.known.documents.clone() else {
         let words = match guide.known.files.as_deref() {
@@ -101,7 +101,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
                 if let Some(why) = guide.known.text_blocker() {
                     lines.extend(reason_lines(&why, columns, ui));
                 }
-                // Those without text come first: they need attention.
+                // Documents without text come first, because they need attention.
                 let mut order: Vec<usize> = (0..all).collect();
                 order.sort_by_key(|at| found.texts.get(*at).is_some_and(Result::is_ok));
                 order.rotate_left((all - with).saturating_sub(1).min(all));
@@ -156,7 +156,7 @@ fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Re
     });
 }
 
-/// Draws the tokenizer, those that were found, and a real document token by token.
+/// Draws the tokenizer, the tokenizers that were found, and a real document token by token.
 pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let label = guide.columns().label;
@@ -228,7 +228,7 @@ fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<
     ranges.into_iter().take(most).map(|range| token_line(tokens, range, &[], ui)).collect()
 }
 
-/// Returns the lines below the fields of the formats: what is wrong with the answers.
+/// Returns the lines below the fields of the formats: errors in the answers.
 pub fn formats_foot(guide: &PackGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let plan = plan_of(form);
     let mut wrong = match gristmill_ops::tokens::formats::names(&plan).is_empty() {

@@ -1,21 +1,21 @@
-//! Completing a field-map expression: part names first, then the keys that JSON parts were seen to have.
+//! Completes field-map expressions: part names first, then keys that were found in JSON parts.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most candidates that are offered at once.
+/// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 64;
 
-/// Names and values that completions are taken from.
+/// Names and values from which completions are made.
 #[derive(Clone, Copy, Debug)]
 pub struct CompletionSource<'a> {
     /// Part names, most frequent first.
     pub parts: &'a [&'a str],
-    /// JSON values seen, by part.
+    /// JSON values found, by part.
     pub json: &'a BTreeMap<String, Vec<Value>>,
 }
 
-/// Every way to go on from `text`, as whole texts. The last option of the expression is the one that is completed.
+/// Returns all completions of `text`, each as the whole expression. Only the last alternative of the expression is completed.
 pub fn candidates(text: &str, known: &CompletionSource<'_>) -> Vec<String> {
     let start = text.rfind(',').map_or(0, |comma| comma + 1);
     let (before, option) = text.split_at(start);
@@ -28,7 +28,7 @@ pub fn candidates(text: &str, known: &CompletionSource<'_>) -> Vec<String> {
 
 fn parts(typed: &str, known: &CompletionSource<'_>) -> Vec<String> {
     let mut found: Vec<String> = known.parts.iter().filter(|p| p.starts_with(typed)).map(|p| (*p).to_owned()).collect();
-    // A whole part name of JSON goes on with its keys.
+    // The complete name of a JSON part is completed with its keys.
     if known.json.contains_key(typed) {
         found.extend(steps(typed, "[", known));
     }
@@ -55,7 +55,7 @@ fn steps(part: &str, path: &str, known: &CompletionSource<'_>) -> Vec<String> {
     matching.map(|(_, key)| format!("{part}{done}[{key}]")).collect()
 }
 
-/// Keys that hold the signs of the grammar cannot be written in an expression.
+/// Whether a key can be written in an expression: it must not contain characters of the grammar.
 fn is_step(key: &str) -> bool {
     !key.is_empty() && !key.contains(['[', ']', ','])
 }

@@ -1,4 +1,4 @@
-//! Step Field map: which part fills which field, shown at once on real samples.
+//! Step Field map: the parts that fill each field, with the results on real samples.
 
 pub mod complete;
 pub mod samples;
@@ -16,62 +16,62 @@ use samples::SampleResults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One field.
+/// A field of the sample type.
 #[derive(Clone, Debug, Default)]
 pub struct FieldRow {
-    /// Its name; typed for a class of one's own.
+    /// Its name; typed by the user for a user-defined class.
     pub name: TextField,
     /// Its expression.
     pub expr: TextField,
-    /// Type as the class writes it; empty when not known.
+    /// Its Python type in the class; empty if not known.
     pub python: &'static str,
-    /// May stay empty; the text is the default.
+    /// For an optional field, the text of its default.
     pub default: Option<&'static str>,
 }
 
-/// Candidates of a completion being cycled through.
+/// The candidates of a completion, which Tab cycles through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionCycle {
-    /// Whole texts.
+    /// The candidates, as whole expressions.
     pub candidates: Vec<String>,
-    /// Which one is in the field.
+    /// The index of the candidate in the field.
     pub at: usize,
 }
 
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct FieldMapStep {
-    /// Rows in class order; for a class of one's own the last one is empty, for one more.
+    /// Rows in the order of the class; for a user-defined class, the last row is empty, for another field.
     pub rows: Vec<FieldRow>,
     /// The class the rows belong to.
     pub class: String,
-    /// Whether names are typed, too.
+    /// Whether the class is user-defined, so that the names of fields are typed, too.
     pub is_own: bool,
-    /// The newest evaluation; may be older than the typed text.
+    /// The newest results; may be for an older text.
     pub results: Arc<SampleResults>,
-    /// Pictures as pixels, where the terminal can show them.
+    /// Pictures as pixels, if the terminal can show them.
     pub pixels: Pixels,
-    /// A completion being cycled through.
+    /// The completion in progress.
     pub cycle: Option<CompletionCycle>,
-    /// Typed texts by class and field, so that they are there when a class is selected again.
+    /// Typed texts by class and field, restored when a class is selected again.
     memory: BTreeMap<(String, String), String>,
     touched: BTreeSet<(String, String)>,
     focus: usize,
 }
 
 impl FieldMapStep {
-    /// Whether the field in focus is a name.
+    /// Whether the focused text field is a name.
     fn on_name(&self) -> bool {
         self.is_own && self.focus.is_multiple_of(2)
     }
 
-    /// The row in focus.
+    /// Returns the focused row.
     pub fn row_at_focus(&self) -> usize {
         let row = if self.is_own { self.focus / 2 } else { self.focus };
         row.min(self.rows.len().saturating_sub(1))
     }
 
-    /// Whether the name of a row has the focus, and not its expression.
+    /// Whether the name of a row has the focus, rather than its expression.
     pub fn name_has_focus(&self, row: usize) -> bool {
         self.on_name() && self.row_at_focus() == row
     }
@@ -94,7 +94,7 @@ impl FieldMapStep {
         }
     }
 
-    /// Creates the rows for the selected class; texts that were typed for it before are restored.
+    /// Creates the rows for the selected class, with the texts that were typed for it before.
     fn follow_class(&mut self, answers: &Answers) {
         let class = match &answers.plan.loading {
             SampleMapping::FieldMap { sample_type, .. } => sample_type.clone(),
@@ -191,12 +191,12 @@ impl FieldMapStep {
                 self.cycle = Some(cycle);
                 self.edited();
             }
-            // Nothing to complete: Tab moves to the next field.
+            // Without completions, Tab moves to the next field.
             None => self.focus_next(answers),
         }
     }
 
-    /// Returns the problems of a row, the exact error first. Optional rows may be empty.
+    /// Returns the problem of a row; syntax errors come first. Optional fields may be empty.
     pub fn row_problem(&self, row: usize, answers: &Answers) -> Option<Problem> {
         let row_state = self.rows.get(row)?;
         let name = row_state.name.value().trim();
@@ -304,7 +304,7 @@ impl StepState for FieldMapStep {
             self.memory.insert(key.clone(), field.expr.clone());
             self.touched.insert(key);
         }
-        // An optional field that was left empty on purpose stays empty; a map without any field is not yet an answer.
+        // Fields that were left empty on purpose stay empty; a map without fields is not an answer.
         let known = sample_type::find(sample_type).filter(|_| !fields.is_empty());
         for known in known.map_or(&[][..], |t| t.fields) {
             self.touched.insert((sample_type.clone(), known.name.to_owned()));

@@ -13,47 +13,47 @@ use gristmill_ops::engine::plan::fields::{self, DecodedSample, FieldCheck, Share
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Samples that are shown.
+/// Maximum number of shown samples.
 pub const MAX_SHOWN_SAMPLES: usize = 3;
-/// Bytes of a picture file that are read at most.
+/// Maximum size of a picture file that is read, in bytes.
 const PICTURE_FILE_BYTES: u64 = 64 << 20;
 
-/// A request: the current expressions, and the samples known by now.
+/// A request: the current expressions, and the facts with the samples found so far.
 #[derive(Clone, Debug)]
 pub struct SampleRequest {
-    /// The class, as the plan names it.
+    /// The class, as written in the plan.
     pub class: String,
-    /// Expressions as they are now.
+    /// The current expressions.
     pub fields: Vec<FieldExpr>,
     /// The data set.
     pub facts: Arc<DatasetFacts>,
 }
 
-/// One sample through the field map.
+/// The result of the field map for one sample.
 #[derive(Clone, Debug)]
 pub struct SampleResult {
     pub key: String,
-    /// One per expression, in order; an error is in a user's words.
+    /// One value per expression, in order, or an error message for the user.
     pub fields: Vec<Result<Drawable, String>>,
 }
 
-/// All samples through the field map.
+/// The results of the field map for all samples.
 #[derive(Clone, Debug, Default)]
 pub struct SampleResults {
     /// The expressions that were evaluated.
     pub fields: Vec<FieldExpr>,
-    /// The samples to show, at most [`MAX_SHOWN_SAMPLES`].
+    /// The shown samples, at most [`MAX_SHOWN_SAMPLES`].
     pub samples: Vec<SampleResult>,
-    /// Share of the scanned samples that can resolve, one per expression.
+    /// For each expression, the share of scanned samples in which it resolves.
     pub shares: Vec<Option<Share>>,
     /// Problems by field: refusals if no sample resolves, notes if some do not.
     pub problems: Vec<Problem>,
-    /// JSON values seen, by part.
+    /// JSON values found, by part.
     pub json: BTreeMap<String, Vec<serde_json::Value>>,
 }
 
 impl SampleResults {
-    /// Returns the result for a field as typed now; `None` while the result is of an older text.
+    /// Returns the index of the result for a field with this expression; `None` if the results are for an older text.
     pub fn of(&self, field: &str, expr: &str) -> Option<usize> {
         self.fields.iter().position(|f| f.field == field && f.expr == expr)
     }
@@ -61,7 +61,7 @@ impl SampleResults {
 
 type Samples = BTreeMap<(String, String), Arc<DecodedSample>>;
 
-/// Samples that were read, shared by the workers that need them. Cloning shares.
+/// Samples that were read, shared by workers. Clones share the samples.
 #[derive(Clone, Default)]
 pub struct SampleStore {
     samples: Arc<Mutex<Samples>>,
@@ -72,7 +72,7 @@ impl SampleStore {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns one sample; reads it from disk the first time, without holding the lock.
+    /// Returns a sample; reads it from disk the first time, without holding the lock.
     fn get(&self, facts: &DatasetFacts, sketch: &SampleSketch) -> Arc<DecodedSample> {
         let key = (sketch.shard.clone(), sketch.key.clone());
         if let Some(known) = self.lock().get(&key) {
@@ -82,13 +82,13 @@ impl SampleStore {
         Arc::clone(self.lock().entry(key).or_insert(sample))
     }
 
-    /// Every sample that is sketched in the facts.
+    /// Returns all samples that are listed in the facts.
     pub fn all(&self, facts: &DatasetFacts) -> Vec<DecodedSample> {
         facts.sketches.iter().map(|s| (*self.get(facts, s)).clone()).collect()
     }
 }
 
-/// Evaluates samples on a worker thread, and keeps the decoded pictures.
+/// Evaluates samples on a worker thread, and caches decoded pictures.
 #[derive(Default)]
 pub struct SampleEvaluator {
     store: SampleStore,
@@ -101,7 +101,7 @@ impl SampleEvaluator {
         Self { store, ..Self::default() }
     }
 
-    /// Evaluates every expression on every sample known. Reads from disk the first time.
+    /// Evaluates every expression on every known sample, which is read from disk the first time.
     pub fn answer(&mut self, question: &SampleRequest) -> SampleResults {
         let facts = &question.facts;
         let samples = self.store.all(facts);
@@ -133,7 +133,7 @@ impl SampleEvaluator {
         }
     }
 
-    /// The part whose picture an expression yields: the first option that the sample has.
+    /// Returns the part whose picture an expression yields: the first alternative that the sample has.
     fn picture_part(&self, facts: &DatasetFacts, sketch: &SampleSketch, expr: &str) -> Option<String> {
         let sample = self.store.get(facts, sketch);
         let options = FieldExpression::parse(expr).options;
@@ -177,7 +177,7 @@ impl SampleEvaluator {
     }
 }
 
-/// Returns the result without pictures: shares, problems, JSON keys. The samples to show follow.
+/// Returns the results without shown samples and pictures: shares, problems, JSON values.
 pub(in super::super) fn evaluated(
     fields: &[FieldExpr],
     checks: &[FieldCheck],

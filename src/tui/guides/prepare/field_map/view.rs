@@ -1,4 +1,4 @@
-//! Draws step Field map: the rows, and three real samples through them.
+//! Draws step Field map: the rows, and three real samples with their fields.
 
 use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::step::Answers;
@@ -44,7 +44,7 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
     draw_samples(step, frame.buffer_mut(), places[3], answers, context);
 }
 
-/// Lines of an error below its row: all that it takes in the row in focus, one elsewhere.
+/// Maximum number of lines of an error below a row that does not have the focus.
 const PROBLEM_LINES: usize = 3;
 
 /// Returns the number of lines of each row: one, and those of its problem.
@@ -65,7 +65,7 @@ fn name_columns(step: &FieldMapStep) -> u16 {
 fn problem_words(step: &FieldMapStep, row: usize, answers: &Answers, columns: usize) -> (Severity, Vec<String>) {
     let on_row = step.row_at_focus() == row;
     let empty = step.rows.get(row).is_some_and(|r| r.expr.is_empty());
-    // An empty required field in focus is not an error yet.
+    // An empty required field is not an error while it has the focus.
     let Some(problem) = step.row_problem(row, answers).filter(|_| !(empty && on_row)) else {
         return (Severity::Note, Vec::new());
     };
@@ -85,7 +85,7 @@ fn draw_rows(
 ) {
     let ui = context.ui;
     let at = step.row_at_focus();
-    // The row in focus stays in view.
+    // Scroll so that the focused row is visible.
     let mut first = 0;
     let fits = |first: usize| {
         heights.iter().skip(first).take(at + 1 - first.min(at)).sum::<usize>() <= usize::from(area.height)
@@ -187,7 +187,7 @@ fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, context: &Dra
     }
 }
 
-/// The candidates being cycled through, or what can be typed.
+/// Returns the line with the candidates of the completion, or with the names that can be typed.
 fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, context: &DrawContext) -> Line<'static> {
     let ui = context.ui;
     if let Some(cycle) = &step.cycle {
@@ -225,7 +225,7 @@ fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answer
         };
         return draw_lines(buffer, area, [Line::from(Span::styled(words, ui.theme.muted))]);
     }
-    // Columns narrower than this show nothing worth seeing; fewer samples are shown then.
+    // Samples need at least 18 columns; in narrow windows, fewer samples are shown.
     let fit = usize::from((area.width / 18).max(1)).min(step.results.samples.len());
     let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
     let results = Arc::clone(&step.results);
@@ -236,7 +236,7 @@ fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answer
     }
 }
 
-/// One sample: its key, then its fields, pictures as high as there is room.
+/// Draws one sample: its key, then its fields; the height of pictures depends on the space.
 fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, context: &DrawContext) {
     let ui = context.ui;
     let columns = usize::from(area.width);

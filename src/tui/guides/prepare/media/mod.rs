@@ -1,4 +1,4 @@
-//! Step Media: whether pictures, sounds and videos are described, and which.
+//! Step Media: whether metadata of pictures, sound and video are recorded, and of which entries.
 
 pub(super) mod view;
 
@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FocusStop {
-    /// Which entries.
+    /// How media are recognized.
     Strategy,
     /// Shell patterns.
     Patterns,
-    /// Decode each picture whole.
+    /// Whether each picture is decoded completely.
     Decode,
 }
 
@@ -30,13 +30,13 @@ pub enum FocusStop {
 pub struct MediaStep {
     /// The answers.
     pub form: MediaForm,
-    /// What the answers would record, and the answers that this is of; follows them after a moment.
+    /// The media that a plan would record, and that plan; updated with a delay after changes.
     pub tally: Option<(MediaPlan, Arc<MediaTally>)>,
     focus: usize,
 }
 
 impl MediaStep {
-    /// The fields that are there now, in order.
+    /// Returns the fields that apply to the answers, in order.
     pub fn stop_list(&self) -> Vec<FocusStop> {
         match self.form.strategy {
             Strategy::None => vec![FocusStop::Strategy],
@@ -45,19 +45,19 @@ impl MediaStep {
         }
     }
 
-    /// The field in focus.
+    /// Returns the focused field.
     pub fn stop(&self) -> FocusStop {
         let stops = self.stop_list();
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Strategy)
     }
 
-    /// Returns what the answers would record, unless they were changed since.
+    /// Returns the media that the current answers would record; `None` until they are known.
     pub fn current_tally(&self) -> Option<&MediaTally> {
         let plan = self.form.plan()?;
         self.tally.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
     }
 
-    /// Returns a line about media in the data set, if the answers record none.
+    /// Returns a suggestion about media in the data set, if the answers record none.
     pub fn proposal(&self, answers: &Answers) -> Option<String> {
         let parts = media_parts(&answers.facts);
         let first = parts.first()?;
@@ -126,7 +126,7 @@ impl StepState for MediaStep {
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
-        // Typed text is a pattern if the strategy needs one and there is none.
+        // Text that is typed in the list is a pattern if the strategy needs one and there is none.
         if self.stop() == FocusStop::Strategy && self.form.blocking_reason().is_some() && is_typed(&key) {
             self.set_focus(1);
         }
@@ -146,7 +146,7 @@ impl StepState for MediaStep {
     }
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
-        // Patterns that are still being typed are no answer yet, and none is no answer by accident: see `blocking_reason`.
+        // Without a pattern, nothing is recorded; `blocking_reason` prevents leaving the step like that by mistake.
         plan.media = self.form.plan();
     }
 

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Rows of the heading.
+/// Height of the heading in rows.
 const HEADING_ROWS: usize = 2;
 
 /// Draws the step.
@@ -74,7 +74,7 @@ fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, context: &Dra
     step.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", context.ui);
 }
 
-/// Returns the entries that would be inspected, or that could be.
+/// Returns lines with the numbers of entries that would be inspected, or that could be.
 fn counts(step: &MediaStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));

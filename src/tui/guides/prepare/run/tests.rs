@@ -40,7 +40,7 @@ fn compare(name: &str, facts: DatasetFacts, run: RunState) {
     testing::compare(&format!("prepare_{name}"), &testing::WINDOWS, |size| draw(&mut screen, size));
 }
 
-/// The end of a run that failed.
+/// Returns the result of a run that failed without a report.
 fn without_report(failure: Failure) -> JobResult {
     let end: Outcome<PrepareReport> = Err(failure);
     end.into()
@@ -107,7 +107,7 @@ fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_exclu
     assert!(run.why_disabled(Action::ExcludeProblem).is_some());
     run.handle_action(Action::CancelJob);
     assert!(run.confirms_cancel);
-    // It ends between the two presses of x.
+    // The run ends between the two presses of x.
     let failure = Failure::environment("writing the index", "no space left on the device");
     run.update(with_problem(JobState::Failed), Some(without_report(failure)));
     assert_eq!(key(&run, 'x'), Meaning::Do(Action::ExcludeProblem));

@@ -1,4 +1,4 @@
-//! Step Sample type: what a sample is to the trainer, and what fills it.
+//! Step Sample type: the class of samples in the training code, and the source of its fields.
 
 pub(super) mod view;
 
@@ -10,18 +10,18 @@ use gristmill_core::sample_type::{self, SampleType, SAMPLE_TYPES};
 use gristmill_core::{PreparePlan, SampleMapping};
 use ratatui::crossterm::event::KeyEvent;
 
-/// One row of the list.
+/// A row of the list of sample types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// One of the framework's types.
+    /// A sample type of the training framework.
     Known(&'static SampleType),
-    /// Samples as plain maps of parts.
+    /// Crude samples: maps of parts.
     Crude,
     /// A user-defined class.
     Own,
     /// No `dataset.yaml`.
     NoYaml,
-    /// The `dataset.yaml` that is there stays: only in an update.
+    /// The existing `dataset.yaml` is kept; only in an update.
     Keep,
 }
 
@@ -40,32 +40,32 @@ pub enum FieldSource {
 pub enum FocusStop {
     /// The list of types.
     List,
-    /// `module:Class`.
+    /// The text field for a class: `module:Class`.
     OwnClass,
     FieldSource,
-    /// Write a `cooker.py`.
+    /// Whether to write a `cooker.py`.
     Cooker,
 }
 
 /// Answers of the step.
 #[derive(Clone, Debug)]
 pub struct TypeStep {
-    /// Returns the selection.
+    /// The selected row.
     pub choice: Choice,
-    /// `module:Class`.
+    /// The text field for a user-defined class: `module:Class`.
     pub own: TextField,
     pub field_source: FieldSource,
-    /// Write a `cooker.py`.
+    /// Whether to write a `cooker.py`.
     pub cooker: bool,
-    /// Rows in view; the selected one is the choice.
+    /// Cursor and scroll position of the list; its selected row is the choice.
     pub list: ListState,
-    /// The rows, best guess first.
+    /// The rows, best suggestion first.
     pub rows: Vec<Choice>,
-    /// Whether the cursor was moved: the order of the rows does not change after that.
+    /// Whether the cursor was moved: the order of the rows then stays.
     touched: bool,
-    /// The choice was accepted: what is found later may move its row, not the choice.
+    /// Whether the choice was accepted: later findings may move its row, but do not change the choice.
     accepted: bool,
-    /// The answer of the last run, proposed in place of the best guess.
+    /// The answer of the last run, proposed instead of the best suggestion.
     proposed: Option<Choice>,
     focus: usize,
 }
@@ -88,14 +88,14 @@ impl Default for TypeStep {
 }
 
 impl TypeStep {
-    /// Treats the restored answer as a proposal, which a better match replaces.
+    /// Treats the restored answer as a suggestion, which a better one replaces.
     pub fn only_propose(&mut self) {
         self.proposed = Some(self.choice);
         self.touched = false;
         self.accepted = false;
     }
 
-    /// The fields that are there now, in order.
+    /// Returns the fields that apply to the choice, in order.
     pub fn stop_list(&self) -> Vec<FocusStop> {
         match self.choice {
             Choice::Known(_) => vec![FocusStop::List, FocusStop::FieldSource],
@@ -105,18 +105,18 @@ impl TypeStep {
         }
     }
 
-    /// The field in focus.
+    /// Returns the focused field.
     pub fn stop(&self) -> FocusStop {
         let stops = self.stop_list();
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::List)
     }
 
-    /// The number of a field in the order of the focus.
+    /// Returns the number of a field in the order of the focus.
     pub fn number_of(&self, stop: FocusStop) -> usize {
         self.stop_list().iter().position(|s| *s == stop).unwrap_or(0)
     }
 
-    /// The class that is chosen, as the plan names it; `None` when there is none.
+    /// Returns the selected class as written in the plan; `None` if the choice has no class.
     pub fn class(&self) -> Option<String> {
         match self.choice {
             Choice::Known(t) => Some(t.class.to_owned()),
@@ -125,7 +125,7 @@ impl TypeStep {
         }
     }
 
-    /// Whether a field map comes next.
+    /// Whether the next step is the field map.
     pub fn wants_field_map(&self) -> bool {
         matches!(self.choice, Choice::Known(_) | Choice::Own) && self.field_source == FieldSource::FieldMap
     }
@@ -137,7 +137,7 @@ impl TypeStep {
         }
     }
 
-    /// Best guesses first, then the other types in the framework's order, then what is no type.
+    /// Orders the rows: suggestions first, then the other types in the framework's order, then the rows that are not types.
     fn order_rows(&mut self, answers: &Answers) {
         let mut rows: Vec<Choice> = Vec::with_capacity(SAMPLE_TYPES.len() + 4);
         if answers.is_update() {
@@ -195,7 +195,7 @@ impl StepState for TypeStep {
 
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
-            // The option at the cursor is the chosen one.
+            // The option at the cursor is already selected.
             (FocusStop::List | FocusStop::FieldSource, Action::Toggle) => self.touched = true,
             (FocusStop::List, moving) => self.move_in_list(moving, answers),
             (FocusStop::FieldSource, Action::Down) if self.field_source == FieldSource::FieldMap => {
@@ -261,7 +261,7 @@ impl StepState for TypeStep {
     }
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
-        // The field map adds its fields later.
+        // The fields are added by the step Field map.
         plan.loading = match (self.choice, self.field_source) {
             (Choice::Crude, _) => SampleMapping::Crude { cooker: self.cooker },
             (Choice::NoYaml, _) => SampleMapping::NoDatasetYaml,
@@ -317,7 +317,7 @@ impl StepState for TypeStep {
     }
 }
 
-/// Why a text is no `module:Class`; `None` when it is one.
+/// Returns why a text is not of the form `module:Class`; `None` if it is.
 pub(super) fn own_class_problem(text: &str) -> Option<String> {
     let Some((module, class)) = text.split_once(':') else {
         return Some("a class of your own is written module:Class, as in my_project.samples:MySample".into());

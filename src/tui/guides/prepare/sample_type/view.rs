@@ -71,7 +71,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, co
     Line::from(vec![Span::raw(name), Span::raw(" "), Span::styled(text::fit_end(&note, room, ui.glyphs), style)])
 }
 
-/// Returns the meaning of the selected row, with its fields.
+/// Returns lines that describe the selected row and its fields.
 fn describe_selected(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));

@@ -1,4 +1,4 @@
-//! Step Source: the shards, what is unusual about them, and which are left out.
+//! Step Source: the shards, their unusual properties, and which of them are left out.
 
 pub(super) mod view;
 
@@ -15,17 +15,17 @@ use std::collections::BTreeSet;
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FocusStop {
-    /// The handling of an earlier preparation.
+    /// How to handle an earlier preparation.
     Rerun,
-    /// Forget the excludes of an earlier preparation.
+    /// Whether to discard the excludes of an earlier preparation.
     ResetExcludes,
     /// The list of shards.
     Shards,
-    /// The pattern of shards to leave out.
+    /// The pattern of shards that are left out.
     Pattern,
-    /// The handling of compressed shards.
+    /// How to handle compressed shards.
     Tgz,
-    /// The handling of duplicate keys.
+    /// How to handle duplicate keys.
     Duplicates,
     /// The list of unusual properties.
     Findings,
@@ -34,37 +34,37 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {
-    /// The handling of an earlier preparation; shown only if there is one.
+    /// How to handle an earlier preparation; shown only if there is one.
     pub rerun: Rerun,
     rerun_touched: bool,
-    /// Forget recorded excludes.
+    /// Whether to discard recorded excludes.
     pub reset_excludes: bool,
-    /// Single shards that are left out, by name.
+    /// Names of single shards that are left out.
     pub left_out: BTreeSet<String>,
-    /// A pattern for more of them.
+    /// A pattern of further shards that are left out.
     pub pattern: TextField,
-    /// Patterns of a plan that the one field cannot hold; kept as they are.
+    /// Further patterns of the plan, which do not fit into the text field; they stay unchanged.
     pub more_patterns: Vec<String>,
-    /// Compressed shards.
+    /// How to handle compressed shards.
     pub tgz: Tgz,
-    /// Duplicate keys.
+    /// How to handle duplicate keys.
     pub duplicates: Duplicates,
-    /// A run found keys that name two samples; the scan keeps too few keys to find all of them.
+    /// Whether a run found duplicate keys: the scan remembers too few keys to find all of them.
     pub has_duplicates: bool,
-    /// Shards in view.
+    /// Cursor and scroll position of the list of shards.
     pub shards: ListState,
-    /// Findings in view.
+    /// Cursor and scroll position of the list of findings.
     pub findings: ListState,
-    /// The finding shown in full.
+    /// Whether the selected finding is shown in full.
     pub shows_detail: bool,
-    /// The mistake in the typed pattern, with the pattern and the number of shards that it is about.
+    /// The mistake in the typed pattern.
     fault: Option<String>,
     checked: Option<(String, usize)>,
     focus: usize,
 }
 
 impl SourceStep {
-    /// The fields that are there for this data set, in order.
+    /// Returns the fields that apply to this data set, in order.
     pub fn stop_list(&self, answers: &Answers) -> Vec<FocusStop> {
         let facts = &answers.facts;
         let mut stops = Vec::with_capacity(7);
@@ -81,7 +81,7 @@ impl SourceStep {
         }
         let asks =
             self.has_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
-        // Keeping the first of several pieces would keep a part of a sample.
+        // If samples are split into several pieces, keeping the first one would lose the rest.
         if asks && answers.derived.unusable_samples.is_none() {
             stops.push(FocusStop::Duplicates);
         }
@@ -91,25 +91,25 @@ impl SourceStep {
         stops
     }
 
-    /// The field in focus.
+    /// Returns the focused field.
     pub fn stop(&self, answers: &Answers) -> FocusStop {
         let stops = self.stop_list(answers);
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Shards)
     }
 
-    /// The number of a field in the order of the focus.
+    /// Returns the number of a field in the order of the focus.
     pub fn number_of(&self, stop: FocusStop, answers: &Answers) -> usize {
         self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
 
-    /// Moves the focus to a field, if it is there.
+    /// Moves the focus to a field, if it applies to the data set.
     pub fn focus_on(&mut self, stop: FocusStop, answers: &Answers) {
         if let Some(at) = self.stop_list(answers).iter().position(|s| *s == stop) {
             self.focus = at;
         }
     }
 
-    /// Checks the typed pattern at once, since it may be accepted right after typing.
+    /// Checks the typed pattern immediately, because it may be accepted right after typing.
     fn check_pattern(&mut self, answers: &Answers) {
         let shards = &answers.facts.shards;
         let now = (self.pattern.value().to_owned(), shards.len());
@@ -127,7 +127,7 @@ impl SourceStep {
         self.checked = Some(now);
     }
 
-    /// Whether the typed pattern cannot be used.
+    /// Whether the typed pattern is invalid or matches nothing.
     pub fn has_fault(&self) -> bool {
         self.fault.is_some()
     }
@@ -151,7 +151,7 @@ impl SourceStep {
         }
     }
 
-    /// Whether the second of a pair of options is chosen.
+    /// Whether the second of two options is selected.
     fn is_second(&self, stop: FocusStop) -> bool {
         match stop {
             FocusStop::Rerun => self.rerun == Rerun::Overwrite,
@@ -160,7 +160,7 @@ impl SourceStep {
         }
     }
 
-    /// Moves the cursor within two options, and beyond them to the next field.
+    /// Moves the cursor between two options, and from their ends to the previous or next field.
     fn choose_or_leave(&mut self, stop: FocusStop, down: bool, answers: &Answers) {
         if self.is_second(stop) == down {
             if down {
@@ -176,7 +176,7 @@ impl SourceStep {
     fn move_in(&mut self, action: Action, answers: &Answers) {
         let stop = self.stop(answers);
         match stop {
-            // A list that is at its end passes the focus to the next field.
+            // At the end of a list, the focus moves to the next field.
             FocusStop::Shards | FocusStop::Findings => {
                 let list = if stop == FocusStop::Shards { &mut self.shards } else { &mut self.findings };
                 if !list.handle_action(action) {
@@ -240,7 +240,7 @@ impl StepState for SourceStep {
             Action::Exclude if stop == FocusStop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == FocusStop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == FocusStop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
-            // Of a choice the option at the cursor is the chosen one.
+            // The option at the cursor is already selected.
             Action::Toggle => self.move_choice(stop, self.is_second(stop)),
             Action::Details if !answers.facts.findings.is_empty() => {
                 self.focus_on(FocusStop::Findings, answers);
@@ -349,14 +349,14 @@ impl StepState for SourceStep {
 }
 
 impl SourceStep {
-    /// Whether a shard is left out, by hand or by the pattern.
+    /// Whether a shard is left out, by its name or by the pattern.
     pub fn is_left_out(&self, at: usize, name: &str, answers: &Answers) -> bool {
         self.left_out.contains(name)
             || matches!(&answers.derived.excluded, Some(Ok(hits)) if hits.binary_search(&at).is_ok())
     }
 }
 
-/// The pattern that matches exactly one shard name.
+/// Returns the pattern that matches exactly one shard name.
 pub(super) fn exact_pattern(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     out.push('^');
