@@ -75,7 +75,7 @@ fn step_of_problem(form: &Form, problem: &Problem) -> Option<usize> {
 /// subject.
 fn step_of(form: &Form, subject: &Subject, texts: &[&str]) -> Option<usize> {
     let texts = subject.field.iter().map(String::as_str).chain(texts.iter().copied());
-    // Flags of another command to run are not options of this form.
+    // Flags of other commands that a text recommends are not options of this form.
     let own = texts.map(|text| text.split("gristmill ").next().unwrap_or_default());
     let flags = own.flat_map(|text| text.split("--").skip(1));
     let name = |rest: &str| rest.split(|c: char| c != '-' && !c.is_ascii_alphanumeric()).next().map(str::to_owned);
@@ -92,7 +92,7 @@ fn step_of(form: &Form, subject: &Subject, texts: &[&str]) -> Option<usize> {
     })
 }
 
-/// Returns the failure of a preview with complete answers, and the step of the option that it names, or else the review.
+/// Returns the failure or refusal of the preview, and the step of the option that it names, or the review if it names none.
 pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
     let (why, step) = match guide.preview(form)? {
         Err(failure) => {
@@ -101,7 +101,7 @@ pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize,
         }
         Ok(problems) => {
             let refusal = problems.iter().find(|problem| problem.severity == Severity::Refusal)?;
-            // A stopped run is answered at the start of this one.
+            // A stopped run is handled by a question before this run starts.
             let is_of_step = refusal.kind != ProblemKind::StoppedRun;
             (refusal.to_string(), is_of_step.then(|| step_of_problem(form, refusal)).flatten())
         }
@@ -115,7 +115,7 @@ pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, St
     by_step.or_else(|| planning_blocker(form, guide))
 }
 
-/// Returns the problem for which a run of complete answers would be refused.
+/// Returns the problem for which a run would be refused; `None` while answers are incomplete.
 fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
     if (0..form.steps().len()).any(|step| blocking_reason(form, guide, step).is_some()) {
         return None;
@@ -123,12 +123,12 @@ fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
     guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
 }
 
-/// Returns the problem that a run of another plan was stopped at the output, if nothing else prevents the run.
+/// Returns the problem that a run of another plan was stopped at the output, unless another reason prevents the run.
 pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
     refusal(form, guide).filter(|problem| problem.kind == ProblemKind::StoppedRun)
 }
 
-/// Returns how to solve the problem for which a run would be refused, in terms of the form.
+/// Returns the hint for the problem for which a run would be refused, in terms of the form.
 pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
     let is_complete = (0..form.steps().len()).all(|step| blocking_reason(form, guide, step).is_none());
     if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {

@@ -1,4 +1,4 @@
-//! Ended jobs that have not been announced yet.
+//! Ended jobs that have not been announced.
 
 use super::{take_result, JobId, Jobs};
 use gristmill_core::Severity;
@@ -9,11 +9,11 @@ use gristmill_ops::job::JobState;
 pub struct EndedJob {
     /// The identifier of the job.
     pub id: JobId,
-    /// The title in the user's terms: `pack tokens`. May come from the data.
+    /// The title, such as `pack tokens`. May contain text from the data.
     pub title: String,
     /// The final state.
     pub state: JobState,
-    /// The number of problems above the severity of a note.
+    /// The number of problems, without notes.
     pub problems: u64,
 }
 

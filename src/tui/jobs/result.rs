@@ -1,4 +1,4 @@
-//! The result of a job of any kind.
+//! The results of jobs of all kinds.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::job::jsonl::JsonlReport;
@@ -8,7 +8,7 @@ use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::report::{self, OutputFile};
 use std::sync::Arc;
 
-/// The report of an operation in the table.
+/// The report of an operation.
 pub struct OperationReport(pub Box<dyn report::Report>);
 
 impl std::fmt::Debug for OperationReport {
@@ -40,27 +40,27 @@ impl From<Outcome<Box<dyn report::Report>>> for JobResult {
 
 /// The common part of the reports of all jobs.
 pub trait Report {
-    /// Files as written; empty if the report lists them in another form.
+    /// Returns the written files; empty if the report lists them in another form.
     fn files(&self) -> &[OutputFile];
-    /// Problems and notes, the first 1,000 of each severity.
+    /// Returns problems and notes, the first 1,000 of each severity.
     fn problems(&self) -> &[Problem];
-    /// Number of problems and notes of each severity and kind.
+    /// Returns the number of problems and notes of each severity and kind.
     fn counts(&self) -> &[(Severity, ProblemKind, u64)];
-    /// Whether everything existed already and nothing was written.
+    /// Returns whether everything existed already and nothing was written.
     fn is_idle(&self) -> bool;
 }
 
 macro_rules! reports {
     ($($(#[$doc:meta])* $variant:ident($report:ty), $idle:ident, $files:ident;)*) => {
-        /// The end of a job: its report, or the reason for its failure. Clones share it.
+        /// The result of a job: its report, or its failure. Clones share it.
         #[derive(Clone, Debug)]
         pub enum JobResult {
             $($(#[$doc])* $variant(Arc<Outcome<$report>>),)*
-            /// Report of an operation in the table.
+            /// Report of an operation.
             Operation(Arc<Outcome<OperationReport>>),
         }
         impl JobResult {
-            /// Returns the report, or the reason for the failure.
+            /// Returns the report, or the failure.
             pub fn report(&self) -> Result<&dyn Report, &Failure> {
                 match self {
                     $(Self::$variant(end) => end.as_ref().as_ref().map(|r| r as &dyn Report),)*
@@ -112,12 +112,12 @@ impl JobResult {
         self.report().is_ok()
     }
 
-    /// Returns the reason for the failure; `None` if the job succeeded.
+    /// Returns the failure; `None` if the job succeeded.
     pub fn failure(&self) -> Option<&Failure> {
         self.report().err()
     }
 
-    /// Returns the number of problems above the severity of a note, and of parts that failed; 0 if the job failed.
+    /// Returns the number of problems, without notes, and of failed parts; 0 if the job failed.
     pub fn found(&self) -> u64 {
         let counts = self.report().map(|r| r.counts()).unwrap_or_default();
         let failures = match self {

@@ -1,8 +1,8 @@
-//! Every action: its stable name, label and help sentence.
+//! All actions: the stable name, label and help sentence of each.
 
 macro_rules! actions {
     ($($name:ident, $id:literal, $label:literal, $help:literal;)*) => {
-        /// Something a user can do by a key, from `?`, or by name from `:`.
+        /// A command that the user runs by a key, from `?`, or by its name from `:`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Action {
             $(#[doc = $help] $name,)*
@@ -27,7 +27,7 @@ macro_rules! actions {
 }
 
 actions! {
-    // Available everywhere; the frame runs these itself.
+    // Available everywhere; the frame runs these actions.
     Help, "help", "help", "Lists what works here; typing filters, Enter runs the item.";
     Palette, "commands", "commands", "Finds any action by its name and runs it.";
     Jobs, "jobs", "jobs", "Shows running and finished jobs, their progress, problems and log.";
@@ -36,7 +36,7 @@ actions! {
     Suspend, "suspend", "suspend", "Suspends the program and returns to the shell; `fg` resumes it.";
     Redraw, "redraw", "redraw", "Draws the whole screen again.";
     SaveScreen, "save-screen", "save screen", "Saves what is on the screen as a picture (SVG) into the current folder.";
-    // Moving, wherever there is a list.
+    // Movement in lists.
     Up, "up", "up", "Moves to the row above.";
     Down, "down", "down", "Moves to the row below.";
     First, "first", "first", "Moves to the first row.";
@@ -51,7 +51,7 @@ actions! {
     PreviousPane, "previous-pane", "previous pane", "Moves the focus to the previous pane.";
     Accept, "accept", "accept", "Accepts the selected row or the typed text.";
     Close, "close", "back", "Goes back one step; answers are kept.";
-    // Home.
+    // Home screen.
     Open, "open", "open", "Opens what is selected: enters a folder, prepares a data set, browses one that is prepared.";
     Enter, "enter", "enter folder", "Enters the folder, even when it is a data set.";
     Parent, "parent", "parent folder", "Goes to the folder above.";
@@ -71,7 +71,7 @@ actions! {
     Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
     Reload, "reload", "reload", "Reloads what is on the screen from the disk.";
     Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
-    // Splits and excludes, in their editor and in the browser.
+    // Split editor, and splits in the browser.
     MoveTo, "move-to", "move", "Moves the selected shards to a split that you choose.";
     ByPattern, "by-pattern", "pattern", "Moves or excludes the shards whose names a regular expression matches.";
     Balance, "balance", "balance", "Moves as few shards as possible to reach a ratio of samples; shows the result first.";

@@ -1,8 +1,8 @@
-//! Where keys are pressed, and the layers in which a key is looked up.
+//! The contexts in which keys are pressed, and the layers in which a key is looked up.
 
 macro_rules! contexts {
     ($($name:ident, [$($layer:ident),*], $title:literal, $help:literal;)*) => {
-        /// The place where keys are pressed. Each screen names one; see [`Context::layers`].
+        /// The context in which a key is pressed. Each screen returns one; see [`Context::layers`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Context {
             $(#[doc = $help] $name,)*
@@ -10,7 +10,7 @@ macro_rules! contexts {
         impl Context {
             /// All contexts.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-            /// Returns the layers in which a key is looked up, nearest first.
+            /// Returns the layers in which a key is looked up, innermost first.
             pub fn layers(self) -> &'static [Self] {
                 match self { $(Self::$name => &[Self::$name $(, Self::$layer)*],)* }
             }
@@ -22,7 +22,7 @@ macro_rules! contexts {
     };
 }
 
-// A context, its farther layers, its heading, its description.
+// A context, its outer layers, its heading, its description.
 contexts! {
     Global, [], "everywhere", "Works everywhere, unless a nearer context says otherwise.";
     List, [Global], "moving", "Works wherever there is a list.";
@@ -72,7 +72,7 @@ contexts! {
 }
 
 impl Context {
-    /// Returns the stable name, as used in the configuration: `prepare-shards`.
+    /// Returns the stable name, as used in the settings file: `prepare-shards`.
     pub fn id(self) -> String {
         let mut id = String::new();
         for c in format!("{self:?}").chars() {
@@ -84,7 +84,7 @@ impl Context {
         id
     }
 
-    /// Whether letters are typed, or choose an answer directly, in this context: keys that type cannot be bound in it.
+    /// Whether letters are typed or select an answer in this context: keys that type cannot be bound in it.
     pub fn takes_text(self) -> bool {
         self != Self::Global && !self.layers().contains(&Self::List)
     }

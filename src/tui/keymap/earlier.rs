@@ -1,4 +1,4 @@
-//! Earlier names of contexts and actions, which settings files may still have.
+//! Earlier names of contexts and actions, which settings files may still contain.
 
 use super::{Action, Context};
 
@@ -29,7 +29,7 @@ const ACTIONS: &[(&str, &str, Action)] = &[
     ("dedup", "go-review", Action::GoStep4),
 ];
 
-/// Earlier context, action, and the context that it works in now.
+/// Earlier context, action, and the current context of the action.
 const MOVED: &[(&str, Action, Context)] = &[
     ("form", Action::Copy, Context::GuidedReview),
     ("form", Action::SavePlan, Context::Guided),
@@ -42,13 +42,13 @@ pub fn context(name: &str) -> Option<Context> {
     CONTEXTS.iter().find(|(earlier, _)| *earlier == id).map(|(_, context)| *context)
 }
 
-/// Returns the action of an earlier name in a context, which is named as in the file.
+/// Returns the action that had an earlier name in a context; the context is named as in the file.
 pub fn action(context: &str, name: &str) -> Option<Action> {
     let command = context.split(['-', ':']).next()?;
     ACTIONS.iter().find(|(of, earlier, _)| *of == command && *earlier == name).map(|(_, _, action)| *action)
 }
 
-/// Returns the context in which an action works now that an earlier one had, which is named as in the file.
+/// Returns the current context of an action that an earlier context had; the context is named as in the file.
 pub fn moved(context: &str, action: Action) -> Option<Context> {
     let id = context.replace(": ", "-");
     MOVED.iter().find(|(earlier, of, _)| *earlier == id && *of == action).map(|(_, _, context)| *context)

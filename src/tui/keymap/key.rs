@@ -32,7 +32,7 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("space", KeyCode::Char(' ')),
 ];
 
-/// Other names for the same keys: as displayed, and as other programs write them.
+/// Other names of keys: as displayed, and as other programs write them.
 const ALIASES: &[(&str, &str)] = &[
     ("return", "enter"),
     ("escape", "esc"),
@@ -73,7 +73,7 @@ impl Chord {
         self.0.iter().map(|&(code, mods)| label_one(code, mods, ascii)).collect()
     }
 
-    /// Whether it cannot be distinguished from `other` while typing: they are equal, or one begins with the other.
+    /// Whether it cannot be distinguished from `other` while typing: both are equal, or one begins with the other.
     pub fn clashes_with(&self, other: &Self) -> bool {
         self == other || self.starts_with(other) || other.starts_with(self)
     }
@@ -91,7 +91,7 @@ impl Chord {
         }
     }
 
-    /// Whether a focused text field would take its first key.
+    /// Whether a focused text field would receive its first key.
     pub fn types_text(&self) -> bool {
         self.0.first().is_some_and(|&(code, mods)| super::is_for_text_field(&KeyEvent::new(code, mods)))
     }
@@ -100,7 +100,7 @@ impl Chord {
 fn normal(code: KeyCode, mods: KeyModifiers) -> (KeyCode, KeyModifiers) {
     let mods = mods & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
     match code {
-        // Terminals differ in whether they report Shift with a capital letter or a sign.
+        // Terminals differ in whether they report Shift with a capital letter or a symbol.
         KeyCode::Char(c) if mods.contains(KeyModifiers::CONTROL) => {
             (KeyCode::Char(c.to_ascii_lowercase()), mods - KeyModifiers::SHIFT)
         }
@@ -159,7 +159,7 @@ fn parse_key(text: &str) -> Option<(KeyCode, KeyModifiers)> {
         [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
     let mut rest = text;
     let mut mods = KeyModifiers::NONE;
-    // In any order; case is ignored in words, but significant for single characters.
+    // Modifiers are accepted in any order; case is ignored in words, but significant for single characters.
     while let Some((after, modifier)) = MODIFIERS.into_iter().find_map(|(prefix, modifier)| {
         let head = rest.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
         let after = &rest[head.len()..];

@@ -1,8 +1,8 @@
-//! Keys: one table from which dispatch, the bottom bar, `?` and `:` are made.
+//! Key bindings: dispatch, the bottom bar, `?` and `:` are derived from one table.
 //!
-//! Owns the meaning of a key in each context. Must not know any screen or the terminal. A screen returns its [`Context`]; the context names
-//! its layers, nearest first ([`Context::layers`]), and the nearest layer with a binding determines the meaning of a key. To add an action:
-//! one line in `actions!` ([`action`]) and one in the bindings of its area ([`bindings`](mod@bindings)).
+//! Owns the meaning of a key in each context. Must not know any screen or the terminal. A screen returns its [`Context`]; the context lists
+//! its layers, innermost first ([`Context::layers`]), and the innermost layer with a binding determines the meaning of a key. To add an
+//! action, add a line to `actions!` ([`action`]) and a line to the bindings of its area ([`bindings`](mod@bindings)).
 
 mod action;
 mod bindings;
@@ -19,13 +19,13 @@ pub use user_keys::{KeyConflict, UserKeys};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The bindings in force: the table's defaults, patched by the user's own ([`Keymap::patch`]).
+/// The bindings in use: the default ones, replaced in part by those of the user ([`Keymap::patch`]).
 #[derive(Clone, Debug)]
 pub struct Keymap {
     entries: Vec<KeymapEntry>,
 }
 
-/// One action in one context, with its keys parsed.
+/// An action in a context, with its keys.
 #[derive(Clone, Debug)]
 pub struct KeymapEntry {
     /// The layer it belongs to.
@@ -43,9 +43,9 @@ pub struct KeymapEntry {
 pub enum Meaning {
     /// Run this action.
     Do(Action),
-    /// The keys so far begin a sequence; wait for the next.
+    /// The keys are the beginning of a sequence; wait for the next one.
     More,
-    /// Nothing is bound.
+    /// The keys have no binding.
     Nothing,
 }
 
@@ -64,7 +64,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// Returns every entry that works in `context`, nearest layer first, in table order.
+    /// Returns all entries that apply in `context`, innermost layer first, in the order of the table.
     pub fn entries(&self, context: Context) -> impl Iterator<Item = &KeymapEntry> {
         context.layers().iter().flat_map(|layer| self.entries.iter().filter(move |e| e.context == *layer))
     }
@@ -89,13 +89,13 @@ impl Keymap {
         Meaning::Nothing
     }
 
-    /// Returns the key to show for an action in a context: its most typical one that no nearer layer hides.
+    /// Returns the key to show for an action in a context: the most typical one that no inner layer hides.
     pub fn key_for(&self, context: Context, action: Action) -> Option<&Chord> {
         self.entries(context).find(|e| e.action == action).and_then(|e| e.keys.first())
     }
 }
 
-/// Whether a focused text field takes this key before the key table is consulted: keys that type or edit a character.
+/// Whether a focused text field receives this key before the key table is consulted: keys that type or edit a character.
 pub fn is_for_text_field(key: &KeyEvent) -> bool {
     let command = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {

@@ -1,8 +1,8 @@
-//! The user's own keys, which override the table's.
+//! The user's key bindings, which replace default ones.
 
 use super::{Action, Chord, Context, Keymap, KeymapEntry};
 
-/// The keys that a user binds to an action in a context, replacing the table's.
+/// The keys of an action in a context, set by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserKeys {
     /// The context.
@@ -24,18 +24,18 @@ pub struct KeyConflict {
     pub action: Action,
     /// The action previously bound to it.
     pub other: Action,
-    /// Whether `action` has the key now. Otherwise the user bound it to `other` too, which keeps it.
+    /// Whether `action` has the key now. Otherwise the user also bound it to `other`, which has it.
     pub is_taken: bool,
 }
 
 impl Keymap {
-    /// Whether an action can be run in a context: whether one of its layers has it.
+    /// Whether an action can be run in a context, that is, whether one of the layers has the action.
     pub fn can_do(&self, context: Context, action: Action) -> bool {
         self.entries(context).any(|entry| entry.action == action)
     }
 
-    /// Replaces the table's keys by the user's. A key of two actions in one context goes to the user's binding before the table's, and to
-    /// the earlier of two user bindings; each such case is returned.
+    /// Applies the user's bindings. If two actions of a context have the same key, a user binding takes precedence over a default one, and
+    /// the earlier of two user bindings over the later; each conflict is returned.
     pub fn patch(&mut self, own: &[UserKeys]) -> Vec<KeyConflict> {
         for wish in own {
             self.take_keys_of(wish);
@@ -51,7 +51,7 @@ impl Keymap {
         clashes
     }
 
-    /// Clears the keys of the entry for a user binding, or adds an entry: an action of a farther layer may have a key in a nearer one.
+    /// Clears the keys of the entry for a user binding, or adds an entry: an action of an outer layer may get a key in an inner one.
     fn take_keys_of(&mut self, wish: &UserKeys) {
         let found = self.entries.iter_mut().find(|e| e.context == wish.context && e.action == wish.action);
         match found {

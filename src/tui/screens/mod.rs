@@ -16,7 +16,7 @@ pub use jobs::JobsPanel;
 pub use page::{Page, PageLine, Tone};
 pub use picker::Picker;
 
-/// Returns the page that lists what is wrong with the settings and how to repair it; shown before any other screen.
+/// Returns the page with the mistakes in the settings and their hints; shown before any other screen.
 pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
     let mut lines = vec![
         PageLine::new(Tone::Heading, "Some of your settings cannot be used. All others are in force."),

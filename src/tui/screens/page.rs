@@ -41,7 +41,7 @@ impl Tone {
     }
 }
 
-/// One line of a page, wrapped when drawn. Its text may originate in the data: it is sanitized before drawing.
+/// One line of a page, wrapped when drawn. Its text may come from the data: it is escaped before drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLine {
     /// The meaning of the line.
@@ -79,7 +79,7 @@ impl PageLine {
     }
 }
 
-/// A page that scrolls.
+/// A screen with text that scrolls.
 pub struct Page {
     crumbs: Vec<String>,
     lines: Vec<PageLine>,

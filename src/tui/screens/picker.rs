@@ -1,4 +1,4 @@
-//! `?` and `:`: a list of actions that typing filters and Enter runs. Both lists are built from the key table.
+//! `?` and `:`: a list of actions. Typing filters it, and Enter runs the selected action. Both lists are derived from the key table.
 
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -18,11 +18,11 @@ struct PickerItem {
     /// Its name on the screen below.
     label: &'static str,
     keys: String,
-    /// Why it cannot be run now.
+    /// Why it cannot be run now; `None` if it can.
     disabled: Option<String>,
 }
 
-/// Which of the two lists it is.
+/// The kind of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PickerKind {
     Help,
@@ -39,17 +39,17 @@ pub struct Picker {
     list: ListState,
     mouse_areas: MouseAreas<()>,
     matcher: Matcher,
-    /// What a typed number does on the screen below.
+    /// The description of what a typed number does on the screen below.
     number_label: Option<&'static str>,
 }
 
 impl Picker {
-    /// Lists the actions available in the context of `screen`, the innermost context first.
+    /// Creates the list of actions in the context of `screen`, the innermost layer first.
     pub fn help(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
         Self::new(PickerKind::Help, items_here(keymap, screen, ascii))
     }
 
-    /// Lists every action; an action of another context names that context.
+    /// Creates the list of all actions; actions of other contexts show the name of their context.
     pub fn palette(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
         let mut items = items_here(keymap, screen, ascii);
         for &action in Action::ALL {
@@ -254,7 +254,7 @@ impl Screen for Picker {
     }
 }
 
-/// Formats `key  name  sentence`, or the reason the action is disabled.
+/// Returns `key  name  sentence` as a line, or the reason why the action is disabled.
 fn item_line(item: &PickerItem, kind: PickerKind, columns: usize, ui: &Ui) -> Line<'static> {
     let (keys, name) = (16.min(columns / 4), 18.min(columns / 3));
     let rest = columns.saturating_sub(keys + name + 3);

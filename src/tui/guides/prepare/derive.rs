@@ -103,7 +103,7 @@ impl PlanFindings {
         facts.opened && self.left_out.len() == facts.shards.len()
     }
 
-    /// Whether a shard can be in a split: it is not left out, and can be used.
+    /// Whether a shard is not left out, so that it can be in a split.
     pub fn is_usable(&self, at: usize) -> bool {
         !self.left_out.get(at).copied().unwrap_or(false)
     }

@@ -148,7 +148,7 @@ impl PrepareGuide {
         }
     }
 
-    /// Lets an action of the user change the step on the screen.
+    /// Runs an action of the user on the step on the screen, and updates the plan.
     fn change<T>(&mut self, form: &mut Form, act: impl FnOnce(&mut dyn StepState, &Answers) -> T) -> Option<T> {
         let before = self.steps.answers.plan.clone();
         let (state, answers) = self.steps.state_mut(Step::at(form.step))?;

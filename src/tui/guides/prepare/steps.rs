@@ -81,7 +81,7 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Restores typed splits that were not selected: for the other kinds of division.
+    /// Restores the typed answers of the modes of the step Splits that are not selected.
     pub fn restore_alternatives(&mut self, kept: &Alternatives) {
         self.splits.restore_alternatives(kept, &self.answers);
         self.refresh();

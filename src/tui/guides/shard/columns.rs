@@ -1,4 +1,4 @@
-//! The columns of rows: what each becomes.
+//! The columns of rows, and the mark of each: what `shard` makes of the column.
 
 use crate::tui::screen::Ui;
 use gristmill_core::options::Answer;
@@ -14,26 +14,26 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// Rows that are read, and the most bytes of one and columns of all.
+/// Maximum number of rows that are read. The next constants limit the bytes of a row and the number of columns.
 const READ_ROWS: usize = 10;
 const MAX_ROW_BYTES: usize = 4 << 20;
 const MAX_COLUMNS: usize = 200;
-/// The longest shown value in characters.
+/// Maximum length of a shown value in characters.
 const MAX_VALUE_CHARS: usize = 80;
 
-/// What an option for keys takes that is not a column.
+/// A value of the option for keys that is not the name of a column.
 const NUMBER: &str = "number";
 
-/// How often the state of a scan is read.
+/// Interval between two checks for the progress of a scan.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a column becomes.
+/// What `shard` makes of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Nothing but a part of the row.
+    /// Only a part of the row.
     #[default]
     None,
-    /// Media, by its paths.
+    /// Media: its values are paths of files.
     Media,
     /// Text.
     Text,
@@ -44,13 +44,14 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Returns those that a column may have, in the order of the keys left and right. The word `number` is a way to make keys.
+    /// Returns the marks that a column may have, in the order of the keys left and right. A column `number` cannot be the key, because that
+    /// word means numbered keys.
     pub(super) fn of_column(name: &str) -> Vec<Self> {
         let all = [Self::None, Self::Media, Self::Text, Self::Key, Self::Split];
         all.into_iter().filter(|mark| *mark != Self::Key || name != NUMBER).collect()
     }
 
-    /// Returns the word for it.
+    /// Returns the name of the mark for display.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::None => "",
@@ -61,7 +62,7 @@ impl Mark {
         }
     }
 
-    /// Returns what a plan says of a column.
+    /// Returns the mark that a plan gives to a column.
     pub(super) fn of(plan: &ShardPlan, name: &str) -> Self {
         let has = |columns: &[Column]| columns.iter().any(|column| column.name == name);
         match () {
@@ -73,7 +74,7 @@ impl Mark {
         }
     }
 
-    /// Returns the options that change when a column gets this mark, with their answers. A key or split has one column.
+    /// Returns the options that change when a column gets this mark, with their answers. Only one column can be the key, and one the split.
     pub(super) fn answers(self, plan: &ShardPlan, name: &str) -> Vec<(&'static str, Answer)> {
         let list = |columns: &[Column], mark: Self| {
             let others = columns.iter().filter(|column| column.name != name).map(|column| match &column.part {
@@ -101,12 +102,12 @@ impl Mark {
     }
 }
 
-/// A column of the first rows, with the first value that is not empty.
+/// A column of the first rows, with its first value that is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RowColumn {
-    /// Its name; raw.
+    /// The name of the column, not escaped.
     pub(super) name: String,
-    /// The value; safe to show.
+    /// The value, escaped for display.
     pub(super) value: String,
 }
 
@@ -119,13 +120,13 @@ fn shown(value: Value) -> String {
     display_safe(&value).chars().take(MAX_VALUE_CHARS).collect()
 }
 
-/// Returns the columns of the images of a file of annotations, from a sample that is made of it; none of other samples.
+/// Returns the columns of the images in an annotation file, from a sample made of it; empty for other samples.
 pub(super) fn image_columns(sample: &FutureSample) -> Vec<RowColumn> {
     let column = |(name, value)| RowColumn { name: format!("image.{name}"), value: shown(value) };
     sample.annotated_image().into_iter().flatten().take(MAX_COLUMNS).map(column).collect()
 }
 
-/// Returns a line about the media of rows that are not there; none if all are.
+/// Returns a line about missing media of rows; `None` if no media are missing.
 pub(super) fn missing_media_line(report: &ShardReport, ui: &Ui) -> Option<Line<'static>> {
     let missing = report.counts.iter().filter(|(_, kind, _)| *kind == ProblemKind::MissingMedia);
     let missing: u64 = missing.map(|(_, _, count)| count).sum();
@@ -133,7 +134,7 @@ pub(super) fn missing_media_line(report: &ShardReport, ui: &Ui) -> Option<Line<'
     (missing > 0).then(|| Line::from(Span::styled(words, ui.theme.warn)))
 }
 
-/// Returns the columns of the first rows of an input; none if it has no rows.
+/// Returns the columns of the first rows of an input; empty if it has no rows.
 pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColumn>> {
     let catalog = browse::open(input)?;
     if catalog.group_word() != "file" || catalog.kind().is_tokens() {
@@ -146,7 +147,7 @@ pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColu
     let mut columns: Vec<RowColumn> = Vec::new();
     for row in catalog.samples(SampleAt::default(), READ_ROWS, cancel)? {
         let bytes = catalog.read(&row, 0, 0, MAX_ROW_BYTES)?;
-        // A row that is longer, or is no object, shows in the preview.
+        // Rows that are too long or not an object are problems of the preview.
         let Ok(Value::Object(fields)) = serde_json::from_slice(&bytes) else { continue };
         for (name, value) in fields {
             let value = shown(value);

@@ -1,4 +1,4 @@
-//! What follows from the answers about order and media: the time of a shuffle, and the contents of each set.
+//! The effects of the answers about order and media: the time of a shuffle, and the contents of each set.
 
 use super::parts::is_written;
 use crate::tui::screen::Ui;
@@ -12,12 +12,12 @@ use gristmill_ops::shard::ShardReport;
 use ratatui::text::Line;
 use std::time::Duration;
 
-/// How much longer a shuffled copy takes where reads at any place cost the same, as measured.
+/// Measured ratio of the times of a shuffled and an ordered copy, on storage without seek times.
 const SHUFFLED_FACTOR: f64 = 1.3;
-/// Time of a read at another place of a rotating disk, in seconds.
+/// Time of a seek on a rotating disk, in seconds.
 const SECONDS_PER_SEEK: f64 = 0.008;
 
-/// Returns the time of both orders.
+/// Returns lines with the times of the ordered and the shuffled copy.
 pub(super) fn order_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(seconds) = report.seconds else { return Vec::new() };
     let time = |seconds: f64| match seconds < 1.0 {
@@ -37,7 +37,7 @@ pub(super) fn order_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<
     std::iter::once(heading("Time", ui)).chain(lines).collect()
 }
 
-/// Returns what each set would hold if media are written as one of their own.
+/// Returns lines with the contents of both sets if media are written to a set of their own.
 pub(super) fn media_lines(tally: &PartTally, plan: &ShardPlan, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let shares: Vec<PartShare> = tally.shares().into_iter().filter(|part| is_written(plan, &part.name)).collect();
     if shares.is_empty() {

@@ -1,4 +1,4 @@
-//! The guide of `shard`: the fields of a step, what the data say about them, and samples as they will be written.
+//! The guide of `shard`: the fields of a step, facts about the data, and samples as they will be written.
 
 use super::columns::{image_columns, missing_media_line, read_columns, Mark, RowColumn};
 use super::costs::{media_lines, order_lines};
@@ -27,52 +27,52 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-/// The columns of rows.
+/// The list of columns of rows.
 pub(super) const COLUMNS: Field = Field::List("columns");
-/// The sliders of the size of a shard.
+/// The list of sliders for the size of shards.
 pub(super) const SIZE: Field = Field::List("size");
 
-/// Columns from which on samples are next to the fields, and their columns.
+/// Minimum width of a window that shows samples next to the fields; the next constant is the width of the samples.
 const WIDE: u16 = 76;
 const SAMPLE_COLUMNS: u16 = 34;
-/// Rows that anything below the fields needs.
+/// Minimum height in rows of the content below the fields.
 const MIN_BELOW_ROWS: u16 = 4;
-/// Rows of the help of a field.
+/// Height of the help of a field in rows.
 const HELP_ROWS: u16 = 2;
-/// The most columns of rows that are in view, and columns of the screen of a mark and a name.
+/// Height of the list of columns in rows; the next constant is the width of a mark and a name.
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
-/// Name of the preview's work in the background.
+/// Description of the preview's work in the background.
 const SAMPLE_ACTIVITY: &str = "looking for samples";
 /// Number of shards above which file systems and stores become slow.
 const MANY_SHARDS: u64 = 10_000;
 
 type ReadColumns = (PathBuf, Outcome<Vec<RowColumn>>);
 
-/// The guide.
+/// The guide of `shard`.
 pub struct ShardGuide {
-    /// The preview, which has the samples.
+    /// The guide that requests the preview, which has the samples.
     pub(super) preview: PreviewGuide,
     reader: Stoppable<PathBuf, ReadColumns>,
-    /// The input whose columns were last asked for.
+    /// The input whose columns were requested last.
     requested_input: PathBuf,
     /// The columns of the first input.
     pub(super) columns: Vec<RowColumn>,
-    /// Those that an option cannot name.
+    /// Number of columns that cannot be named in an option.
     unnamed: usize,
-    /// Their list.
+    /// Cursor of the list of columns.
     pub(super) list: ListState,
-    /// The list of inputs.
+    /// Cursor of the list of inputs.
     pub(super) inputs: ListState,
-    /// The parts that can be chosen.
+    /// The list of parts.
     pub(super) parts: PartList,
-    /// The list of sliders.
+    /// Cursor of the list of sliders.
     pub(super) sliders: ListState,
-    /// Samples and bytes of the last preview.
+    /// Number of samples and bytes in the last preview.
     amount: Option<(u64, u64)>,
     /// The number of the random sample that is shown.
     pub(super) random: usize,
-    /// Their pictures and texts.
+    /// Pictures and texts of the shown samples.
     pub(super) previews: SamplePreviews,
 }
 
@@ -100,7 +100,7 @@ impl ShardGuide {
         }
     }
 
-    /// Takes the columns of the first input. What is wrong with it is in the preview.
+    /// Sets the columns of the first input. The preview has the problems of the input.
     pub(super) fn set_columns(&mut self, mut columns: Vec<RowColumn>) {
         let all = columns.len();
         columns.retain(|column| !column.name.contains(':'));
@@ -109,12 +109,12 @@ impl ShardGuide {
         self.columns = columns;
     }
 
-    /// Returns the preview of these answers, whatever the output.
+    /// Returns the preview of the current answers, ignoring the output.
     pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
         report_of(&self.preview, form)
     }
 
-    /// Gives the selected column the next mark, or the one before.
+    /// Changes the mark of the selected column to the next or previous one.
     fn mark(&mut self, form: &mut Form, is_next: bool) {
         let plan = plan_of(form);
         let Some(column) = self.list.get().and_then(|at| self.columns.get(at)) else { return };
@@ -129,7 +129,7 @@ impl ShardGuide {
     }
 }
 
-/// Returns the last preview if its samples are those of these answers. They stay while the output is typed.
+/// Returns the last preview if it has the same answers except the output, so that it stays while the output is typed.
 fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
     let (plan, last) = preview.last()?;
     let without_output = |plan: &ShardPlan| ShardPlan { output: None, ..plan.clone() };
@@ -140,7 +140,7 @@ fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a Sh
     }
 }
 
-/// Returns why no sample can be shown of these answers. Samples need no output.
+/// Returns why no samples can be shown for these answers; a missing output is no reason.
 fn missing_samples_reason(form: &Form) -> Option<String> {
     let refusal = || form.plan().check(false).into_iter().find(|problem| !problem.message.starts_with("--output"));
     let is_empty = plan_of(form).inputs.is_empty();
@@ -152,7 +152,7 @@ impl Guide for ShardGuide {
     fn begin(&mut self, form: &mut Form) {
         let inputs = plan_of(form).inputs.len();
         self.inputs.set_len(inputs);
-        // The next missing answer has the focus.
+        // The first missing answer has the focus.
         form.set_fields(self.fields(form));
         form.focus_on(if inputs == 0 { ADD } else { Field::Option("output") });
     }
@@ -321,7 +321,7 @@ impl Guide for ShardGuide {
     }
 }
 
-/// Draws a step. Returns false if there is only room for its fields.
+/// Draws a step. Returns `false` if there is only space for its fields.
 fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
     let is_wide = area.width >= WIDE;
     let gap = if is_wide { SAMPLE_COLUMNS + 2 } else { 0 };
@@ -411,11 +411,11 @@ fn draw_sliders(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area
     });
 }
 
-/// Returns what the data say about the answers of a step.
+/// Returns lines about the data for the answers of a step.
 fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let report = match (guide.report(form), guide.amount) {
         (Some(Ok(report)), _) => report,
-        // The sliders show what they do before the samples are divided again.
+        // The estimate follows the sliders before the samples are divided again.
         (None, Some((samples, size))) if form.step_id() == "shards" => {
             return vec![heading(&estimate(&plan_of(form), samples, size), ui)];
         }
@@ -435,7 +435,7 @@ fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<L
     }
 }
 
-/// Returns how many samples are written, if that is not all of those whose parts are counted.
+/// Returns a line with the number of samples that are written, if some are left out.
 fn chosen_line(report: &ShardReport, ui: &Ui) -> Vec<Line<'static>> {
     let all = report.examples.parts.samples();
     if report.samples >= all {
@@ -445,7 +445,7 @@ fn chosen_line(report: &ShardReport, ui: &Ui) -> Vec<Line<'static>> {
     vec![Line::from(Span::styled(words, ui.theme.accent))]
 }
 
-/// Returns what both rules for keys make of names.
+/// Returns lines with the key and part of each name by both key rules.
 fn rule_lines(names: &[NameExample], rule: KeyRule, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     if names.is_empty() {
         return Vec::new();
@@ -498,7 +498,7 @@ fn texts_of<'a>(form: &Form, ui: &'a Ui<'a>) -> SampleTexts<'a> {
     SampleTexts { plan: plan_of(form), key: ui.key(context, Action::Random), ui }
 }
 
-/// Returns the samples with their titles, or why there are none yet.
+/// Returns the shown samples with their titles, or the reason why there are none yet.
 fn samples_or_why<'a>(
     preview: &'a PreviewGuide,
     random: usize,
@@ -514,7 +514,7 @@ fn samples_or_why<'a>(
     }
 }
 
-/// Draws samples, or why there are none yet.
+/// Draws samples, or the reason why there are none yet.
 fn draw_samples(guide: &mut ShardGuide, form: &Form, buffer: &mut Buffer, area: Rect, ui: &Ui) {
     let shown = samples_or_why(&guide.preview, guide.random, form, usize::from(area.width), ui);
     match shown {

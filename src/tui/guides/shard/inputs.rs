@@ -1,4 +1,4 @@
-//! The inputs as a list: what each is, and how inputs are added, removed and moved.
+//! The list of inputs, with the kind of each; inputs can be added, removed and moved.
 
 use crate::tui::form::{Field, Form, MouseTarget};
 use crate::tui::keymap::Action;
@@ -14,13 +14,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The inputs.
+/// The list of inputs.
 pub(super) const INPUTS: Field = Field::List("inputs");
-/// The path of an input to add.
+/// The text field for the path of an input to add.
 pub(super) const ADD: Field = Field::Path("add an input");
 /// The option that the list replaces.
 pub(super) const OPTION: &str = "input";
-/// Columns of what an input is.
+/// Width of the description of an input, in columns.
 const ABOUT_COLUMNS: usize = 22;
 
 /// Returns the plan of the form.
@@ -39,7 +39,7 @@ pub(super) fn input_fields(form: &Form) -> Vec<Field> {
     list.into_iter().chain([ADD]).collect()
 }
 
-/// Returns why the inputs are not complete.
+/// Returns why the inputs are incomplete.
 pub(super) fn blocking_reason(form: &Form) -> Option<String> {
     let typed = form.value(ADD);
     match plan_of(form).inputs.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn blocking_reason(form: &Form) -> Option<String> {
     }
 }
 
-/// Adds the input whose path is typed, unless it is refused. Returns whether one is.
+/// Adds the input whose path has been typed, unless it is invalid. Returns whether a path was typed.
 pub(super) fn add_typed(form: &mut Form, list: &mut ListState) -> bool {
     let typed = form.value(ADD);
     if typed.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn add_typed(form: &mut Form, list: &mut ListState) -> bool {
     true
 }
 
-/// Changes the list by an action on its selected row. Returns whether the action is one.
+/// Runs an action on the selected input. Returns whether the action applies to inputs.
 pub(super) fn change(action: Action, form: &mut Form, list: &mut ListState) -> bool {
     let mut inputs = inputs_of(form);
     let Some(at) = list.get().filter(|at| *at < inputs.len()) else { return false };
@@ -97,7 +97,7 @@ fn neighbour(action: Action, at: usize, len: usize) -> Option<usize> {
     }
 }
 
-/// Returns why an action on the selected input is not possible.
+/// Returns why an action on the selected input is unavailable.
 pub(super) fn why_disabled(action: Action, list: &ListState) -> Option<String> {
     let is_at_end = || list.get().and_then(|at| neighbour(action, at, list.len)).is_none();
     match action {
@@ -108,7 +108,7 @@ pub(super) fn why_disabled(action: Action, list: &ListState) -> Option<String> {
     }
 }
 
-/// Draws the inputs, with what each is once that is known.
+/// Draws the inputs, each with its kind once that is known.
 pub(super) fn draw(
     form: &mut Form,
     list: &mut ListState,

@@ -1,4 +1,4 @@
-//! The guide of `shard`: samples as they will be written, next to every step, from the preview that `--dry-run` prints.
+//! The guide of `shard`: next to every step, it shows samples as they will be written, from the preview that `--dry-run` prints.
 
 mod columns;
 mod costs;

@@ -1,4 +1,4 @@
-//! The parts of the samples as a list, in which they are chosen: how many samples have each, and its bytes.
+//! The list of the parts of samples, in which the user chooses the parts to write: number of samples and bytes of each.
 
 use super::inputs::plan_of;
 use crate::tui::form::{Field, Form, MouseTarget};
@@ -15,17 +15,17 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-/// The parts.
+/// The list of parts.
 pub(super) const PARTS: Field = Field::List("parts");
 /// Columns of the bar of a part.
 const BAR_COLUMNS: usize = 10;
-/// Rows of the list.
+/// Maximum height of the list in rows.
 const MAX_ROWS: usize = 8;
 const MIN_ROWS: usize = 2;
-/// The longest name of a part that is shown.
+/// Maximum width of the name of a part, in columns.
 const MAX_NAME_COLUMNS: usize = 16;
 
-/// The parts of the last preview, those that most samples have first: they stay while the next one is made.
+/// The parts of the last preview, the most frequent first. They stay while the next preview is computed.
 #[derive(Default)]
 pub(super) struct PartList {
     inputs: Vec<PathBuf>,
@@ -36,7 +36,7 @@ pub(super) struct PartList {
 }
 
 impl PartList {
-    /// Takes the parts of a preview; forgets those of other inputs.
+    /// Sets the parts to those of a preview; removes them if the inputs have changed.
     pub(super) fn update(&mut self, plan: &ShardPlan, tally: Option<&PartTally>) {
         if let Some(tally) = tally {
             (self.samples, self.shares, self.unlisted) = (tally.samples(), tally.shares(), tally.unlisted());
@@ -47,7 +47,7 @@ impl PartList {
         self.list.set_len(self.shares.len());
     }
 
-    /// Returns the rows that the list takes of `free` ones, with its heading and the row after it.
+    /// Returns the number of rows of the list if `free` rows are available, including its heading and a blank row.
     pub(super) fn rows(&self, free: usize) -> usize {
         match self.shares.len().min(MAX_ROWS).min(free.saturating_sub(2)) {
             rows if rows < MIN_ROWS.min(self.shares.len()) => 0,
@@ -55,14 +55,14 @@ impl PartList {
         }
     }
 
-    /// Writes the selected part, or leaves it out.
+    /// Toggles whether the selected part is written.
     pub(super) fn toggle(&self, form: &mut Form) {
         let Some(part) = self.list.get().and_then(|at| self.shares.get(at)) else { return };
         let choice = plan_of(form).choice;
         let (name, mut kept, mut dropped) = (part.name.clone(), choice.keep_parts, choice.drop_parts);
         let without = |names: &mut Vec<String>| names.retain(|known| *known != name);
         if is_written(&plan_of(form), &name) {
-            // An empty list of those that are kept would mean all.
+            // An empty list of parts to keep would mean all parts.
             match kept.as_slice() {
                 [] | [_] => dropped.push(name.clone()),
                 _ => without(&mut kept),
@@ -100,7 +100,7 @@ impl PartList {
     }
 }
 
-/// Whether the plan writes parts of this name.
+/// Whether the plan writes parts with this name.
 pub(super) fn is_written(plan: &ShardPlan, name: &str) -> bool {
     let is_in = |names: &[String]| names.iter().any(|known| known == name);
     (plan.choice.keep_parts.is_empty() || is_in(&plan.choice.keep_parts)) && !is_in(&plan.choice.drop_parts)
@@ -117,7 +117,7 @@ fn part_line(part: &PartShare, samples: u64, is_on: bool, room: usize, ui: &Ui) 
     ])
 }
 
-/// Returns a share in percent, which is 100 and 0 of all and none only.
+/// Returns a share in percent; 100 only for all samples, and 0 only for none.
 fn percent(part: u64, all: u64) -> String {
     let tenths = (part as f64 * 1_000.0 / all.max(1) as f64).round();
     match part {

@@ -1,4 +1,4 @@
-//! Three samples as they will be written: keys, parts, where these come from, and a picture or text of each.
+//! Three samples as they will be written: keys, parts and their sources, and a picture or text of each.
 
 use crate::tui::screen::{Ui, UiEnv};
 use crate::tui::theme::ColourMode;
@@ -20,19 +20,19 @@ use ratatui::text::{Line, Span};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Parts of a sample that are shown.
+/// Maximum number of shown parts of a sample.
 const SHOWN_PARTS: usize = 4;
-/// Least columns for names of parts; longer ones get up to a third of the line.
+/// Minimum width of the names of parts, in columns; longer names get up to a third of the line.
 const NAME_COLUMNS: usize = 9;
-/// Rows of a picture or text.
+/// Minimum height of a picture or text in rows.
 const MIN_PREVIEW_ROWS: usize = 2;
 const MAX_PREVIEW_ROWS: usize = 8;
-/// The most pictures and texts that are kept.
+/// Maximum number of cached pictures and texts.
 const MAX_PREVIEWS: usize = 32;
 
 type PartSample = (FuturePart, Arc<PartPreview>);
 
-/// Pictures and texts of samples, read by a worker.
+/// Pictures and texts of samples, read by a worker and cached.
 pub(super) struct SamplePreviews {
     reader: Stoppable<Vec<FuturePart>, Vec<PartSample>>,
     requested: Vec<FuturePart>,
@@ -41,7 +41,7 @@ pub(super) struct SamplePreviews {
     depth: Depth,
 }
 
-/// The bytes of a part as the preview reads them.
+/// The content of a part, as a byte source for the preview.
 struct FutureBytes<'a>(&'a FuturePart);
 
 impl PartBytes for FutureBytes<'_> {
@@ -74,7 +74,7 @@ impl SamplePreviews {
         Self { reader, requested: Vec::new(), known: Vec::new(), pixels: Pixels::default(), depth }
     }
 
-    /// Reads what is not known of these parts.
+    /// Requests the content of these parts, except of those that are cached.
     pub(super) fn request_parts(&mut self, mut parts: Vec<FuturePart>) {
         parts.retain(|part| !self.known.iter().any(|(known, _)| known == part));
         if !parts.is_empty() && parts != self.requested {
@@ -83,7 +83,7 @@ impl SamplePreviews {
         }
     }
 
-    /// Takes what was read; returns whether there is any.
+    /// Adds the results of the worker; returns whether there were any.
     pub(super) fn apply_results(&mut self) -> bool {
         let Some(read) = self.reader.take() else { return false };
         self.known.extend(read);
@@ -101,7 +101,7 @@ impl SamplePreviews {
     }
 }
 
-/// Returns the part of which a sample shows the content: a picture, else a text.
+/// Returns the part whose content is shown: a picture, or else a text.
 pub(super) fn preview_part(sample: &FutureSample) -> Option<&FuturePart> {
     let is_text = |part: &&FuturePart| {
         let extension = part.name.rsplit('.').next().unwrap_or_default();
@@ -112,7 +112,7 @@ pub(super) fn preview_part(sample: &FutureSample) -> Option<&FuturePart> {
     picture.or_else(|| parts.find(is_text))
 }
 
-/// Returns the samples that are shown with their titles.
+/// Returns the shown samples with their titles.
 pub(super) fn shown_samples(report: &ShardReport, random: usize) -> Vec<(&'static str, &FutureSample)> {
     let examples = &report.examples;
     let random = match examples.random.len() {
@@ -126,11 +126,11 @@ pub(super) fn shown_samples(report: &ShardReport, random: usize) -> Vec<(&'stati
 
 const RANDOM: &str = "Random sample";
 
-/// What samples are shown with.
+/// Values for drawing samples.
 pub(super) struct SampleTexts<'a> {
-    /// The plan, whose inputs are left out of paths.
+    /// The plan; paths are shown relative to its inputs.
     pub(super) plan: ShardPlan,
-    /// The key that takes another sample by chance.
+    /// The key that shows another random sample.
     pub(super) key: String,
     /// Styles, characters and keys.
     pub(super) ui: &'a Ui<'a>,
@@ -146,7 +146,7 @@ impl SampleTexts<'_> {
         lines.collect()
     }
 
-    /// Draws samples with their pictures or texts below each other, as far as there is room.
+    /// Draws samples below each other with their pictures or texts, as many as fit.
     pub(super) fn draw(
         &self,
         shown: &[(&str, &FutureSample)],
@@ -205,7 +205,7 @@ impl SampleTexts<'_> {
     }
 }
 
-/// Returns the path of a file below the input, or below the folder of the input, that it is of; else all of it.
+/// Returns a path relative to the input that contains it, or to the folder of that input; the whole path if there is none.
 fn below_input<'a>(plan: &ShardPlan, path: &'a str) -> &'a str {
     let below = |input: &PathBuf| {
         let input = absolute(input).ok()?;

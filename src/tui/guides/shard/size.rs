@@ -1,4 +1,4 @@
-//! The size of a shard as two sliders: its most samples, and its most bytes.
+//! Two sliders for the maximum size of a shard: in samples, and in bytes.
 
 use super::inputs::plan_of;
 use crate::tui::form::Form;
@@ -25,22 +25,22 @@ const SIZES: [u64; 11] = [
     8_192 * MIB,
     16_384 * MIB,
 ];
-/// Columns of the name and the value of a slider, and the most of its bar.
+/// Width of the name of a slider, in columns; the next constants are the width of its value and the maximum width of its bar.
 const NAME_COLUMNS: usize = 9;
 const VALUE_COLUMNS: usize = 11;
 const MAX_BAR_COLUMNS: usize = 24;
 
-/// What a slider sets.
+/// The limit that a slider sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slider {
-    /// The most samples of a shard.
+    /// Maximum number of samples of a shard.
     Count,
-    /// Its most bytes.
+    /// Maximum number of bytes of a shard.
     Size,
 }
 
 impl Slider {
-    /// Returns those that decide the number of shards.
+    /// Returns the sliders that apply to a plan.
     pub(super) fn of_plan(plan: &ShardPlan) -> Vec<Self> {
         let division = &plan.division;
         match (division.shards, division.even) {
@@ -64,7 +64,7 @@ impl Slider {
         }
     }
 
-    /// Moves it to the next value, or to the one before.
+    /// Moves the slider to the next or previous value.
     pub(super) fn step(self, form: &mut Form, is_next: bool) {
         let (values, now) = (self.values(), self.value(&plan_of(form)));
         let next = match is_next {
@@ -78,7 +78,7 @@ impl Slider {
         }
     }
 
-    /// Returns it as a line.
+    /// Returns the slider as a line.
     pub(super) fn line(self, plan: &ShardPlan, columns: usize, ui: &Ui) -> Line<'static> {
         let (values, now) = (self.values(), self.value(plan));
         let position = values.partition_point(|value| *value < now);
@@ -96,7 +96,7 @@ impl Slider {
     }
 }
 
-/// Returns how many shards there are about, from the samples and bytes of the last preview.
+/// Returns the approximate number of shards as text, from the samples and bytes of the last preview.
 pub(super) fn estimate(plan: &ShardPlan, samples: u64, bytes: u64) -> String {
     let division = &plan.division;
     let by_count = samples.div_ceil(division.max_count.max(1));

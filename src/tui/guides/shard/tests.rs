@@ -37,7 +37,7 @@ fn name(name: &str, first: (&str, &str), last: (&str, &str)) -> NameExample {
     NameExample { name: name.to_owned(), first_dot: pair(first), last_dot: pair(last) }
 }
 
-/// What a preview of this number of shards finds.
+/// Returns a report of a preview with this number of shards.
 fn report(shards: u64) -> ShardReport {
     let file = |number: u64| WrittenShard {
         path: format!("/data/set/shard_{number:06}.tar").into(),
@@ -117,7 +117,7 @@ fn pictures_texts_and_columns_of_annotations_are_shown() {
         content: PartContent::Bytes(bytes),
     };
     let of = |key: &str, parts: Vec<FuturePart>| FutureSample { parts, ..sample(key, &[]) };
-    // The end of a long row is not kept.
+    // The preview contains only the beginning of a long row.
     let json = br#"{"image": {"id": 7, "file_name": "a.png"}, "annotations": [{"id": 1, "bbox": [1,"#.to_vec();
     let mut found = report(1);
     found.examples = Examples::default();
@@ -168,7 +168,7 @@ fn columns_of_rows_are_marked() {
     test.go_to("samples");
     let column = |name: &str, value: &str| RowColumn { name: name.to_owned(), value: value.to_owned() };
     let columns = vec![column("image", "images/0001.jpg"), column("caption", "a cat"), column("set", "train")];
-    // The columns of the input are asked for once.
+    // The columns of the input are requested once.
     test.guide.request_data(&mut test.form);
     test.guide.set_columns(columns);
     test.refresh();
@@ -376,7 +376,7 @@ fn sliders_change_the_size_of_a_shard() {
     let division = plan_of(&test.form).division;
     assert_eq!((division.max_count, division.max_size), (5_000, 2 << 30));
     assert_eq!(test.form.value(Field::Option("max-count")), "5000");
-    // Before the samples are divided again.
+    // The estimate changes before the samples are divided again.
     assert!(test.shown((100, 28, false)).contains("about 8 shards"), "{}", test.shown((100, 28, false)));
     test.act_in_guide(&[Action::Up, Action::Right, Action::Right]);
     assert_eq!(plan_of(&test.form).division.max_count, 20_000);

@@ -3,7 +3,7 @@
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// The bindings; see the module.
+/// The bindings of the browser.
 pub const BROWSE: &[Binding] = &[
     bar(C::Browse, A::FindKey, &["/"]),
     bar(C::Browse, A::GoToNumber, &["#"]),

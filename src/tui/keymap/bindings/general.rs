@@ -3,7 +3,7 @@
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// The bindings; see the module.
+/// The bindings shared by many screens.
 pub const GENERAL: &[Binding] = &[
     bar(C::Jobs, A::Close, &["esc"]),
     bar(C::Jobs, A::ShowProblems, &["enter"]),

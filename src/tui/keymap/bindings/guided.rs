@@ -1,10 +1,10 @@
-//! Keys of the guided commands: the shared ones, and each command's own. A digit alone jumps to a step only in the list of steps: elsewhere
-//! it is part of the typed text.
+//! Keys of the guided commands: the common ones, and those of each command. A digit alone jumps to a step only in the list of steps,
+//! because elsewhere it may be typed text.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context, Context as C};
 
-/// The bindings; see the module.
+/// The bindings of the guided commands.
 pub const GUIDED: &[&[Binding]] = &[
     &step_bindings(C::PrepareRail),
     PREPARE,

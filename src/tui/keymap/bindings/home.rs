@@ -3,7 +3,7 @@
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// The bindings; see the module.
+/// The bindings of the home screen.
 pub const HOME: &[Binding] = &[
     bar(C::Home, A::Open, &["enter"]),
     bar(C::Home, A::Find, &["/"]),

@@ -1,4 +1,4 @@
-//! The default keys, by area of the program. The bottom bar shows the marked ones, nearest layer first.
+//! The default keys, by area of the program. The bottom bar shows the marked ones, innermost layer first.
 
 mod browse;
 mod general;

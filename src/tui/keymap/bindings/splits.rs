@@ -3,7 +3,7 @@
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// The bindings; see the module.
+/// The bindings of the split editor.
 pub const SPLITS: &[Binding] = &[
     bar(C::SplitsExcludes, A::Exclude, &["x", "delete"]),
     bar(C::SplitsExcludes, A::Note, &["n"]),

@@ -1,4 +1,4 @@
-//! Key and mouse handling of the browser.
+//! Handles keys and the mouse in the browser.
 
 use super::contact_sheet::{ContactSheet, SheetSource};
 use super::export::folder_of;
@@ -19,10 +19,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Seed of a contact sheet until the user chooses another one. It is fixed, so that two users start with the same sheet.
+/// Seed of a contact sheet until the user chooses another one. Fixed, so that every user starts with the same sheet.
 const FIRST_SEED: u64 = 1;
 
-/// Largest number of part names that are searched for the one the user meant.
+/// Maximum number of part names that are searched for a similar name.
 const MAX_PARTS: usize = 2_000;
 
 fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
@@ -314,7 +314,7 @@ impl BrowseScreen {
         self.catalog().is_some_and(|catalog| catalog.kind().has_loose_files())
     }
 
-    /// Shows what the dedup run that made the file removed; without such a run, what repeats in the file from the selected line on.
+    /// Shows what the dedup run that wrote the file removed; without such a run, shows the repeats in the file from the selected line on.
     fn repeats(&self) -> Vec<Effect> {
         if let Some(screen) = repeats::open_run(&self.path, &self.env) {
             return vec![Effect::Push(screen)];
@@ -341,7 +341,7 @@ impl BrowseScreen {
         self.state.mode = if self.state.mode == mode { Mode::Parts } else { mode };
     }
 
-    /// Goes back one step: ends the search, leaves the large view, or closes the browser.
+    /// Goes back one step: ends the search, closes the large view, or closes the browser.
     fn close(&mut self) -> Vec<Effect> {
         if self.state.mark.take().is_some() {
             return Vec::new();
@@ -498,7 +498,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Returns the description of the filter and of how many samples pass it.
+    /// Returns the description of the filter and of the number of samples that pass it.
     pub(super) fn filter_words(&self) -> Option<String> {
         let active_filter = self.active_filter.as_ref()?;
         let left = grouped(self.state.listing.len(&self.state.groups));
@@ -511,7 +511,7 @@ impl BrowseScreen {
         Some(format!("{}  {state}", display_safe(&active_filter.filter.title())))
     }
 
-    /// Returns the description of the search: whether it has ended, and how.
+    /// Returns the description of the search: its text, and whether it has ended.
     pub(super) fn find_words(&self) -> Option<String> {
         let find = self.state.find.as_ref()?;
         let found = grouped(find.found.count());
@@ -525,8 +525,8 @@ impl BrowseScreen {
     }
 }
 
-/// Copies a text from the data to the clipboard after making it safe, because a pasted line break would run the text before it in a shell.
-/// The notice reports if the text was changed.
+/// Copies a text from the data to the clipboard after escaping it, because a pasted line break would run the text before it in a shell. The
+/// notice reports whether the text was changed.
 fn copied(raw: &str, what: &str) -> Vec<Effect> {
     let safe = display_safe(raw).into_owned();
     let changed = safe != raw;

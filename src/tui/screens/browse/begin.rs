@@ -1,5 +1,5 @@
-//! Where the browser starts, also after it has opened the data set again: at the sample of a key or at the subject of a problem, once the scan
-//! has reached it.
+//! Moves the browser to its start location after the data set was opened or reopened: the sample of a key, or the subject of a problem,
+//! once the scan has reached it.
 
 use super::screen::{BrowseScreen, OpenStage};
 use super::workers::{FindRequest, OpenRequest, Workers};
@@ -9,7 +9,7 @@ use crate::tui::widgets::{Level, Toast};
 use gristmill_ops::engine::browse::{SubjectLocation, TokenView};
 
 impl BrowseStart {
-    /// Asks the workers for the location.
+    /// Requests the start location from the workers.
     pub(super) fn search_start(&self, workers: &mut Workers) {
         match self {
             Self::Key(key) => workers.locator.submit(FindRequest::Key(key.clone())),

@@ -1,15 +1,15 @@
-//! How the columns of the sample list share the width, and how keys are cut so that different keys look different.
+//! Computes the column widths of the sample list, and shortens keys so that different keys stay distinguishable.
 
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::text;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Minimum width in columns of the part names where they differ between rows.
+/// Minimum width in columns of the part names if they differ between rows.
 const MIN_PARTS_COLUMNS: usize = 6;
 /// Minimum width in columns of a key next to a text.
 const MIN_KEY_COLUMNS: usize = 8;
 
-/// What is shown next to the keys.
+/// The content next to the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Neighbour {
     /// The start of a text; takes the rest of the row.
@@ -25,16 +25,16 @@ pub(super) enum Neighbour {
 pub(super) struct Columns {
     /// Width of the key, in columns.
     pub(super) key: usize,
-    /// Width of what is next to the key, in columns.
+    /// Width of the content next to the key, in columns.
     pub(super) neighbour: usize,
-    /// Length of the prefix that all keys in view share, in graphemes.
+    /// Length of the prefix that all visible keys share, in graphemes.
     common: usize,
-    /// Whether the part of each key that fits, its end, distinguishes the keys.
+    /// Whether the visible ends of the keys distinguish them.
     has_ends: bool,
 }
 
 impl Columns {
-    /// Computes the widths for the keys in view. `columns` is the width available for both columns and the sign; the keys are safe to show.
+    /// Computes the widths for the visible keys. `columns` is the width available for both columns and the sign; `keys` are escaped.
     pub(super) fn new(columns: usize, keys: &[String], neighbour: Neighbour, glyphs: &Glyphs) -> Self {
         // Two columns of gap and two for the sign.
         let room = columns.saturating_sub(4);
@@ -42,7 +42,7 @@ impl Columns {
         let graphemes = common_graphemes(keys);
         let common = keys.first().map_or(0, |key| key.graphemes(true).take(graphemes).map(text::width).sum());
         let width = match neighbour {
-            // A text takes half of the width if the ends of the keys distinguish them, else a third.
+            // A text takes half of the width if the ends of the keys distinguish them, otherwise a third.
             Neighbour::Text => {
                 let least = room.saturating_sub(MIN_KEY_COLUMNS).min(room / 2);
                 let is_apart = has_ends(common, widest, room.saturating_sub(least), glyphs);
@@ -59,7 +59,7 @@ impl Columns {
         Self { key, neighbour: width, common: graphemes, has_ends: has_ends(common, widest, key, glyphs) }
     }
 
-    /// Cuts a key, which is safe to show, to its column.
+    /// Shortens an escaped key to its column.
     pub(super) fn cut(&self, key: &str, glyphs: &Glyphs) -> String {
         if text::width(key) <= self.key || self.common == 0 {
             return text::fit_middle(key, self.key, glyphs);
@@ -73,7 +73,7 @@ impl Columns {
     }
 }
 
-/// Whether the ends of the keys that fit a column distinguish them: everything cut off is common to all keys.
+/// Whether the ends of the keys that fit a column distinguish them, because everything cut off is common to all keys.
 fn has_ends(common: usize, widest: usize, column: usize, glyphs: &Glyphs) -> bool {
     common >= widest.saturating_sub(column.saturating_sub(text::width(glyphs.ellipsis)))
 }

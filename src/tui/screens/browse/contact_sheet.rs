@@ -26,7 +26,7 @@ const CELL: (u16, u16) = (26, 9);
 /// Maximum number of samples on a sheet.
 const MAX_SAMPLES: usize = 60;
 
-/// What is shown of one sample.
+/// A sample on the sheet.
 struct Thumbnail {
     sample: BrowseSample,
     preview: Option<Arc<PartPreview>>,
@@ -193,7 +193,7 @@ impl ContactSheet {
     }
 }
 
-/// Reads the thumbnail of a sample: its picture if it has one, else the part that is shown.
+/// Reads the thumbnail of a sample: its picture if it has one, otherwise the shown part.
 fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumbnail, String> {
     let sample = catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it no longer exists")?;
     let named = part.and_then(|name| sample.parts.iter().position(|part| &*part.name == name));

@@ -1,4 +1,4 @@
-//! The detail of one sample: read on a worker, drawn from the result.
+//! The detail of one sample: read by a worker, and drawn from the result.
 
 use super::pages::{loader_lines, offset_lines};
 use super::state::Mode;
@@ -30,13 +30,13 @@ pub struct DetailQuestion {
     pub sample: Arc<BrowseSample>,
     /// What to show of the sample.
     pub mode: Mode,
-    /// Index of the part that is shown.
+    /// Index of the shown part.
     pub part: usize,
     /// Whether the reader shows the texts of the part on the whole screen.
     pub is_reading: bool,
-    /// Which page of the part is shown.
+    /// The page of the part to show.
     pub from: ReadFrom,
-    /// Whether this requests another page of what is already shown.
+    /// Whether this requests another page of the part that is already shown.
     pub is_further: bool,
     /// Cancels the read.
     pub cancel: Cancel,
@@ -47,9 +47,9 @@ pub struct DetailQuestion {
 pub struct DetailRequest {
     /// The sample.
     pub at: SampleAt,
-    /// What is shown of the sample.
+    /// What to show of the sample.
     pub mode: Mode,
-    /// Index of the part that is shown; 0 in modes that do not depend on the part.
+    /// Index of the shown part; 0 in modes that do not depend on the part.
     pub part: usize,
     /// Whether the reader shows its texts.
     pub is_reading: bool,
@@ -70,7 +70,7 @@ pub struct Detail {
     pub body: DetailBody,
 }
 
-/// What to draw of a sample.
+/// The content to draw for a sample.
 pub enum DetailBody {
     /// One part, and the first lines of the others.
     Part {
@@ -78,14 +78,14 @@ pub enum DetailBody {
         preview: Arc<PartPreview>,
         /// Whether this is a page after the first.
         is_further: bool,
-        /// One line of each part, in the order of the parts. Raw.
+        /// One line of each part, in the order of the parts. Not escaped.
         peeks: Vec<String>,
     },
     /// Lines of text.
     Page(Vec<PageLine>),
 }
 
-/// A part that is read only as far as it is shown.
+/// A part that is read only as far as it is shown, as a byte source.
 pub struct PartBeginning<'a> {
     /// Source of the bytes.
     pub catalog: &'a dyn Catalog,
@@ -104,8 +104,8 @@ impl PartBytes for PartBeginning<'_> {
     }
 }
 
-/// Reads a sample. Runs on a worker and reads on a separate thread: a decoder that does not return is abandoned when the request is
-/// cancelled or after `READ_TIMEOUT`.
+/// Reads a sample. Runs on a worker and reads on a separate thread: a read that does not return is abandoned when the request is cancelled
+/// or after `READ_TIMEOUT`.
 pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let request = question.request();
@@ -116,7 +116,7 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Deta
     let counted = ReadCount::new();
     let work = move || {
         let _counted = counted;
-        // Sending fails if the receiver has given up waiting; the result is not needed then.
+        // Sending fails if the receiver has stopped waiting; the result is then not needed.
         let _ = sender.send(body_of(&catalog, &asked));
     };
     if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
@@ -190,7 +190,7 @@ fn part_of(catalog: &dyn Catalog, question: &DetailQuestion) -> DetailBody {
     let from = if let ReadFrom::Page(from) = question.from { from } else { 0 };
     if let Some(set) = catalog.tokens().filter(|_| name != "json") {
         let preview = Arc::new(tokens::page(set, sample, question.part, from, cancel));
-        // Each part is another view of the same bytes, so there is nothing to peek at.
+        // Each part is another view of the same bytes, so the other parts have no first lines of their own.
         return DetailBody::Part { preview, is_further, peeks: Vec::new() };
     }
     let preview = Arc::new(preview::page(name, &part, from, cancel));

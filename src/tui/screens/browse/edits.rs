@@ -1,4 +1,4 @@
-//! Splits and excludes in the browser: marks next to the rows, and changes that are not written yet.
+//! Splits and excludes in the browser: signs next to the rows, and changes that are not written yet.
 
 use super::screen::{BrowseScreen, OpenStage};
 use super::state::Pane;
@@ -34,7 +34,7 @@ impl BrowseScreen {
             return changed;
         }
         self.marks = marks;
-        // A filter by split or exclude now passes other samples.
+        // A filter by split or exclude now matches other samples.
         if self.active_filter.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
             self.apply_filter();
         }
@@ -62,7 +62,7 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(ProblemScreen::new(feed, chosen, crumbs, self.state.at.unwrap_or_default())))]
     }
 
-    /// Merges the problems that the scan has found.
+    /// Merges the problems found by the scan into the list of known problems.
     pub(super) fn know_problems(&mut self) {
         let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return };
         if !self.merged.as_ref().is_some_and(|merged| Arc::ptr_eq(merged, &known)) {
@@ -81,7 +81,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Updates an open list of problems. A closed list is emptied.
+    /// Updates the open list of problems; clears the list if it is closed.
     pub(super) fn feed_list(&mut self) {
         if Rc::strong_count(&self.problem_feed) > 1 {
             self.know_problems();
@@ -145,7 +145,7 @@ impl BrowseScreen {
         self.session.iter().map(|session| Effect::Push(splits::open_shared(session.clone()))).collect()
     }
 
-    /// Returns how much is excluded and how many changes are not written, for the title line.
+    /// Returns the number of excludes and of changes that are not written, for the title line.
     pub(super) fn edit_words(&self, write_key: &str) -> Vec<String> {
         let mut words = Vec::new();
         let excluded = self.marks.excluded_samples();

@@ -1,4 +1,4 @@
-//! Export of parts: into a folder, or as a copy for the user's editor. Done on a worker.
+//! Exports parts into a folder, or as a copy for the user's editor, on a worker.
 
 use super::marked::{each_sample, MAX_MARKED_SAMPLES};
 use super::rows::Span;
@@ -36,7 +36,7 @@ enum ExportSource {
 }
 
 enum ExportAction {
-    /// A copy of a part of the shown sample for an editor; the index of the part.
+    /// A copy of a part of the shown sample for an editor; holds the index of the part.
     Copy(usize),
     /// Parts into a folder.
     Export(ExportedParts, PathBuf),
@@ -50,7 +50,7 @@ enum ExportedParts {
 }
 
 impl ExportedParts {
-    /// Returns the indexes of the parts in a sample; in marked samples the part is found by name.
+    /// Returns the indexes of the exported parts in a sample; in marked samples, parts are found by name.
     fn of(&self, sample: &BrowseSample, is_marked: bool) -> Vec<usize> {
         match self {
             Self::All => (0..sample.parts.len()).collect(),
@@ -90,12 +90,12 @@ pub enum ExportResult {
     Exported(Outcome<ExportedFiles>),
 }
 
-/// The export worker, and the task that a popup has ordered.
+/// The export worker, and the task that a popup has requested.
 pub struct Exporter {
     worker: LatestWorker<ExportTask, ExportResult>,
-    /// The copy that an editor has open; dropped when the editor returns.
+    /// The copy that is open in an editor; dropped when the editor exits.
     open: Option<PartCopy>,
-    /// The task ordered by a popup, which has no access to the browser below it.
+    /// The task requested by a popup, which has no access to the browser below it.
     orders: Rc<RefCell<Option<ExportTask>>>,
     cancel: Cancel,
 }
@@ -120,12 +120,12 @@ impl Exporter {
         Self { worker, open: None, orders: Rc::default(), cancel: Cancel::default() }
     }
 
-    /// Whether an export is in progress or ordered.
+    /// Whether an export is in progress or requested.
     pub fn is_busy(&self) -> bool {
         self.worker.is_waiting() || self.orders.borrow().is_some()
     }
 
-    /// Releases the copy after the editor has returned.
+    /// Drops the copy after the editor has exited.
     pub fn editor_is_back(&mut self) {
         self.open = None;
     }
@@ -153,7 +153,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    /// Asks what to export, then where to.
+    /// Asks which parts to export, then the folder.
     pub(super) fn open_export_dialog(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let shown = self.state.part_index(&sample);
@@ -211,7 +211,7 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(Choice::new("Export", vec![title], offers, chosen)))]
     }
 
-    /// Starts ordered tasks, and takes the results of finished ones.
+    /// Starts requested tasks, and takes the results of finished ones.
     pub(super) fn take_exports(&mut self, effects: &mut Vec<Effect>) -> bool {
         let ordered = self.exporter.orders.borrow_mut().take();
         if let Some(task) = ordered {
@@ -237,7 +237,7 @@ impl BrowseScreen {
     }
 }
 
-/// Returns the editor command for a copy. The editor may be set with arguments; it is split at spaces and never passed to a shell.
+/// Returns the editor command for a copy. The user's setting may contain arguments; it is split at spaces and never passed to a shell.
 fn editor_on(copy: &PartCopy) -> TerminalProgram {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     let named = named.unwrap_or_else(|| "vi".to_owned());
@@ -246,7 +246,7 @@ fn editor_on(copy: &PartCopy) -> TerminalProgram {
     TerminalProgram { argv }
 }
 
-/// Returns the folder for a typed path, in which `~` is the home folder.
+/// Returns the folder for a typed path, with `~` replaced by the home folder.
 pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
     let typed = typed.trim();
     let path = path_below_home(typed, home).unwrap_or_else(|| PathBuf::from(typed));

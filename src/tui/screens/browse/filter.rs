@@ -1,4 +1,4 @@
-//! The filter dialog over the browser. Pure.
+//! The filter dialog of the browser. Pure: no I/O.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
 
-/// A question of the dialog.
+/// A row of the dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
     /// The split of the sample's shard.
@@ -27,7 +27,7 @@ pub enum Row {
     Least,
     /// Maximum size in bytes.
     Most,
-    /// What the key must match.
+    /// A condition on the key.
     Key,
     /// Whether the sample has a known problem.
     Problems,
@@ -66,7 +66,7 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct FilterForm {
     splits: Vec<Arc<str>>,
-    /// 0 is any, then the splits, then no split.
+    /// Index of the selected condition: 0 for any split, then the splits, then no split.
     split: usize,
     has: TextField,
     lacks: TextField,
@@ -76,9 +76,9 @@ pub struct FilterForm {
     key: TextField,
     problems: bool,
     row: usize,
-    /// Where the rows were last drawn, by their numbers.
+    /// Mouse areas of the rows, by their numbers.
     mouse_areas: MouseAreas<usize>,
-    /// Which row is invalid, and why. Raw.
+    /// The error in the invalid row. Not escaped.
     pub mistake: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl FilterForm {
         self.splits = splits;
     }
 
-    /// Returns the row in focus.
+    /// Returns the focused row.
     pub fn row(&self) -> Row {
         ROWS.get(self.row).copied().unwrap_or(Row::Split)
     }
@@ -122,12 +122,12 @@ impl FilterForm {
         }
     }
 
-    /// Whether the row in focus is a text field.
+    /// Whether the focused row is a text field.
     pub fn wants_text(&self) -> bool {
         self.field(self.row()).is_some()
     }
 
-    /// Passes a key to the field in focus.
+    /// Passes a key to the focused field.
     pub fn key(&mut self, key: KeyEvent) {
         self.mistake = None;
         if let Some(field) = self.field_mut() {
@@ -211,7 +211,7 @@ impl FilterForm {
                 .collect();
             let known: Vec<&str> = parts.iter().map(|part| &**part).collect();
             match names.iter().find(|name| !known.is_empty() && !known.contains(&name.as_str())) {
-                // A part that no sample in view has may be in another sample; a likely typing error is reported.
+                // A part that no visible sample has may be in other samples; only a likely typing error is reported.
                 Some(name) => match nearest(name, known) {
                     Some(near) => Err((row, format!("no part {name} was seen; {near} was"))),
                     None => Ok(names),
@@ -264,12 +264,12 @@ impl FilterForm {
         }
     }
 
-    /// Whether the row in focus is a choice, changed with left and right.
+    /// Whether the focused row is a choice, which left and right change.
     pub fn is_choice(&self) -> bool {
         matches!(self.row(), Row::Split | Row::Excluded)
     }
 
-    /// Handles the mouse: a click focuses a row, and changes its choice if it has no text field.
+    /// Handles the mouse: a click focuses a row, and changes its choice unless it is a text field.
     pub fn mouse(&mut self, mouse: MouseEvent) {
         match self.mouse_areas.gesture(mouse) {
             Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) => {

@@ -1,4 +1,4 @@
-//! Leads, the starts of the texts of listed samples: read for the rows in view while the list is already shown.
+//! Leads of listed samples: the beginnings of their texts, read in the background for the visible rows.
 
 use crate::tui::work::{LatestWorker, Wake};
 use gristmill_data::preview::{lead, LEAD_BYTES};
@@ -7,7 +7,7 @@ use gristmill_ops::engine::browse::{BrowseSample, Catalog, SampleAt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of kept leads above which all are dropped.
+/// Number of cached leads above which all are dropped.
 const MAX_KEPT: usize = 4_096;
 
 type SampleSummary = (SampleAt, Arc<str>);
@@ -21,7 +21,7 @@ pub(super) struct SampleSummaries {
 }
 
 impl SampleSummaries {
-    /// Starts reading the leads of a catalog; without a worker if its samples are packed tokens.
+    /// Starts reading the leads of a catalog; packed tokens have none, and no worker.
     pub(super) fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
         if catalog.tokens().is_some() {
             return Self::default();
@@ -38,14 +38,14 @@ impl SampleSummaries {
         Self { worker: Some(LatestWorker::start("browse-leads", wake.clone(), read)), ..Self::default() }
     }
 
-    /// Returns the lead of a sample: `None` if it is shown by its parts, empty until it is read.
+    /// Returns the lead of a sample: `None` if the sample is shown by its parts, empty until it is read.
     pub(super) fn get(&self, sample: &BrowseSample) -> Option<&str> {
         self.worker.as_ref()?;
         summary_part(sample)?;
         Some(self.known.get(&sample.at).map_or("", |lead| lead))
     }
 
-    /// Requests the leads of the samples in view.
+    /// Requests the leads of the visible samples.
     pub(super) fn request<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
         let Some(worker) = &mut self.worker else { return };
         let is_wanted =
@@ -76,7 +76,7 @@ impl SampleSummaries {
     }
 }
 
-/// Returns the part whose text is listed: in samples that hold only text and JSON, the text, else the JSON.
+/// Returns the index of the part for the lead: in samples with only text and JSON, the text, or else the JSON.
 fn summary_part(sample: &BrowseSample) -> Option<usize> {
     let class = |part: &gristmill_ops::engine::browse::BrowsePart| part_class(&part.name);
     let is_text = |class| matches!(class, PartClass::Text | PartClass::Json | PartClass::Int);

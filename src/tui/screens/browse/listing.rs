@@ -1,4 +1,4 @@
-//! Which samples are listed, and in which row each is.
+//! The listed samples, and their rows.
 
 use gristmill_ops::engine::browse::{Groups, Matches, SampleAt};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Listing {
         }
     }
 
-    /// Returns the row of a sample; if it is not listed, the row of the next listed sample.
+    /// Returns the row of a sample; if the sample is not listed, the row of the next listed one.
     pub fn row_of(&self, at: SampleAt, groups: &Groups) -> u64 {
         match self {
             Self::All => groups.number(at),

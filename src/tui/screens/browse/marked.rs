@@ -1,4 +1,4 @@
-//! A marked range of samples or shards, and what `x` and `s` do with it: one change, one step to undo.
+//! A marked range of samples or shards, and the actions `x` and `s` on it: each is one change, undone in one step.
 
 use super::listing::Listing;
 use super::rows::Span;
@@ -17,11 +17,11 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Maximum number of samples excluded in one change; beyond it, whole shards are to be excluded instead.
+/// Maximum number of samples excluded in one change; for more, the user must exclude whole shards.
 pub(super) const MAX_MARKED_SAMPLES: u64 = 20_000;
-/// Samples read between two checks for cancellation.
+/// Number of samples read between two checks for cancellation.
 const CANCEL_CHECK_EVERY: usize = 1_024;
-/// Exclude items in one edit of a change.
+/// Maximum number of exclude items in one edit of a change.
 const EXCLUDES_PER_EDIT: usize = 50;
 
 /// A request to read the keys of the marked samples.
@@ -37,7 +37,7 @@ struct ShardKeys {
     keys: Vec<String>,
 }
 
-/// The marked samples, grouped by what `x` does with them.
+/// The marked samples, grouped by the effect of `x` on them.
 #[derive(Default)]
 struct MarksByAction {
     /// Samples that are not excluded yet.
@@ -79,7 +79,7 @@ fn sorted(question: MarksQuestion, cancel: &Cancel) -> Outcome<MarksByAction> {
     Ok(sorted)
 }
 
-/// Passes on the samples of the spans, in order.
+/// Calls `take` with each sample of the spans, in order.
 pub(super) fn each_sample(
     catalog: &dyn Catalog,
     spans: &[Span],
@@ -105,7 +105,7 @@ pub(super) fn each_sample(
     Ok(())
 }
 
-/// Returns exclude items for the keys of a shard; a run of numbers becomes one brace range.
+/// Returns the exclude items for the keys of a shard; consecutive numbers become one brace range.
 fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
     let escaped: Vec<String> = keys.iter().map(|key| braces::escape(key)).collect();
     let shard = braces::escape(shard);
@@ -124,7 +124,7 @@ fn combine_excludes(title: String, items: Vec<ExcludeItem>) -> Edit {
 }
 
 impl BrowseState {
-    /// Returns the marked rows of the list in focus, from first to last.
+    /// Returns the marked rows of the focused list.
     pub(super) fn marked_rows(&self) -> Option<RangeInclusive<u64>> {
         let (pane, from) = self.mark?;
         let list = if pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
@@ -139,7 +139,7 @@ impl BrowseState {
         Some(from.min(to)..=from.max(to))
     }
 
-    /// Starts marking at the selected row, or ends it.
+    /// Starts marking at the selected row, or ends marking.
     pub(super) fn toggle_mark(&mut self) {
         let group = u32::try_from(self.group_list.selected).unwrap_or(u32::MAX);
         let here = match self.pane {
@@ -168,7 +168,7 @@ impl BrowseState {
 }
 
 impl BrowseScreen {
-    /// Returns the marked shards in order, or the selected one.
+    /// Returns the marked shards in order, or the selected one if none are marked.
     pub(super) fn shards_meant(&self) -> Vec<Arc<str>> {
         let rows = self.state.marked_rows().filter(|_| self.state.pane == Pane::Groups);
         let selected = self.state.group_list.selected as u64;
@@ -211,7 +211,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    /// Makes the change once the keys are read.
+    /// Applies the change once the keys are read.
     pub(super) fn gather_marked(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(answer) = self.marker.worker.take() else { return false };
         let Some(session) = self.session.clone() else { return true };

@@ -1,7 +1,7 @@
 //! The browser: shards, samples and their contents next to each other.
 //!
-//! The list of samples covers the whole data set, however long: [`rows`] holds the rows in view, [`workers`] fetch them, and a row that is
-//! not fetched yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
+//! The list of samples covers the whole data set at any size: [`rows`] holds the visible rows, [`workers`] fetch them, and a row that is
+//! not fetched yet is drawn as its number. [`state`] is pure; no code of the browser waits for storage.
 
 mod act;
 mod begin;
@@ -50,11 +50,11 @@ pub enum BrowseStart {
     Number(u64),
     /// At the sample of this key; `shard/key` also names its shard.
     Key(String),
-    /// At the sample that a problem is about, or the nearest one.
+    /// At the sample that contains the subject of a problem, or the nearest one.
     Subject(Box<Subject>),
 }
 
-/// Opens the browser on a data set. The only read on this thread checks whether a dedup run left its ranges next to a folder.
+/// Opens the browser on a data set. The only read on this thread checks whether a dedup run wrote its ranges next to a folder.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     open_at(path, BrowseStart::First, env)
 }
@@ -64,7 +64,7 @@ pub fn open_at(path: PathBuf, start: BrowseStart, env: UiEnv) -> Box<dyn Screen>
     open_tokens(path, start, TokenView::default(), env)
 }
 
-/// Opens the browser on a data set whose splits another screen may already edit; both then share the changes.
+/// Opens the browser on a data set whose splits another screen may already edit; both screens then share the changes.
 pub fn open_shared(path: PathBuf, start: BrowseStart, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
     match session {
         None => open_at(path, start, env.clone()),
@@ -75,9 +75,9 @@ pub fn open_shared(path: PathBuf, start: BrowseStart, session: Option<SplitSessi
     }
 }
 
-/// Opens the browser on packed tokens with the given view. The output of a dedup run is shown as what the run removed.
+/// Opens the browser on packed tokens with the given view. For the output of a dedup run, opens the screen that shows what the run removed.
 pub fn open_tokens(path: PathBuf, start: BrowseStart, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
-    // A store would be asked by the thread that draws.
+    // For a store, this thread, which draws, would wait for a request.
     if start == BrowseStart::First && !is_remote(&path) && files::is_dir(&path) {
         if let Some(screen) = repeats::open_whole_run(&path, &env) {
             return screen;

@@ -1,4 +1,4 @@
-//! The loader view and the offset view as lines of text. Made on a worker.
+//! The loader view and the offset view as lines of text; computed by a worker.
 
 use crate::tui::screens::page::{PageLine, Tone};
 use gristmill_core::text::{bytes, count, grouped};
@@ -6,11 +6,11 @@ use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
 use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
 
-/// Maximum number of characters shown of a value.
+/// Maximum number of shown characters of a value.
 const MAX_VALUE_CHARS: usize = 600;
-/// Maximum number of lines of Python shown.
+/// Maximum number of shown lines of Python.
 const CODE_LINES: usize = 200;
-/// Maximum number of lines shown in total.
+/// Maximum number of shown lines in total.
 const MAX_LINES: usize = 4_000;
 /// Bytes in a row of a hex dump.
 const HEX_ROW_BYTES: usize = 8;
@@ -28,7 +28,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Returns a sample as the loader sees it.
+/// Returns the lines of a sample as the loader reads it.
 pub fn loader_lines(view: &LoaderView) -> Vec<PageLine> {
     let head = match &view.kind {
         LoaderKind::FieldMap => format!("{}, by the field map", view.class),
@@ -84,7 +84,7 @@ fn value_words(value: &Value) -> String {
     }
 }
 
-/// Returns where a sample is, according to the archive and to each index.
+/// Returns lines with the location of a sample according to the archive and to each index.
 pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
     let mut lines = vec![line(Tone::Heading, format!("{}, {}", view.name, count(view.file_bytes, "byte")))];
     if view.is_compressed {
@@ -149,7 +149,7 @@ fn header_lines(header: &HeaderView) -> Vec<PageLine> {
         lines.push(PageLine::labelled(tone, label, format!("{}{defect}", field.value)));
     }
     for (index, row) in header.bytes.chunks(HEX_ROW_BYTES).enumerate() {
-        // Most rows of a header are all zero bytes; they are left out.
+        // Most rows of a header are all zero bytes and are omitted.
         if row.iter().all(|byte| *byte == 0) {
             continue;
         }

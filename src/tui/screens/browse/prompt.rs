@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// What the prompt asks for.
+/// What the user types into the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptKind {
     /// A key to search for.
@@ -15,7 +15,7 @@ pub enum PromptKind {
     Number,
     /// Words to find in the shown part.
     Words,
-    /// The number of tokens that training takes at a time.
+    /// The sequence length of training, in tokens.
     Length,
     /// A tokenizer.
     Tokenizer,
@@ -25,16 +25,16 @@ pub enum PromptKind {
 
 /// The state of the input line.
 pub struct Prompt {
-    /// What the prompt asks for.
+    /// What the user types into the prompt.
     pub kind: PromptKind,
-    /// What the user has typed.
+    /// The text field.
     pub field: TextField,
-    /// Why the input is invalid. Raw.
+    /// Why the input is invalid. Not escaped.
     pub mistake: Option<String>,
 }
 
 impl Prompt {
-    /// Creates a prompt whose field holds `text`.
+    /// Creates a prompt with `text` in its field.
     pub fn new(asked: PromptKind, text: &str) -> Self {
         Self { kind: asked, field: TextField::new(text), mistake: None }
     }

@@ -1,4 +1,4 @@
-//! The reader: the texts of a sample on the whole screen, from sample to sample, and how it is opened and closed.
+//! The reader: shows the texts of a sample on the whole screen, and moves from sample to sample.
 
 use super::detail::{Detail, DetailRequest};
 use super::screen::BrowseScreen;
@@ -10,7 +10,7 @@ use gristmill_core::text::count;
 use gristmill_data::preview::{is_prose, Drawable, ReadFrom};
 use gristmill_data::source::decode::{part_class, PartClass};
 
-/// What the reader covers.
+/// The state of the browser before the reader was opened.
 pub(super) struct CoveredView {
     pane: Pane,
     detail: Option<Detail>,
@@ -35,7 +35,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Returns the label of what Enter does.
+    /// Returns the label for Enter.
     pub(super) fn read_label(&self) -> &'static str {
         let is_in_tree = self.is_in_tree();
         match () {
@@ -46,7 +46,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Whether the shown part has text to read; until it is read, whether its name suggests so.
+    /// Whether the shown part has text to read; before it is read, this depends on its name.
     fn has_text(&self) -> bool {
         if self.state.mode != Mode::Parts || self.is_tokens() {
             return false;
@@ -80,7 +80,7 @@ impl BrowseScreen {
         self.read_from = Some(from);
     }
 
-    /// Closes the reader; restores what it covered, unless another sample is shown now.
+    /// Closes the reader; restores the previous view, unless another sample is shown now.
     pub(super) fn close_reader(&mut self) {
         self.state.is_reading = false;
         self.is_finding_words = false;
@@ -97,7 +97,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Shows the detail of the sample on the whole screen, or ends that.
+    /// Shows the detail of the sample on the whole screen, or restores the panes.
     pub(super) fn zoom(&mut self) {
         if self.state.is_reading {
             return self.close_reader();
@@ -106,7 +106,7 @@ impl BrowseScreen {
         self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
     }
 
-    /// Searches for words in the shown part; in the reader also on other pages.
+    /// Searches for words in the shown part; in the reader, other pages are searched, too.
     pub(super) fn find_in_part(&mut self, words: &str) -> Vec<Effect> {
         let found = self.preview.find(words);
         if words.is_empty() {
@@ -130,7 +130,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Reports the result of searching other pages.
+    /// Returns a notice about the result of searching other pages.
     pub(super) fn report_word_matches(&mut self) -> Vec<Effect> {
         match std::mem::take(&mut self.is_finding_words) {
             true => self.report_places(),

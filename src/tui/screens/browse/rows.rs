@@ -1,7 +1,7 @@
-//! The known rows of the sample list: those in view and some around them, fetched piece by piece.
+//! The cached rows of the sample list: the visible ones and some around them, fetched in blocks.
 //!
-//! A row that is not fetched yet is drawn as its number; drawing never waits for it. Pieces have fixed boundaries, so that scrolling
-//! requests few of them and the piece in progress when the list scrolls is not read twice.
+//! A row that is not fetched yet is drawn as its number; drawing never waits for it. Blocks have fixed boundaries, so that scrolling causes
+//! few requests, and the block that is being fetched when the list scrolls is not read twice.
 
 use super::listing::Listing;
 use gristmill_core::Outcome;
@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of one piece.
+/// Number of rows of a block.
 const ROWS_PER_BLOCK: u64 = 32;
-/// Number of kept rows above which those far from the view are dropped.
+/// Number of cached rows above which those far from the visible ones are dropped.
 const MAX_KEPT_ROWS: usize = 4_096;
 
 /// The state of a fetched row.
@@ -20,7 +20,7 @@ const MAX_KEPT_ROWS: usize = 4_096;
 pub enum Row {
     /// The sample.
     Ready(Arc<BrowseSample>),
-    /// The row cannot be read; why. Raw.
+    /// The row cannot be read; holds the reason, not escaped.
     Failed(Arc<str>),
 }
 
@@ -33,16 +33,16 @@ pub struct Span {
     pub count: usize,
 }
 
-/// Samples that are fetched in one request.
+/// A request for samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowRequest {
-    /// Increases when everything is to be read again.
+    /// Incremented when all rows are to be read again.
     pub round: u64,
     /// The samples to fetch.
     pub spans: Vec<Span>,
 }
 
-/// The result of fetching a piece.
+/// The result of a request.
 pub struct FetchedRows {
     /// The request that this answers.
     pub piece: RowRequest,
@@ -56,7 +56,7 @@ pub struct Rows {
     known: HashMap<SampleAt, Row>,
     requests: Vec<RowRequest>,
     round: u64,
-    /// Results of requests from earlier rounds are dropped.
+    /// The first round whose results are valid; results of earlier rounds are dropped.
     valid_from: u64,
 }
 
@@ -82,7 +82,7 @@ impl Rows {
         })
     }
 
-    /// Drops the rows that could not be read: they may be readable now.
+    /// Drops the rows that could not be read, because they may be readable now.
     pub fn forget_failed(&mut self) {
         self.known.retain(|_, row| matches!(row, Row::Ready(_)));
         self.requests.clear();
@@ -102,7 +102,7 @@ impl Rows {
         self.valid_from = self.round;
     }
 
-    /// Returns what is still to be fetched for the rows in view, most urgent first; `None` if it equals the last request.
+    /// Returns the requests for the rows that are missing in the view, most urgent first; `None` if they equal the last requests.
     pub fn missing_rows(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<RowRequest>> {
         self.drop_far(&view, listing, groups);
         let len = listing.len(groups);
@@ -128,7 +128,7 @@ impl Rows {
         Some(wanted)
     }
 
-    /// Returns the samples of some rows as spans; none if all of them are known.
+    /// Returns the missing samples of these rows as spans.
     fn missing(&self, rows: Range<u64>, listing: &Listing, groups: &Groups) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         let mut is_missing = false;
@@ -149,12 +149,12 @@ impl Rows {
         }
     }
 
-    /// Takes a fetched piece. Returns whether the display changes.
+    /// Adds the result of a request. Returns whether the screen must be redrawn.
     pub fn add_fetched(&mut self, fetched: FetchedRows, groups: &Groups) -> bool {
         if fetched.piece.round < self.valid_from {
             return false;
         }
-        // In an old round, a sample missing from the result may exist by now; it is requested again instead of marked as failed.
+        // In the result of an earlier round, a missing sample may exist by now; it is requested again instead of marked as failed.
         let is_current = fetched.piece.round == self.round;
         for (span, result) in fetched.piece.spans.iter().zip(fetched.spans) {
             let reason: Arc<str> = match result {
@@ -162,7 +162,7 @@ impl Rows {
                     for sample in samples {
                         let at = sample.at;
                         let row = match &sample.defect {
-                            // Only the reason of the failure is known.
+                            // Nothing is known of this sample except the reason of the failure.
                             Some(why) if sample.key.is_empty() && sample.parts.is_empty() => {
                                 Row::Failed(Arc::clone(why))
                             }
@@ -194,7 +194,7 @@ impl Rows {
         let (low, high) = (view.start.saturating_sub(near), view.end.saturating_add(near));
         let keeps = |at: &SampleAt| (low..high).contains(&listing.row_of(*at, groups));
         self.known.retain(|at, _| keeps(at));
-        // A new round lets dropped rows be requested again with an otherwise equal request.
+        // A new round makes it possible to request dropped rows again by an otherwise equal request.
         self.round += 1;
     }
 }

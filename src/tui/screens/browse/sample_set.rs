@@ -1,9 +1,9 @@
-//! The result of a search: one bit for each sample, so that ten million samples take little more than a megabyte.
+//! A set of samples with one bit for each sample, so that the matches among ten million samples take about a megabyte.
 
 use gristmill_ops::engine::browse::SampleAt;
 use std::collections::BTreeMap;
 
-/// A set of samples in the order of the data set.
+/// A set of samples, ordered as in the data set.
 #[derive(Clone, Debug, Default)]
 pub struct SampleSet {
     groups: BTreeMap<u32, Vec<u64>>,

@@ -1,4 +1,4 @@
-//! Drawing of one sample: its location, its parts, and what the chosen mode shows of it.
+//! Draws one sample: its location, its parts, and its content in the selected mode.
 
 use super::detail::{DetailBody, DetailRequest};
 use super::rows::Row;
@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Maximum number of rows for the start of a part that is not shown.
+/// Maximum number of rows for the beginning of a part other than the shown one.
 const MAX_PEEK_ROWS: usize = 4;
 
 impl BrowseScreen {
@@ -42,7 +42,7 @@ impl BrowseScreen {
         self.draw_body(frame, below(inner, rows), &sample, ui);
     }
 
-    /// Returns the message shown if there is no sample to show.
+    /// Returns the message shown if no sample can be shown.
     fn without_sample(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let (words, style) = match self.state.at.and_then(|at| self.state.rows.get(at)) {
             Some(Row::Failed(why)) => {
@@ -62,10 +62,10 @@ impl BrowseScreen {
         text::wrap(&words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
     }
 
-    /// Returns number, file, split, size and place of a sample. Numbers are never cut, only left out; the file name is cut to make room for
-    /// them.
+    /// Returns number, file, split, size and location of a sample. Numbers are omitted rather than shortened; the file name is shortened to
+    /// make space for them.
     fn where_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> String {
-        /// Minimum width in columns of a file name that is cut.
+        /// Minimum width in columns of a shortened file name.
         const MIN_NAME_COLUMNS: usize = 8;
         let dot = format!(" {} ", ui.glyphs.dot);
         let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at))), bytes(sample.byte_size)];
@@ -75,7 +75,7 @@ impl BrowseScreen {
         let split = self.marks.split_of(sample.at.group).map(|name| text::safe(name));
         let place = format!("at byte {}", grouped(sample.byte_offset));
         let wanted = |words: &Option<String>| words.as_ref().map_or(0, |words| text::width(words) + text::width(&dot));
-        // The place in the shard is shown in the offset view, too.
+        // The location in the shard is shown only if there is space, because the offset view shows it, too.
         let rest = columns.saturating_sub(width(&facts) + wanted(&name));
         if self.state.has_offsets && text::width(&place) + text::width(&dot) + wanted(&split) <= rest {
             facts.push(place);
@@ -90,7 +90,7 @@ impl BrowseScreen {
         text::fit_end(&facts.join(&dot), columns, ui.glyphs)
     }
 
-    /// Returns the location of the sample, its defects and its parts.
+    /// Returns lines with the location of the sample, its defects and its parts.
     fn head_lines(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = vec![Line::from(Span::styled(self.where_line(sample, columns, ui), ui.theme.muted))];
         if self.is_excluded(sample) {
@@ -124,7 +124,7 @@ impl BrowseScreen {
         let shown = self.state.part_index(sample);
         let mut spans: Vec<Span> = Vec::new();
         let mut used = 0;
-        // Scrolls so that the shown part is in view.
+        // Scroll so that the name of the shown part is visible.
         let name =
             |index: usize| sample.parts.get(index).map_or(String::new(), |p| text::fit_end(&p.name, 24, ui.glyphs));
         let mut from = shown;
@@ -194,7 +194,7 @@ impl BrowseScreen {
     }
 }
 
-/// Returns the start of each part that is not shown: one line each, more lines for texts if `rows` are free.
+/// Returns the beginnings of the other parts: one line each, or more lines for texts if `rows` are free.
 fn peek_lines(
     sample: &BrowseSample,
     shown: usize,

@@ -35,10 +35,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of rows assumed to be in view before the first draw.
+/// Number of rows assumed to be visible before the first draw.
 const FIRST_HEIGHT: u64 = 24;
 
-/// The sequence length that is offered first.
+/// The initial value of the sequence length.
 const FIRST_LENGTH: u64 = 2_048;
 
 /// The stage of opening the data set.
@@ -51,7 +51,7 @@ pub(super) enum OpenStage {
     Failed(Failure),
 }
 
-/// What is at a position on the screen.
+/// The element at a position on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScreenArea {
     /// A pane, including its border.
@@ -67,7 +67,7 @@ pub(super) struct ActiveFilter {
     pub(super) filter: SampleFilter,
     /// Whether all samples have been filtered.
     pub(super) is_over: bool,
-    /// Why the filter stopped early. Raw.
+    /// Why the filter stopped early. Not escaped.
     pub(super) failure: Option<String>,
 }
 
@@ -75,9 +75,9 @@ pub(super) struct ActiveFilter {
 pub struct BrowseScreen {
     pub(super) env: UiEnv,
     pub(super) path: PathBuf,
-    /// How packed tokens are shown.
+    /// The view of packed tokens.
     pub(super) view_of_tokens: TokenView,
-    /// The sequence length that was last chosen.
+    /// The sequence length that was chosen last.
     pub(super) last_length: u64,
     /// The search to repeat after the token view has changed.
     pub(super) last_search: Option<String>,
@@ -86,9 +86,9 @@ pub struct BrowseScreen {
     pub(super) detail: Option<Detail>,
     /// The last detail request.
     pub(super) last_request: Option<DetailRequest>,
-    /// Where the reader starts; `None` is the beginning.
+    /// The page that the reader shows; `None` for the first one.
     pub(super) read_from: Option<ReadFrom>,
-    /// What the reader covers; restored when it is closed.
+    /// The state of the browser before the reader was opened; restored when it is closed.
     pub(super) covered_view: Option<CoveredView>,
     /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
@@ -106,34 +106,34 @@ pub struct BrowseScreen {
     pub(super) mounter: Mounter,
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
-    /// What an open list of problems shows.
+    /// The problems in the open list of problems.
     pub(super) problem_feed: Rc<RefCell<ProblemFeed>>,
     pub(super) session: Option<SplitSession>,
-    /// Whether splits may be changed; false for the catalogs of tests, which have none.
+    /// Whether splits may be changed; `false` for the catalogs of tests.
     pub(super) edits: bool,
     /// Scroll position in lines of text.
     pub(super) page: Scroll,
     pub(super) marks: Arc<Marks>,
     pub(super) problems: Arc<ProblemList>,
-    /// The scan's problems when they were last merged.
+    /// The scan's problems as last merged.
     pub(super) merged: Option<Arc<ProblemList>>,
-    /// The key that writes, as it is shown.
+    /// The display form of the key that writes changes.
     pub(super) write_key: String,
     pub(super) start: BrowseStart,
     pub(super) opener: Opener,
-    /// Where things were last drawn, for the mouse.
+    /// Mouse areas of the elements drawn last.
     pub(super) mouse_areas: MouseAreas<ScreenArea>,
     /// The shown part, and the position in it.
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
     pub(super) depth: Depth,
     encoder: LatestWorker<Vec<PictureRequest>, Vec<EncodedPicture>>,
-    /// The rows in view; what to fetch is derived from them.
+    /// The visible rows, from which the requests for rows are derived.
     pub(super) view: std::ops::Range<u64>,
 }
 
 impl BrowseScreen {
-    /// Creates the browser; the data set is opened in the background, packed tokens with `view`.
+    /// Creates the browser, and opens the data set in the background; packed tokens are opened with `view`.
     pub fn new(path: PathBuf, start: BrowseStart, view: TokenView, env: UiEnv) -> Self {
         let mut opener = opener(env.wake.clone());
         opener.submit(OpenRequest { path: path.clone(), view: view.clone(), at: None });
@@ -189,7 +189,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Uses the splits session that another screen edits, too.
+    /// Uses a splits session that another screen shares.
     pub(super) fn with_session(self, session: Option<SplitSession>) -> Self {
         Self { session, ..self }
     }
@@ -229,7 +229,7 @@ impl BrowseScreen {
         self.open_session();
         self.apply_filter();
         if let Some(text) = self.last_search.take() {
-            // The text was accepted before, so it parses.
+            // The same text was parsed before, so parsing does not fail.
             let _ = self.find(&text);
         }
         self.request_data();
@@ -273,18 +273,18 @@ impl BrowseScreen {
         }
     }
 
-    /// Returns the name of a group in this data set.
+    /// Returns the word for a group in this data set.
     pub(super) fn group_word(&self) -> &'static str {
         self.catalog().map_or("shard", |catalog| catalog.group_word())
     }
 
-    /// Requests the data that is missing on the screen from the workers.
+    /// Requests the data that the screen lacks from the workers.
     pub(super) fn request_data(&mut self) {
         let OpenStage::Open(catalog, workers) = &mut self.stage else { return };
         let state = &mut self.state;
         let height = self.view.end.saturating_sub(self.view.start).max(1);
         let row = state.list.selected as u64;
-        // The view follows the selection only when it is drawn; requests must not wait for that.
+        // The visible rows are updated only when drawn; requests must not wait for that.
         let view = match self.view.contains(&row) {
             true => self.view.clone(),
             false => row.saturating_sub(height / 2)..row.saturating_add(height),
@@ -424,7 +424,7 @@ impl BrowseScreen {
         self.active_filter.as_ref().is_some_and(|active_filter| !active_filter.is_over)
     }
 
-    /// Returns the name of a row in this data set.
+    /// Returns the word for a row in this data set.
     pub(super) fn row_word(&self) -> &'static str {
         match self.catalog().and_then(|catalog| catalog.kind().tokens()).map(|tokens| tokens.item) {
             Some("document") if self.view_of_tokens.sequence_length.is_some() => "window",
@@ -518,7 +518,7 @@ impl Screen for BrowseScreen {
             words.insert(
                 0,
                 match !groups.groups.is_empty() && self.catalog().is_some_and(|catalog| is_remote(catalog.root())) {
-                    // Shards are only scanned where one looks.
+                    // In a store, only the shards that the user opens are scanned.
                     true => format!("{share} {}s scanned", self.group_word()),
                     false => format!("scanning {share}"),
                 },

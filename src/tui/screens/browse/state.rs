@@ -1,4 +1,4 @@
-//! The state of the browser: what is shown and selected. Pure: it reads nothing, and every change depends only on its arguments.
+//! The state of the browser: what is shown and selected. Pure: no I/O, and every change depends only on its arguments.
 
 use super::listing::Listing;
 use super::rows::Rows;
@@ -64,21 +64,21 @@ pub enum Search {
     Done,
     /// The user stopped the search.
     Stopped,
-    /// The search failed; why. Raw.
+    /// The search failed; holds the reason, not escaped.
     Failed(String),
 }
 
 /// A search for keys.
 pub struct KeySearch {
-    /// The text as it was typed.
+    /// The text as typed.
     pub text: String,
     /// The samples found so far.
     pub found: SampleSet,
-    /// Whether there may be more.
+    /// The state of the search, which determines whether there may be more matches.
     pub search: Search,
     /// The sample selected when the search started; the first match at or after it is selected.
     pub from: SampleAt,
-    /// Whether a match was selected, or the user has moved since.
+    /// Whether a match has been selected, or the user has moved since the search started.
     pub is_settled: bool,
 }
 
@@ -89,11 +89,11 @@ pub struct BrowseState {
     pub groups: Arc<Groups>,
     /// Which samples are listed.
     pub listing: Listing,
-    /// Selection and view of the list of samples.
+    /// Cursor and scroll position of the list of samples.
     pub list: ListState,
     /// The selected sample; stays the same when rows before it are added or removed.
     pub at: Option<SampleAt>,
-    /// Selection and view of the list of groups.
+    /// Cursor and scroll position of the list of groups.
     pub group_list: ListState,
     /// The rows fetched so far.
     pub rows: Rows,
@@ -101,15 +101,15 @@ pub struct BrowseState {
     pub pane: Pane,
     /// What the detail pane shows of the sample.
     pub mode: Mode,
-    /// Whether the detail has the whole screen.
+    /// Whether the detail fills the whole screen.
     pub is_large: bool,
-    /// Whether the reader has the whole screen.
+    /// Whether the reader fills the whole screen.
     pub is_reading: bool,
-    /// Whether there is certainly only one group, which needs no pane.
+    /// Whether the data set certainly has only one group, which needs no pane.
     pub is_single_list: bool,
-    /// Whether offsets of samples say where they are in their file.
+    /// Whether the offset of a sample is its location in its file.
     pub has_offsets: bool,
-    /// Name of the shown part; kept when the sample changes.
+    /// Name of the shown part; unchanged when another sample is selected.
     pub part: Option<Arc<str>>,
     /// The search.
     pub find: Option<KeySearch>,
@@ -119,14 +119,14 @@ pub struct BrowseState {
     pub pending_at: Option<SampleAt>,
     /// Number of panes that fit next to each other.
     pub breadth: PaneCount,
-    /// Where a marked range starts, and in which list.
+    /// The start of a marked range, and its list.
     pub mark: Option<(Pane, SampleAt)>,
-    /// State of the generator for random samples.
+    /// State of the random number generator for random samples.
     pub seed: u64,
 }
 
 impl BrowseState {
-    /// Takes a new state of the groups. Returns whether it differs from the current one.
+    /// Sets a new state of the groups. Returns whether it differs from the current one.
     pub fn adopt(&mut self, groups: &Arc<Groups>) -> bool {
         if self.groups.version == groups.version && self.groups.groups.len() == groups.groups.len() {
             return false;
@@ -150,14 +150,14 @@ impl BrowseState {
         self.groups.group(group).is_none_or(|group| group.is_counted)
     }
 
-    /// Returns the group to scan next: the one to go to, or the selected one if it is not counted yet.
+    /// Returns the group to scan next: the group of the requested sample, or the selected one if it is not counted yet.
     pub fn wanted_group(&self) -> Option<u32> {
         let selected = || u32::try_from(self.group_list.get()?).ok();
         let wanted = self.pending_at.map(|at| at.group).or_else(selected)?;
         (!self.is_counted(wanted)).then_some(wanted)
     }
 
-    /// Sets the listing; the selected sample stays, or the next listed one is selected.
+    /// Sets the listing. The selected sample stays selected, or else the next listed one is selected.
     pub fn list_only(&mut self, listing: Listing) {
         self.listing = listing;
         self.relist();
@@ -168,7 +168,7 @@ impl BrowseState {
         self.list.set_len(usize::try_from(len).unwrap_or(usize::MAX));
         match self.at {
             Some(at) => self.select_row(self.listing.row_of(at, &self.groups)),
-            // The first sample, unless a group without samples is selected.
+            // Select the first sample, unless a group without samples is selected.
             None if self.pane == Pane::Groups && self.group_list.selected > 0 => self.enter_group(),
             None => self.select_row(0),
         }
@@ -205,13 +205,13 @@ impl BrowseState {
         self.group_list.get().and_then(|row| self.groups.groups.get(row))
     }
 
-    /// Returns the index of the shown part: the one named by `part`, else the first.
+    /// Returns the index of the shown part: the one with the name in `part`, otherwise the first.
     pub fn part_index(&self, sample: &BrowseSample) -> usize {
         let named = self.part.as_ref().and_then(|name| sample.parts.iter().position(|part| part.name == *name));
         named.unwrap_or(0)
     }
 
-    /// Shows the next or previous part. Returns false if there is no other part.
+    /// Shows the next or previous part. Returns `false` if there is no other part.
     pub fn step_part(&mut self, forward: bool) -> bool {
         let Some(sample) = self.sample().cloned().filter(|sample| sample.parts.len() > 1) else { return false };
         let count = sample.parts.len();
@@ -221,7 +221,7 @@ impl BrowseState {
         true
     }
 
-    /// Selects the next or previous listed sample, whichever pane has the focus.
+    /// Selects the next or previous listed sample, regardless of the focused pane.
     pub fn step_sample(&mut self, forward: bool) -> bool {
         let before = (self.at, self.group_list.selected);
         if self.list.handle_action(if forward { Action::Down } else { Action::Up }) {
@@ -230,7 +230,7 @@ impl BrowseState {
         self.follow_selection(before)
     }
 
-    /// Applies a movement action to the pane in focus; returns whether the selection changed.
+    /// Applies a movement action to the focused pane; returns whether the selection changed.
     pub fn move_selection(&mut self, action: Action) -> bool {
         let before = (self.at, self.group_list.selected);
         match self.pane {
@@ -276,7 +276,7 @@ impl BrowseState {
         }
     }
 
-    /// Selects the clicked row; returns false if it is already selected or there is none.
+    /// Selects the clicked row; returns `false` if it is already selected or if there is no such row.
     pub fn click(&mut self, pane: Pane, line: usize) -> bool {
         self.pane = pane;
         match pane {
@@ -300,7 +300,7 @@ impl BrowseState {
     pub fn go_to(&mut self, at: SampleAt) -> bool {
         let before = (self.at, self.group_list.selected);
         if !self.is_counted(at.group) {
-            // Its row is not known before.
+            // The row of the sample is unknown until its group is counted.
             self.pending_at = Some(at);
         }
         self.select_row(self.listing.row_of(at, &self.groups));
@@ -308,7 +308,7 @@ impl BrowseState {
         self.at == Some(at)
     }
 
-    /// Selects a sample by its number in the data set; returns false if there is no such sample.
+    /// Selects a sample by its number in the data set; returns `false` if there is no such sample.
     pub fn go_to_number(&mut self, number: u64) -> bool {
         match self.groups.locate(number) {
             Some(at) => {
@@ -319,7 +319,7 @@ impl BrowseState {
         }
     }
 
-    /// Selects a random sample of those that are listed.
+    /// Selects a random listed sample.
     pub fn select_random(&mut self) {
         let len = self.listing.len(&self.groups);
         if len == 0 {
@@ -354,7 +354,7 @@ impl BrowseState {
         }
     }
 
-    /// Whether a pane is drawn now.
+    /// Whether a pane is visible.
     pub fn is_drawn(&self, pane: Pane) -> bool {
         if self.is_large || self.is_reading {
             return pane == Pane::Detail;
@@ -380,7 +380,7 @@ impl BrowseState {
         });
     }
 
-    /// Takes search results; selects the first one at or after the start of the search. Returns whether that happened.
+    /// Adds search results; selects the first one at or after the start of the search. Returns whether a sample was selected.
     pub fn take_found(&mut self, found: impl IntoIterator<Item = SampleAt>, ended: Option<Search>) -> bool {
         let Some(find) = &mut self.find else { return false };
         find.found.extend(found);
@@ -392,14 +392,14 @@ impl BrowseState {
             return false;
         }
         let ahead = find.found.from(find.from);
-        // Wraps around to the first match only after the search has ended, when it is certain that there is none ahead.
+        // Wraps around to the first match only after the search has ended, when no later match can be found.
         let Some(at) = ahead.or_else(|| find.found.first().filter(|_| is_over)) else { return false };
         find.is_settled = true;
         self.go_to(at);
         true
     }
 
-    /// Goes to the next or previous match that is listed. Returns a notice if it wrapped around; the error says why it did not move.
+    /// Goes to the next or previous listed match. Returns a notice if it wrapped around; the error is the reason why it did not move.
     pub fn step_found(&mut self, forward: bool) -> Result<Option<&'static str>, &'static str> {
         let Some(find) = &self.find else { return Err("nothing was looked for yet; / does") };
         let here = self.at.unwrap_or_default();
@@ -424,7 +424,7 @@ impl BrowseState {
     }
 }
 
-/// Maximum number of matches that are not listed and are skipped in one step.
+/// Maximum number of matches skipped in one step because they are not listed.
 const MAX_STEPS: usize = 200_000;
 
 /// Returns a pseudo-random number for a seed (SplitMix64).

@@ -1,4 +1,4 @@
-//! Drawing of the panes, and of the messages shown if there is nothing to show.
+//! Draws the panes, or a message if there is nothing to show.
 
 use super::columns::{Columns, Neighbour};
 use super::rows::Row;
@@ -37,7 +37,7 @@ impl BrowseScreen {
 
     /// Draws the last rows: the prompt, or the filter and the search. Returns the remaining area.
     fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-        /// Below this many rows the search takes the only line that can be spared.
+        /// Height in rows below which the search uses the only row at the bottom.
         const ROOMY: u16 = 9;
         let last = |rest: Rect| {
             let foot = Rect { y: rest.bottom().saturating_sub(1), height: 1.min(rest.height), ..rest };
@@ -58,7 +58,7 @@ impl BrowseScreen {
             rest = above;
         }
         if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
-            // Close ends the search before the filter.
+            // The action Close ends the search before it removes the filter.
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };
             let (foot, above) = last(rest);
@@ -68,7 +68,7 @@ impl BrowseScreen {
         rest
     }
 
-    /// Returns the message shown instead of the panes; `None` if there is something to show.
+    /// Returns the message shown instead of the panes; `None` if the panes can be shown.
     fn replacement_lines(&self, columns: usize, ui: &Ui) -> Option<Vec<Line<'static>>> {
         let wrapped = |words: &str, style| -> Vec<Line<'static>> {
             text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
@@ -232,7 +232,7 @@ impl BrowseScreen {
         self.leads.request(ats.iter().flatten().filter_map(|at| rows.sample(*at)));
     }
 
-    /// Computes how the rows in view share the columns.
+    /// Computes the column widths of the visible rows.
     fn columns(&self, columns: usize, ats: &[Option<SampleAt>], ui: &Ui) -> Columns {
         let samples: Vec<_> = ats.iter().flatten().filter_map(|at| self.state.rows.sample(*at)).collect();
         let keys: Vec<String> = samples.iter().map(|sample| text::safe(&sample.key)).collect();
@@ -251,7 +251,7 @@ impl BrowseScreen {
         Columns::new(columns, &keys, neighbour, ui.glyphs)
     }
 
-    /// Returns the failure of the only file, because the list of files has room for a sign only.
+    /// Returns the failure of the only file; the list of files has space only for a sign.
     fn single_failure(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let [group] = &*self.state.groups.groups else { return Vec::new() };
         let Some(why) = &group.failure else { return Vec::new() };
@@ -292,13 +292,13 @@ impl BrowseScreen {
         }
     }
 
-    /// Returns what is shown next to the key of a row: its parts, or its length in tokens.
+    /// Returns the content next to the key of a row: the parts of the sample, or its length in tokens.
     fn measure(&self, sample: &BrowseSample) -> String {
         let tokens = self.catalog().and_then(|catalog| catalog.tokens()).and_then(|set| set.measure(sample));
         tokens.unwrap_or_else(|| part_names(sample))
     }
 
-    /// Returns the sign after a row: excluded, damaged, found.
+    /// Returns the sign at the end of a row: excluded, damaged, or found.
     fn sign_of(&self, sample: &BrowseSample, ui: &Ui) -> (&'static str, ratatui::style::Style) {
         if self.is_excluded(sample) {
             return ("x", ui.theme.warn);
@@ -313,7 +313,7 @@ impl BrowseScreen {
     }
 }
 
-/// Draws one line at the foot: the message, whether it is still in progress, and the keys for it.
+/// Draws a status line: a message, whether the work is in progress, and its keys.
 fn draw_status(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
     let sign = if is_running { ui.spinner() } else { "/" };
     let keys: Vec<(String, &str)> =
@@ -331,7 +331,7 @@ fn draw_status(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool),
     frame.render_widget(Line::from(spans), foot);
 }
 
-/// `shard` as a heading: `Shards`.
+/// Returns a word as a heading: `Shards` for `shard`.
 fn heading(word: &str) -> String {
     let mut letters = word.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,4 +1,4 @@
-//! Background work of the browser: opening, fetching rows, reading a sample, searching.
+//! The workers of the browser: they open data sets, fetch rows, read samples, filter and search.
 
 use super::detail::{read_detail, Detail, DetailQuestion};
 use super::rows::{FetchedRows, RowRequest, Span};
@@ -13,16 +13,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Interval at which a search wakes the screen.
+/// Interval at which a running search wakes the frame.
 const WAKE_EVERY: Duration = Duration::from_millis(60);
-/// Number of matches after which they are passed on at once.
+/// Number of matches after which they are published immediately.
 const MATCHES_PER_BATCH: usize = 4_096;
 
 /// A request to open a data set.
 pub struct OpenRequest {
     /// The data set.
     pub path: PathBuf,
-    /// How packed tokens are shown.
+    /// The view of packed tokens.
     pub view: TokenView,
     /// For packed tokens: the selected group, and the selected byte of its file.
     pub at: Option<(u32, u64)>,
@@ -39,7 +39,7 @@ pub struct OpenedCatalog {
 /// Opens data sets.
 pub type Opener = LatestWorker<OpenRequest, Outcome<OpenedCatalog>>;
 
-/// How long to wait for the listing of documents in order to find the requested one.
+/// How long to wait until the listing of documents contains the requested one.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
@@ -64,9 +64,9 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 /// The workers on an open catalog.
 pub struct Workers {
     rows: Stream<RowRequest, Option<FetchedRows>>,
-    /// Cancels all fetches of rows when the screen is closed.
+    /// Cancels all requests for rows when the screen is closed.
     leaving: Cancel,
-    /// Reads a sample; cancels the previous read.
+    /// Reads a sample; a new request cancels the previous one.
     pub detail: Stoppable<DetailQuestion, Detail>,
     finder: Stoppable<SearchJob, ()>,
     search_matches: Arc<Mutex<SearchMatches>>,
@@ -79,10 +79,10 @@ pub struct Workers {
     pub locator: Stoppable<FindRequest, Outcome<FoundLocation>>,
 }
 
-/// The location of what was searched for.
+/// The location of a subject or key.
 pub struct FoundLocation {
     pub place: SubjectLocation,
-    /// Whether more samples were still being found when the search started, so that another place may be nearer.
+    /// Whether samples were still being scanned when the search started, so that a nearer location may be found later.
     pub may_grow: bool,
 }
 
@@ -94,7 +94,7 @@ pub enum FindRequest {
     Subject(Box<Subject>),
 }
 
-/// A request to filter.
+/// A request to filter samples.
 struct FilterJob {
     number: u64,
     filter: SampleFilter,
@@ -102,23 +102,23 @@ struct FilterJob {
     problems: Arc<ProblemList>,
 }
 
-/// The result of a filter since it was last taken.
+/// The results of a filter since the last call.
 #[derive(Default)]
 pub struct FilterMatches {
     number: u64,
     /// The matches so far.
     pub matches: Option<Arc<Matches>>,
-    /// Whether all samples were filtered; the error says why not.
+    /// Whether all samples were filtered; the error is the reason why not.
     pub ended: Option<Outcome<()>>,
 }
 
-/// A request to search.
+/// A request to search samples.
 struct SearchJob {
     number: u64,
     query: KeyQuery,
 }
 
-/// The result of a search since it was last taken.
+/// The results of a search since the last call.
 #[derive(Default)]
 struct SearchMatches {
     number: u64,
@@ -133,7 +133,7 @@ impl Workers {
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let mut last: Option<RowRequest> = None;
         let rows = Stream::start("browse-rows", wake.clone(), move |piece: RowRequest| {
-            // The piece in progress when the list scrolled is requested again; its result is already on its way.
+            // The block that was being fetched when the list scrolled is requested again; its result has been returned.
             if last.as_ref() == Some(&piece) {
                 return None;
             }
@@ -193,7 +193,7 @@ impl Workers {
         }
     }
 
-    /// Sets which rows are wanted.
+    /// Sets the requested rows.
     pub fn request_rows(&mut self, pieces: Vec<RowRequest>) {
         self.rows.set_questions(pieces);
     }
@@ -216,7 +216,7 @@ impl Workers {
         self.finder.cancel();
     }
 
-    /// Takes the matches since the last call, and how the search ended if it did.
+    /// Removes and returns the matches since the last call, and how the search ended if it did.
     pub fn take_found(&mut self) -> (Vec<SampleAt>, Option<Search>) {
         let mut search_matches = lock(&self.search_matches);
         (std::mem::take(&mut search_matches.found), search_matches.ended.take())
@@ -229,13 +229,13 @@ impl Drop for Workers {
     }
 }
 
-/// Locks shared results. Workers hold the lock only for a few stores and never while reading.
+/// Locks shared results. Workers hold the lock only briefly, and never while reading.
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Outcome<FoundLocation> {
-    // Taken before the search, because groups found during it were not searched.
+    // Loaded before the search, because groups that are found during it are not searched.
     let groups = catalog.groups();
     let place = match wanted {
         FindRequest::Subject(subject) => place_of(catalog, &subject, cancel)?,
@@ -255,7 +255,8 @@ fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Ou
     Ok(FoundLocation { place, may_grow })
 }
 
-/// Returns the sample of a key; if no sample has the whole key, `shard/key` also names the shard. Reads, so it runs on a worker.
+/// Returns the sample of a key. If no sample has the whole key, `shard/key` is the name of a shard and a key. Slow, so it must run on a
+/// worker.
 pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
     if let Some(at) = catalog.locate(None, key, cancel)? {
         return Ok(Some(at));
@@ -347,7 +348,7 @@ fn run_search(
     let mut last_sent: Option<Instant> = None;
     let result = catalog.find(&job.query, cancel, &mut |at| {
         batch.push(at);
-        // The first match is passed on at once, because it is selected.
+        // The first match is published immediately, because it is selected.
         if batch.len() >= MATCHES_PER_BATCH || last_sent.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             last_sent = Some(Instant::now());
             return send(&mut batch, None) && !cancel.is_cancelled();

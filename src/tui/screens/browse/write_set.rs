@@ -1,5 +1,5 @@
-//! What the list shows, as a new data set: the form of `shard` with its answers. A worker reads the field map of the set, and writes a list of
-//! the keys that flags cannot state.
+//! Writes the listed samples as a new data set: opens the form of `shard` with the answers for them. A worker reads the field map of the
+//! data set, and writes a list of keys if flags cannot describe the samples.
 
 use super::listing::Listing;
 use super::rows::Span;
@@ -17,10 +17,10 @@ use gristmill_ops::operations::{erase, WriteShards};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The samples of a list of keys.
+/// The samples to be written as a list of keys.
 enum KeySelection {
     Matches(Arc<Matches>),
-    /// Positions of the first sample and after the last one, counted over all groups.
+    /// Numbers of the first sample and after the last one, counted over all groups.
     Spans(Vec<(u64, u64)>),
 }
 
@@ -39,17 +39,17 @@ impl KeySelection {
 
 struct SetQuestion {
     catalog: Arc<dyn Catalog>,
-    /// The samples to list; `None` if flags state them.
+    /// The samples to list; `None` if flags describe them.
     chosen: Option<KeySelection>,
 }
 
 struct SetAnswers {
     keys: Option<PathBuf>,
-    /// Sample type and field map of a prepared set.
+    /// Sample type and field map of a prepared data set.
     loading: Option<SampleMapping>,
 }
 
-/// The worker that finds out answers, and the plan that waits for them.
+/// The worker that computes answers, and the plan that waits for them.
 pub(super) struct KeyLister {
     worker: Stoppable<SetQuestion, Outcome<SetAnswers>>,
     plan: Option<ShardPlan>,
@@ -60,7 +60,7 @@ impl KeyLister {
         Self { worker: Stoppable::start("browse-keys", env.wake.clone(), find_answers), plan: None }
     }
 
-    /// Whether answers are being found out.
+    /// Whether answers are being computed.
     pub(super) fn is_busy(&self) -> bool {
         self.worker.is_waiting()
     }
@@ -68,7 +68,7 @@ impl KeyLister {
 
 fn find_answers(question: SetQuestion, cancel: &Cancel) -> Outcome<SetAnswers> {
     let catalog = &*question.catalog;
-    // A file that cannot be read gives no answers: the form has the usual ones.
+    // A file that cannot be read is ignored: the form then has its default answers.
     let yaml = || DatasetYaml::read(catalog.root(), DATASET_YAML).ok().flatten();
     let loading = match catalog.kind().is_web_dataset() {
         true => yaml().and_then(|yaml| yaml.to_loading()),
@@ -94,7 +94,7 @@ fn list_keys(catalog: &dyn Catalog, chosen: &KeySelection, cancel: &Cancel) -> O
     write_key_list(catalog, &mut with_samples, &is_listed, cancel)
 }
 
-/// Sets the answers that say what a filter lists; `false` if flags cannot say that.
+/// Sets the answers that describe the samples of a filter; returns `false` if flags cannot describe them.
 fn by_flags(filter: &SampleFilter, plan: &mut ShardPlan) -> bool {
     let needs_list = !filter.lacks.is_empty()
         || filter.excluded == Some(true)
@@ -113,7 +113,7 @@ fn by_flags(filter: &SampleFilter, plan: &mut ShardPlan) -> bool {
     true
 }
 
-/// Returns the conditions of a filter of files that mean another thing for the samples which files make together.
+/// Returns the conditions of a filter on single files that differ for samples made of several files.
 fn unsupported_condition(filter: &SampleFilter) -> Option<String> {
     let of_parts = SampleFilter {
         has: if filter.has.len() > 1 { filter.has.clone() } else { Vec::new() },
@@ -130,13 +130,13 @@ fn info_toast(words: impl Into<String>) -> Vec<Effect> {
 }
 
 impl BrowseScreen {
-    /// Whether what is marked can be written as a new set.
+    /// Whether the marked samples can be written as a new data set.
     pub(super) fn can_write_marked(&self) -> bool {
         let kind = self.catalog().map(|catalog| catalog.kind());
         kind.is_some_and(|kind| kind.is_web_dataset() || kind.has_loose_files())
     }
 
-    /// Opens the form for a new data set of what is marked or listed, once a list of keys is written if it takes one.
+    /// Opens the form for a new data set of the marked or listed samples; a list of keys is written first if it is needed.
     pub(super) fn write_set(&mut self) -> Vec<Effect> {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let kind = catalog.kind();
@@ -145,7 +145,7 @@ impl BrowseScreen {
             return info_toast("packed tokens are not samples with parts");
         }
         if !self.can_write_marked() {
-            // Which rows are written is decided by their columns.
+            // The form chooses rows by their columns, not by a list of keys.
             return self.open_shards(plan);
         }
         if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten()) {
@@ -174,7 +174,7 @@ impl BrowseScreen {
             }
             match (&self.active_filter, &self.state.listing) {
                 (None, _) => None,
-                // Parts of listed files are named by their last extension, those of samples by all.
+                // Listed files name parts by their last extension, samples by all extensions.
                 (Some(active_filter), _) if !has_files && by_flags(&active_filter.filter, &mut plan) => None,
                 (Some(active_filter), Listing::Picked(matches)) if active_filter.is_over => {
                     Some(KeySelection::Matches(Arc::clone(matches)))
@@ -205,7 +205,7 @@ impl BrowseScreen {
         vec![Effect::Push(form::open(erase::<WriteShards>(plan), self.env.clone()))]
     }
 
-    /// Opens the form with the sample type and field map of the set. Where nothing else is answered, those of a draft replace them.
+    /// Opens the form with the sample type and field map of the data set. If the plan has no other answers, a draft replaces them.
     fn open_loaded_shards(&self, mut plan: ShardPlan, loading: SampleMapping) -> Vec<Effect> {
         let is_proposed = plan == form::shards_of(&self.path);
         plan.preparation.loading = loading;
@@ -215,12 +215,12 @@ impl BrowseScreen {
         vec![Effect::Push(form::open_proposed(erase::<WriteShards>(plan), self.env.clone()))]
     }
 
-    /// Opens the form once all answers are there.
+    /// Opens the form once all answers are known.
     pub(super) fn gather_key_list(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(answers) = self.lister.worker.take() else { return false };
         match (answers, self.lister.plan.take()) {
             (Ok(SetAnswers { keys, loading }), Some(mut plan)) => {
-                // What is listed is written, excluded or not.
+                // The listed samples are written even if they are excluded.
                 plan.choice.keep_excluded |= keys.is_some();
                 plan.choice.keep_keys = keys;
                 effects.extend(match loading {

@@ -196,7 +196,7 @@ impl FieldMapStep {
         }
     }
 
-    /// Returns the problem of a row; syntax errors come first. Optional fields may be empty.
+    /// Returns the most severe problem of a row. The expression of an optional field may be empty.
     pub fn row_problem(&self, row: usize, answers: &Answers) -> Option<Problem> {
         let row_state = self.rows.get(row)?;
         let name = row_state.name.value().trim();

@@ -44,7 +44,7 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
     draw_samples(step, frame.buffer_mut(), places[3], answers, context);
 }
 
-/// Maximum number of lines of an error below a row that does not have the focus.
+/// Maximum number of lines of an error below the focused row; other rows show one line.
 const PROBLEM_LINES: usize = 3;
 
 /// Returns the number of lines of each row: one, and those of its problem.

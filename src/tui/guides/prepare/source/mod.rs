@@ -370,7 +370,7 @@ pub(super) fn exact_pattern(name: &str) -> String {
     out
 }
 
-/// The name in a pattern that [`exact_pattern`] made; `None` for any other pattern.
+/// Returns the shard name of a pattern from [`exact_pattern`]; `None` for any other pattern.
 pub(super) fn exact_name(pattern: &str) -> Option<String> {
     let inner = pattern.strip_prefix('^')?.strip_suffix('$')?;
     let mut name = String::with_capacity(inner.len());

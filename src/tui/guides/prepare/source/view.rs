@@ -30,7 +30,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), context);
     let key_lines = if has(FocusStop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
-        // A problem that prevents every run is shown even on the smallest screen.
+        // A problem that prevents every run is shown even if the window is small.
         Section::fixed(info.len() + 1, if answers.derived.no_access.is_some() { Section::FOCUS } else { 3 }),
         Section::fixed(rerun_rows, rank(&[FocusStop::Rerun, FocusStop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[FocusStop::Shards], 5)),
@@ -59,7 +59,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     }
 }
 
-/// Kind, counts, and the parts with their shares.
+/// Returns lines with the kind of the data set, its counts, and its parts with their shares.
 fn info_lines(facts: &DatasetFacts, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let dot = ui.glyphs.dot;
@@ -186,7 +186,7 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
     step.shards = state;
 }
 
-/// Returns the number of samples of a shard, or its state if there is none.
+/// Returns the number of samples of a shard, or its state if they are not counted.
 pub(in super::super) fn samples_cell(shard: &ShardFacts, is_damaged: bool, spinner: &str, ui: &Ui) -> Cell {
     match shard.state {
         ShardState::Waiting => Cell::new("waiting", ui.theme.muted),
@@ -224,7 +224,7 @@ fn draw_pattern(
     draw_lines(frame.buffer_mut(), below(area, 1), below_it);
 }
 
-/// Returns the shards that the pattern leaves out, or its mistake.
+/// Returns lines about the shards that the pattern leaves out, or the mistake in it.
 fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let shards = &answers.facts.shards;
@@ -288,7 +288,7 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
     draw_pair(frame, area, vec![title], options, focus, context);
 }
 
-/// Returns the problems that no answer of this step changes, with their hints.
+/// Returns lines with a problem that no answer of this step solves, and its hint.
 fn refusal_lines(problem: Option<&Problem>, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let ui = context.ui;
     let Some(problem) = problem else { return Vec::new() };
@@ -299,7 +299,7 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, context: &DrawContex
     message.chain(hint).collect()
 }
 
-/// Returns facts about keys that name two samples, in two lines at most.
+/// Returns at most two lines about duplicate keys.
 fn duplicates_title(answers: &Answers, columns: usize, context: &DrawContext) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
     let words = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());

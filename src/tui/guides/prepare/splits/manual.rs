@@ -1,4 +1,4 @@
-//! Splits made by hand: columns of shards, moves between them, marks, undo.
+//! Manual splits: columns of shards, moves between them, a marked range, undo.
 
 use super::super::click_targets::ListGesture;
 use crate::tui::keymap::Action;
@@ -11,29 +11,29 @@ use std::sync::Arc;
 /// Maximum number of steps that can be undone.
 const UNDO_STEPS: usize = 100;
 
-/// The name under which shards without a split are listed.
+/// The name of the column of shards without a split.
 pub const NONE: &str = "none";
 
-/// One column.
+/// A split and its shards.
 #[derive(Clone, Debug)]
 pub struct SplitColumn {
-    /// Split name; [`NONE`] for the last column.
+    /// Name of the split; [`NONE`] for the last column.
     pub name: String,
-    /// Names of its shards, in the order in which they will be written.
+    /// Names of its shards, in the order in which they are written.
     pub shards: Vec<Arc<str>>,
-    /// Which rows are in view.
+    /// Cursor and scroll position of the column.
     pub list: ListState,
 }
 
 /// The state that undo restores.
 type SplitLists = Vec<(String, Vec<Arc<str>>)>;
 
-/// All columns; the last one holds the shards of no split.
+/// All columns; the last one has the shards without a split.
 #[derive(Clone, Debug, Default)]
 pub struct ManualSplits {
-    /// At least one once it was filled.
+    /// Empty until the columns are filled.
     pub columns: Vec<SplitColumn>,
-    /// The column in focus.
+    /// The focused column.
     pub at: usize,
     /// The start of the marked range in the focused column.
     pub mark: Option<usize>,
@@ -43,13 +43,13 @@ pub struct ManualSplits {
 }
 
 impl ManualSplits {
-    /// Whether it was filled yet.
+    /// Whether the columns are not filled yet.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// Fills the columns: splits with their shards; shards of `all` that are in none of them go to the last column.
-    /// A shard that several splits name stays in the first of them.
+    /// Fills the columns with the given splits. Shards of `all` that are in none of them are put into the last column; a shard in several
+    /// splits only into the first of them.
     pub fn set_columns<S: AsRef<str>>(&mut self, splits: &[(String, Vec<String>)], all: &[S]) {
         self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(name.as_ref()), at)).collect();
         let mut taken: HashSet<Arc<str>> = HashSet::new();
@@ -67,7 +67,7 @@ impl ManualSplits {
         self.redo.clear();
     }
 
-    /// Updates the columns for added and removed shards; added ones are in no split.
+    /// Updates the columns for added and removed shards; added shards are in no split.
     pub fn sync<S: AsRef<str>>(&mut self, all: &[S]) {
         if self.is_empty() || (all.len() == self.order.len() && all.iter().all(|s| self.order.contains_key(s.as_ref())))
         {
@@ -93,7 +93,7 @@ impl ManualSplits {
         names.into_iter().map(|(name, _)| Arc::clone(name)).collect()
     }
 
-    /// The splits as the plan has them.
+    /// Returns the splits for the plan.
     pub fn lists(&self) -> Vec<SplitList> {
         let splits = self.columns.len().saturating_sub(1);
         self.columns
@@ -103,14 +103,14 @@ impl ManualSplits {
             .collect()
     }
 
-    /// The rows that a move would take: the marked range, or the selected row.
+    /// Returns the rows of the focused column that a move applies to: the marked range, or the selected row.
     pub fn chosen(&self) -> Option<RangeInclusive<usize>> {
         let row = self.columns.get(self.at)?.list.get()?;
         let from = self.mark.unwrap_or(row);
         Some(from.min(row)..=from.max(row))
     }
 
-    /// Moves the chosen shards to the column `by` columns away, around the ends. Returns how many moved.
+    /// Moves the chosen shards by `by` columns, wrapping around. Returns the number of moved shards.
     pub fn shift(&mut self, by: isize) -> usize {
         let count = self.columns.len();
         let Some(rows) = self.chosen().filter(|_| count > 1) else { return 0 };
@@ -130,7 +130,7 @@ impl ManualSplits {
         count
     }
 
-    /// Into a column in index order each shard goes to its place; a shuffled column gets them at its end.
+    /// Inserts shards at their positions if the column is in index order, or at its end if it is shuffled.
     fn insert(&mut self, target: usize, moved: Vec<Arc<str>>) {
         let place = |name: &Arc<str>| self.order.get(name).copied().unwrap_or(usize::MAX);
         let Some(column) = self.columns.get_mut(target) else { return };
@@ -142,7 +142,7 @@ impl ManualSplits {
         column.list.set_len(column.shards.len());
     }
 
-    /// Adds a split in front of the column of shards without one. The error says why the name cannot be used.
+    /// Adds a split before the column of shards without a split. The error is the reason why the name is invalid.
     pub fn add(&mut self, name: &str) -> Result<(), String> {
         let name = name.trim();
         if name.is_empty() {
@@ -159,7 +159,7 @@ impl ManualSplits {
         Ok(())
     }
 
-    /// Removes the split in focus; its shards move to the last column. Returns its name.
+    /// Removes the focused split and returns its name; its shards move to the last column.
     pub fn drop_split(&mut self) -> Option<String> {
         if self.at + 1 >= self.columns.len() {
             return None;
@@ -171,7 +171,7 @@ impl ManualSplits {
         Some(gone.name)
     }
 
-    /// Undoes the last change.
+    /// Undoes the last change. Returns whether there was one.
     pub fn undo(&mut self) -> bool {
         let Some(shape) = self.undo.pop() else { return false };
         self.redo.push(self.shape());
@@ -179,7 +179,7 @@ impl ManualSplits {
         true
     }
 
-    /// Redoes the last undone change.
+    /// Redoes the last undone change. Returns whether there was one.
     pub fn redo(&mut self) -> bool {
         let Some(shape) = self.redo.pop() else { return false };
         self.undo.push(self.shape());
@@ -187,7 +187,7 @@ impl ManualSplits {
         true
     }
 
-    /// Follows a moving action. Returns whether anything moved.
+    /// Moves the cursor by an action. Returns whether it moved.
     pub fn handle_action(&mut self, action: Action) -> bool {
         let last = self.columns.len().saturating_sub(1);
         match action {
@@ -200,7 +200,7 @@ impl ManualSplits {
         true
     }
 
-    /// Handles a mouse event in a column. A click makes it the one that keys act on; the wheel leaves that as it is.
+    /// Handles a mouse event in a column. A click focuses the column; the wheel does not.
     pub fn point(&mut self, at: usize, list_gesture: ListGesture) {
         let Some(column) = self.columns.get_mut(at) else { return };
         list_gesture.apply(&mut column.list);
@@ -210,7 +210,7 @@ impl ManualSplits {
         }
     }
 
-    /// Starts a marked range at the selected row, or ends it.
+    /// Starts a marked range at the selected row, or removes the marked range.
     pub fn toggle_mark(&mut self) {
         let row = self.columns.get(self.at).and_then(|c| c.list.get());
         self.mark = if self.mark.is_some() { None } else { row };

@@ -1,4 +1,4 @@
-//! Step Splits: by ratio, by pattern, or by hand, always with the resulting splits.
+//! Step Splits: division by ratio, by patterns, or manually, with the resulting splits.
 
 pub mod manual;
 mod recorded;
@@ -16,53 +16,53 @@ use recorded::{has_new_shards, has_rule, recorded_splits};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The way in which shards are divided.
+/// How the shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Three numbers.
+    /// By three numbers.
     #[default]
     Ratio,
-    /// Regular expressions on shard names.
+    /// By regular expressions for shard names.
     Patterns,
-    /// One by one.
+    /// Manually.
     Hand,
 }
 
 impl Mode {
-    /// In the order of the screen.
+    /// All modes, in the order of the screen.
     pub const ALL: [Self; 3] = [Self::Ratio, Self::Patterns, Self::Hand];
 }
 
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FocusStop {
-    /// Which mode; the ratio is typed here.
+    /// The mode, with the text field for the ratio.
     Mode,
     /// The name in a pattern row.
     Name(usize),
     /// The pattern in a pattern row.
     Pattern(usize),
     Columns,
-    /// Shuffle before dividing.
+    /// Whether shards are shuffled before they are divided.
     Shuffle,
-    /// Accept splits without shards.
+    /// Whether splits without shards are accepted.
     AllowEmpty,
     /// The split of new shards in an update.
     NewTo,
 }
 
-/// All ways to divide as they are typed: a draft keeps those that are not chosen, too.
+/// The typed answers of all modes: a draft includes those of the modes that are not selected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Alternatives {
     pub ratio: String,
     /// The pattern rows.
     pub patterns: Vec<SplitPattern>,
-    /// The columns.
+    /// The splits of the manual mode.
     pub lists: Vec<SplitList>,
 }
 
-/// One `NAME:PATTERN` being typed.
+/// A row with the text fields for `NAME:PATTERN`.
 #[derive(Clone, Debug, Default)]
 pub struct PatternRow {
     /// Split name.
@@ -82,35 +82,35 @@ impl PatternRow {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct SplitsStep {
-    /// Which way.
+    /// How the shards are divided.
     pub mode: Mode,
     pub ratio: TextField,
-    /// Pattern rows; the last one is always empty, for one more.
+    /// The pattern rows; the last one is always empty, for another pattern.
     pub rows: Vec<PatternRow>,
-    /// The columns of the mode by hand.
+    /// The columns of the manual mode.
     pub hand: ManualSplits,
-    /// Shuffle before dividing.
+    /// Whether shards are shuffled before they are divided.
     pub shuffle: bool,
-    /// Accept splits without shards.
+    /// Whether splits without shards are accepted.
     pub allow_empty: bool,
-    /// The split that new shards join in an update; `None`: by the recorded rule.
+    /// The split of new shards in an update; `None` for the recorded rule.
     pub new_to: Option<String>,
-    /// A name for a new split is being typed.
+    /// The text field for the name of a new split, while it is open.
     pub naming: Option<TextField>,
-    /// Why the default is what it is.
+    /// The reason for the suggested answer.
     pub why: String,
-    /// The newest splits that had shards: what the columns begin with.
+    /// The newest splits that had shards, from which the columns are filled.
     last_full: Vec<(String, Vec<String>)>,
-    /// Field that gets the focus once the columns can be filled; `None` if they are not requested.
+    /// The field that gets the focus once the columns can be filled; `None` if the manual mode was not requested.
     wants_hand: Option<FocusStop>,
     touched: bool,
-    /// Whether the proposal was accepted: a later one changes nothing.
+    /// Whether the suggestion was accepted: later suggestions do not change the answer.
     accepted: bool,
     focus: usize,
 }
 
 impl SplitsStep {
-    /// The fields that are there now, in order.
+    /// Returns the fields that apply to the answers, in order.
     pub fn stop_list(&self, answers: &Answers) -> Vec<FocusStop> {
         if answers.is_update() {
             return vec![FocusStop::NewTo];
@@ -130,13 +130,13 @@ impl SplitsStep {
         stops
     }
 
-    /// The field in focus.
+    /// Returns the focused field.
     pub fn stop(&self, answers: &Answers) -> FocusStop {
         let stops = self.stop_list(answers);
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Mode)
     }
 
-    /// The number of a field in the order of the focus.
+    /// Returns the number of a field in the order of the focus.
     pub fn number_of(&self, stop: FocusStop, answers: &Answers) -> usize {
         self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
@@ -168,9 +168,9 @@ impl SplitsStep {
         self.touched = true;
     }
 
-    /// Changes to dividing by hand, with the keys on the columns.
+    /// Switches to the manual mode and focuses the columns.
     ///
-    /// The columns begin with the splits as they are: while these are being computed, that is waited for.
+    /// The columns are filled with the current splits. While these are being computed, the focus moves later.
     pub fn by_hand(&mut self, answers: &Answers) {
         self.take_columns(FocusStop::Columns, answers);
     }
@@ -184,19 +184,19 @@ impl SplitsStep {
         }
     }
 
-    /// Whether what the columns could begin with is still being computed.
+    /// Whether the splits from which the columns are filled are still being computed.
     fn awaits_splits(&self, answers: &Answers) -> bool {
         self.last_full.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
     }
 
-    /// The columns begin as the splits are now, so that only the difference has to be made by hand.
+    /// Fills the columns with the current splits, so that the user has to make only the differences.
     fn fill_hand(&mut self, answers: &Answers) {
         let proposed = &answers.derived.suggested_splits.columns;
-        // Until there is an answer, the proposal counts, although the plan may not have it yet.
+        // While the user has not answered, the suggested splits apply, although they may not be in the plan yet.
         let is_answered = self.touched || self.accepted;
         let takes_proposed = self.last_full.is_empty() || !is_answered && !proposed.is_empty();
         let mut splits = if takes_proposed { proposed.clone() } else { self.last_full.clone() };
-        // Without any split, the usual three; a column is added to given ones only if there is a single one.
+        // Without any split, add the usual three; with a single one, add another column.
         let least = if splits.is_empty() { 3 } else { 2 };
         for name in ["train", "val", "test"] {
             if splits.len() < least && !splits.iter().any(|(n, _)| n == name) {
@@ -206,7 +206,7 @@ impl SplitsStep {
         self.hand.set_columns(&splits, &usable_shards(answers));
     }
 
-    /// Drops empty rows in the middle and keeps one at the end.
+    /// Removes empty rows, and appends one at the end.
     fn tidy_rows(&mut self) {
         self.rows.retain(|r| !r.is_empty());
         self.rows.push(PatternRow::default());
@@ -223,7 +223,7 @@ impl SplitsStep {
                     None => {}
                 }
             }
-            // Up and down stay in their column of the rows; the mode comes before the first row.
+            // Up and down stay in the column of names or patterns; above the first row is the mode.
             FocusStop::Name(row) | FocusStop::Pattern(row) => {
                 self.focus = match (down, row) {
                     (true, _) if row + 1 == self.rows.len() => 1 + 2 * self.rows.len(),
@@ -348,7 +348,7 @@ impl StepState for SplitsStep {
             (FocusStop::Mode, Action::DropRow) => self.ratio.clear(),
             (_, Action::Up) => self.move_vertically(false, answers),
             (_, Action::Down) => self.move_vertically(true, answers),
-            // The option at the cursor is the chosen one.
+            // The option at the cursor is already selected.
             (FocusStop::Mode, Action::Toggle) => self.touched = true,
             _ => {}
         }
@@ -377,7 +377,7 @@ impl StepState for SplitsStep {
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let stop = self.stop(answers);
         if stop == FocusStop::Mode && self.naming.is_none() {
-            // A ratio holds no letters: those that mean something are commands, the others nothing.
+            // A ratio contains no letters: letters are commands or have no effect.
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
                 return;
             }
@@ -400,7 +400,7 @@ impl StepState for SplitsStep {
         if !self.touched && !self.accepted {
             self.take_suggestion(answers);
         } else if self.ratio.is_empty() && self.mode != Mode::Ratio {
-            // The first ratio on display is one that works for this data.
+            // The first ratio that is shown is suitable for this data.
             self.ratio.set(&answers.derived.suggested_splits.ratio);
         }
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
@@ -470,29 +470,29 @@ impl StepState for SplitsStep {
 }
 
 impl SplitsStep {
-    /// Whether the ratio has the focus.
+    /// Whether the text field for the ratio has the focus.
     pub fn is_typing_ratio(&self, answers: &Answers) -> bool {
         self.naming.is_none() && self.mode == Mode::Ratio && self.stop(answers) == FocusStop::Mode
     }
 
-    /// Whether the reason of the proposal is still the reason of the answer.
+    /// Whether the answer is still the suggested one, so that its reason is shown.
     pub fn shows_why(&self) -> bool {
         !self.touched && !self.why.is_empty()
     }
 
-    /// Patterns as the plan has them; rows with nothing in them are left out.
+    /// Returns the patterns for the plan; empty rows are omitted.
     fn patterns(&self) -> Vec<SplitPattern> {
         let full = self.rows.iter().filter(|r| !r.is_empty());
         full.map(|r| SplitPattern { name: r.name.value().trim().to_owned(), pattern: r.pattern.value().to_owned() })
             .collect()
     }
 
-    /// All three ways as they are typed now, whichever is chosen.
+    /// Returns the typed answers of all three modes.
     pub fn alternatives(&self) -> Alternatives {
         Alternatives { ratio: self.ratio.value().to_owned(), patterns: self.patterns(), lists: self.hand.lists() }
     }
 
-    /// Brings back what was typed for the ways that are not chosen; the chosen one is in the plan.
+    /// Restores the typed answers of the modes that are not selected; those of the selected mode are in the plan.
     pub fn restore_alternatives(&mut self, kept: &Alternatives, answers: &Answers) {
         if self.mode != Mode::Ratio {
             self.ratio.set(&kept.ratio);
@@ -536,7 +536,7 @@ impl SplitsStep {
     }
 }
 
-/// Whether a ratio can hold a character.
+/// Whether a ratio can contain a character.
 pub(super) fn is_ratio_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, ',' | '.' | ' ' | '-' | 'e' | '+')
 }
@@ -545,7 +545,7 @@ fn has_empty_pattern(answers: &Answers) -> bool {
     answers.derived.split_problems().any(|p| matches!(p.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing))
 }
 
-/// Names of the shards that can be in a split, in index order.
+/// Returns the names of the shards that can be in a split, in index order.
 pub(super) fn usable_shards(answers: &Answers) -> Vec<Cow<'_, str>> {
     let shards = answers.facts.shards.iter().enumerate();
     shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| super::derive::written_name(s)).collect()

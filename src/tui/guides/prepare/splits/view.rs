@@ -79,7 +79,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     }
 }
 
-/// Draws a split without shards as an error even where it is allowed, because training on it fails.
+/// Returns the problem of a split without shards as an error even if such splits are accepted, because training on it fails.
 fn split_problem(problem: &Problem, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
     let mut lines = problem_lines(problem, columns, context.ui);
     if problem.kind == ProblemKind::EmptySplit {
@@ -139,7 +139,7 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
     draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(heads, ui.theme.muted))]);
     let mut line = 1;
     let mut known = answers.derived.patterns.iter();
-    // The row in focus stays in view when there are more rows than room.
+    // Scroll so that the focused row is visible.
     let first = match at {
         FocusStop::Name(r) | FocusStop::Pattern(r) => (r + 3).saturating_sub(usize::from(area.height)),
         _ => 0,
@@ -218,7 +218,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let rect = Rect { x, width, ..area }.intersection(area);
         let before = if place == 0 && first > 0 { format!("{} ", ui.glyphs.ellipsis) } else { String::new() };
-        // A list that does not fit is named at the edge where it would be.
+        // The edge shows the name of the next column that does not fit.
         let after = match beyond.as_ref().filter(|_| place + 1 == fit) {
             Some(name) => format!(" {} {name}", ui.glyphs.arrow),
             None => String::new(),
@@ -234,7 +234,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         }
         let shards = &column.shards;
         let chosen = chosen.clone().filter(|_| index == at && mark.is_some());
-        // Only the column in focus shows a selection: the others would suggest that a key acts on them, too.
+        // Only the focused column shows a selection: keys do not act on the other columns.
         draw_list(frame.buffer_mut(), inner, &mut column.list, is_focused, ui, |row, columns| {
             let Some(name) = shards.get(row) else { return Line::default() };
             let marked = chosen.as_ref().is_some_and(|range| range.contains(&row));
@@ -272,7 +272,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
     }
 }
 
-/// Returns the text of a bar.
+/// The values of one bar.
 struct Bar {
     name: String,
     shards: usize,
@@ -281,7 +281,7 @@ struct Bar {
     style: ratatui::style::Style,
 }
 
-/// One bar per split, by samples once all are counted, by bytes before.
+/// Draws one bar per split: by samples if all of them are counted, otherwise by bytes.
 pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
     let facts = &answers.facts;
@@ -334,7 +334,7 @@ fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, co
     ])
 }
 
-/// In an update the splits stay; only the new shards need a place.
+/// Draws the step of an update, in which the splits stay and only new shards need one.
 fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let ui = context.ui;
     let names = recorded_splits(answers);
@@ -379,7 +379,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
     draw_lines(frame.buffer_mut(), places[4], problems);
 }
 
-/// The rule by which the last run divided the shards, in words.
+/// Returns the rule by which the last run divided the shards, as text.
 fn rule_words(answers: &Answers) -> String {
     use gristmill_core::SplitPlan;
     match recorded_rule(answers) {

@@ -199,7 +199,7 @@ fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() 
         for c in pattern.chars() {
             form.key(KeyEvent::from(KeyCode::Char(c)));
         }
-        // Nothing was computed since the last key.
+        // The results of the workers are older than the last key.
         let effects = form.act(Action::Next);
         assert!(notices(&effects)[0].contains(why));
         assert_eq!((form.step(), form.is_broken(Step::Source)), (Step::Source, true));
@@ -271,7 +271,7 @@ fn what_was_scanned_can_be_looked_at_from_every_step() {
     assert!(empty.why_disabled(Action::Facts).is_some());
 }
 
-/// A user who is faster than the scan accepts what is shown before anything is known of the data.
+/// A user can accept the shown answers before the scan has any results.
 #[test]
 fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     let known = facts();
@@ -287,7 +287,7 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     early.see(known.clone());
     assert_eq!(early.sample_type.choice, shown);
     assert_eq!(early.sample_type.rows[early.sample_type.list.selected], shown);
-    // Not yet accepted, it follows what is found; and a run that was started keeps its answers.
+    // An answer that is not accepted follows the results of the scan; a started run does not change its answers.
     let mut waiting = prepare(unknown);
     act(&mut waiting, &[Action::GoStep3]);
     assert_eq!(waiting.sample_type.choice, shown);

@@ -1,4 +1,4 @@
-//! A catalog with generated samples, as slow as a test wants.
+//! A catalog with generated samples, which is as slow as a test requires.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
