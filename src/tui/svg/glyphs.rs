@@ -1,15 +1,15 @@
-//! Characters that are drawn as shapes: box drawing, blocks, shades, braille.
+//! Draws characters as shapes: box drawing, blocks, shades, braille.
 
 use super::{mix, Picture, Rgb, CELL_HEIGHT as H, CELL_WIDTH as W};
 use std::fmt::Write as _;
 
-/// Arms of a box drawing character: left, right, up, down.
+/// Bits for the lines of a box drawing character that go from its middle to the left, right, top and bottom.
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
 const UP: u8 = 4;
 const DOWN: u8 = 8;
 
-/// Draws a character with its cell at (`x`, `y`). Returns `false` if the character is not one of these.
+/// Draws the shape of a character in the cell at (`x`, `y`). Returns `false` if the character has no shape.
 pub(super) fn draw(c: char, x: u32, y: u32, fg: Rgb, bg: Rgb, picture: &mut Picture) -> bool {
     match c {
         '╭' | '╮' | '╰' | '╯' => corner(c, x, y, fg, picture),
@@ -50,7 +50,7 @@ fn lines(c: char, x: u32, y: u32, fg: Rgb, picture: &mut Picture) -> bool {
     true
 }
 
-/// Formats the middle of a cell, to half a unit.
+/// Returns the middle of a cell as text, with halves of units.
 fn format_middle(from: u32, size: u32) -> String {
     match size % 2 {
         0 => (from + size / 2).to_string(),
@@ -84,7 +84,7 @@ fn block(c: char, x: u32, y: u32, fg: Rgb, bg: Rgb, picture: &mut Picture) {
         '▔' => shapes.rect(fg, x, y, W, H / 8),
         '▕' => shapes.rect(fg, x + W - 1, y, 1, H),
         _ => {
-            // Quadrants: upper left, upper right, lower left, lower right.
+            // The filled quadrants of each character, as bits: upper left, upper right, lower left, lower right.
             const QUADRANTS: [u8; 10] =
                 [0b0010, 0b0001, 0b1000, 0b1011, 0b1001, 0b1110, 0b1101, 0b0100, 0b0110, 0b0111];
             let bits = QUADRANTS.get((number - 0x2596) as usize).copied().unwrap_or(0);

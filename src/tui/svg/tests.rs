@@ -10,7 +10,7 @@ fn picture(lines: &[(&str, Style)]) -> String {
     draw(&buffer, "a <test>", &Palette::default())
 }
 
-/// Returns the lines of a document without those common to all documents.
+/// Returns the lines of an SVG document without those that all documents have.
 fn body(svg: &str) -> Vec<&str> {
     svg.lines().skip_while(|line| !line.starts_with("<rect")).skip(1).take_while(|line| *line != "</svg>").collect()
 }

@@ -26,7 +26,7 @@ pub const BUILT_IN: [(&str, &str); 5] = [
     ("no-colour", include_str!("../../../assets/themes/no-colour.yaml")),
 ];
 
-/// The names of all roles in a file; the bars are numbered.
+/// The names of all roles in a theme file; the bars are numbered.
 pub(super) const ROLES: [&str; 19] = [
     "text",
     "ok",
@@ -100,11 +100,11 @@ const MANNERS: [(&str, Modifier); 5] = [
 /// A mistake in a settings or theme file, with a hint. The setting concerned keeps its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The position; line 0 if the mistake belongs to no line.
+    /// The position; line 0 if the mistake has no position.
     pub at: Mark,
-    /// What is wrong.
+    /// The description of the mistake.
     pub message: String,
-    /// How to repair it.
+    /// How to correct it.
     pub hint: Option<String>,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn slot<'a>(theme: &'a mut Theme, role: &str) -> Option<&'a mut Style
     })
 }
 
-/// Parses a theme. Entries that cannot be used are reported and keep the style of the base theme.
+/// Parses a theme. Unusable entries are reported, and their roles keep the style of the base theme.
 pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     let entries = entries_of(text, "a theme", &mut mistakes);
@@ -164,7 +164,7 @@ pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
     (theme, mistakes)
 }
 
-/// Returns the entries of a file that has to be one map; any other content is a mistake and yields no entries.
+/// Returns the entries of a file that must consist of one map; any other content is a mistake.
 pub(in crate::tui) fn entries_of(text: &str, what: &str, mistakes: &mut Vec<Mistake>) -> Vec<(String, Mark, Marked)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match yaml_read::read_marked(text) {
@@ -204,7 +204,7 @@ impl Theme {
     /// Returns the base of a file without `base`: the 16-colour theme, unless the file defines every role.
     fn default_colours(entries: &[(String, Mark, Marked)]) -> Self {
         let says = |key: &str| entries.iter().any(|(known, ..)| known == key);
-        // The 16-colour theme is such a file itself: loading it as its own base would not terminate.
+        // The 16-colour theme is such a file itself: using it as its own base would not terminate.
         match KEYS[1..].iter().all(|key| says(key)) {
             true => Self::default(),
             false => Self::built_in("16-colour").unwrap_or_default(),

@@ -1,6 +1,6 @@
-//! Colours and glyphs by role. Widgets name a role, never a colour, and never rely on a colour alone.
+//! Colours and glyphs by role. Widgets use roles instead of colours, and never rely on a colour alone.
 //!
-//! A theme is a small file (in `assets/themes`, or the user's own): see [`file`] for its grammar.
+//! A theme is a small file, in `assets/themes` or by the user; [`file`] documents its syntax.
 
 pub mod file;
 mod glyphs;
@@ -11,13 +11,13 @@ pub use glyphs::Glyphs;
 use gristmill_data::preview::cells::Depth;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Marks cells of bars. It is not a terminal attribute and is never written.
+/// Marks cells of bars. Not an attribute of the terminal, and never written to it.
 pub const BAR: Modifier = Modifier::from_bits_retain(1 << 15);
 
 /// Styles by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    /// Ordinary text. Its background, if any, is that of the whole screen.
+    /// Ordinary text. Its background, if any, is the background of the whole screen.
     pub text: Style,
     /// Success.
     pub ok: Style,
@@ -25,27 +25,27 @@ pub struct Theme {
     pub warn: Style,
     /// A failure.
     pub error: Style,
-    /// The only accent: what has the focus, what a key does.
+    /// The accent: the focus, and the effects of keys.
     pub accent: Style,
     /// Secondary text.
     pub muted: Style,
-    /// The selected row of the pane in focus.
+    /// The selected row of the focused pane.
     pub selected: Style,
-    /// The selected row of a pane without focus.
+    /// The selected row of other panes.
     pub selected_idle: Style,
     /// Pane borders.
     pub border: Style,
-    /// The border of the pane in focus.
+    /// The border of the focused pane.
     pub border_focus: Style,
     /// Pane titles.
     pub title: Style,
     /// Key names in the bottom bar and in help.
     pub key: Style,
-    /// A text field in focus.
+    /// The focused text field.
     pub input: Style,
     /// Characters matched by a filter.
     pub matched: Style,
-    /// An action or row that is not available.
+    /// An unavailable action or row.
     pub disabled: Style,
     /// Bars of splits, in split order; wraps around.
     pub bars: [Style; 4],
@@ -57,8 +57,8 @@ pub enum ColourMode {
     /// The terminal's own 16 colours, which are readable on light and dark backgrounds.
     #[default]
     Sixteen,
-    /// Modifiers only. No cell holds a colour: with `NO_COLOR` the backend would write an empty colour sequence that resets bold
-    /// and reverse again.
+    /// Modifiers only. No cell has a colour: with `NO_COLOR` the backend would write an empty colour sequence, which resets bold and
+    /// reverse.
     None,
 }
 
@@ -91,7 +91,7 @@ impl Theme {
         file::ROLES.iter().map(|&role| (role, file::slot(&mut copy, role).map_or_else(Style::new, |s| *s))).collect()
     }
 
-    /// Returns the theme for a terminal without 24-bit colour: uses the nearest entries of the 256-colour palette, or of the 16
+    /// Returns the theme for a terminal without 24-bit colour: colours become the nearest ones of the 256-colour palette, or of the 16
     /// colours.
     #[must_use]
     pub fn for_depth(mut self, depth: Depth) -> Self {

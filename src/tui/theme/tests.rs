@@ -47,7 +47,7 @@ fn the_selection_is_visible_in_every_theme() {
     }
 }
 
-/// Returns the contrast ratio of two colours by WCAG: from 1 (the same) to 21 (black and white).
+/// Returns the contrast ratio of two colours according to WCAG: from 1 (equal) to 21 (black and white).
 fn contrast(a: Color, b: Color) -> f64 {
     let light = |colour| {
         let Color::Rgb(r, g, b) = colour else { panic!("{colour} is no 24-bit colour") };

@@ -1,4 +1,4 @@
-//! Bars drawn as text.
+//! Progress bars and shares as text.
 
 use crate::tui::theme::Glyphs;
 
@@ -9,7 +9,7 @@ pub fn progress_bar(ratio: f64, columns: usize, glyphs: &Glyphs) -> String {
     format!("{filled}{}", glyphs.bar_empty.repeat(columns.saturating_sub(used)))
 }
 
-/// Returns a bar for a share (0 to 1) among others: blank for 0, at least a sliver for more, blank after the filled part.
+/// Returns a bar for a share (0 to 1): nothing for 0, at least a partial cell for more, and blanks after the filled part.
 pub fn split_bar(share: f64, columns: usize, glyphs: &Glyphs) -> String {
     let mut filled = filled_part(share, columns, glyphs);
     if filled.is_empty() && share > 0.0 && columns > 0 {

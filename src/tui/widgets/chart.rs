@@ -1,4 +1,4 @@
-//! Distributions drawn as small bars.
+//! Distributions, drawn as bars.
 
 use super::{split_bar, text};
 use crate::tui::ui::Ui;
@@ -13,7 +13,7 @@ const MAX_CLASSES: usize = 9;
 /// One class of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
-    /// The name of the class. Raw.
+    /// The name of the class, not escaped.
     pub label: String,
     /// Number of items in the class.
     pub count: u64,
@@ -22,13 +22,13 @@ pub struct Bar {
 /// A distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// The thing that is counted.
+    /// The name of the counted items.
     pub title: String,
-    /// A few figures next to the title. Raw.
+    /// A few figures, shown after the title, not escaped.
     pub note: String,
     /// Classes, in drawing order.
     pub bars: Vec<Bar>,
-    /// The count of a full bar; 0 means the tallest class.
+    /// The count of a full bar; 0 means that of the largest class.
     pub full_count: u64,
 }
 
@@ -48,7 +48,7 @@ impl Chart {
         let (few, kept) = classes.split_at(classes.len().saturating_sub(MAX_CLASSES));
         let mut bars: Vec<Bar> = Vec::with_capacity(kept.len() + 1);
         if let (Some((low, _)), false) = (kept.first(), few.is_empty()) {
-            // The shortest classes are combined: they are seldom large, and the others are more informative.
+            // The shortest classes are combined: they are seldom frequent, and the others are more informative.
             let count = few.iter().map(|(_, count)| count).sum();
             bars.push(Bar { label: format!("under {}", unit.write(*low).replace(".0 ", " ")), count });
         }
@@ -60,12 +60,12 @@ impl Chart {
         Some(Self { title: title.to_owned(), note: figures.join(", "), bars, full_count: 0 })
     }
 
-    /// Returns a chart of shares of `whole`: how many of all items have something.
+    /// Returns a chart of shares of `whole`: the fraction of all items that have each property.
     pub fn of_shares(title: &str, counts: &[(String, u64)], whole: u64) -> Option<Self> {
         Self::of(title, counts).map(|chart| Self { full_count: whole, ..chart })
     }
 
-    /// Returns the chart as lines of at most `columns` columns; at most `most` classes, the rest as a total.
+    /// Returns the chart as lines of at most `columns` columns: at most `most` classes, and a total for the rest.
     pub fn lines(&self, columns: usize, most: usize, style: usize, ui: &Ui) -> Vec<Line<'static>> {
         let title = Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title);
         let note =
@@ -109,7 +109,7 @@ impl Chart {
     }
 }
 
-/// Makes a label safe; in ASCII mode the characters used in class names are replaced too.
+/// Escapes a label; in ASCII mode also replaces the characters of class names.
 fn plain(label: &str, ui: &Ui) -> String {
     let label = text::safe(label);
     match ui.glyphs.ascii {
@@ -143,7 +143,7 @@ impl Unit {
         }
     }
 
-    /// Returns the label of the class whose shortest length is `low`: up to twice as long.
+    /// Returns the label of the class of lengths from `low` up to twice that length.
     fn class(self, low: u64) -> String {
         let high = low.saturating_mul(2).saturating_sub(1);
         match (self, low) {
@@ -151,7 +151,7 @@ impl Unit {
             (Self::Characters, _) => format!("{}-{}", grouped(low), grouped(high)),
             (Self::Bytes, 0 | 1) => format!("{low} B"),
             (Self::Bytes, 2..512) => format!("{low}-{high} B"),
-            // In the unit of its upper end: `0.5-1 KiB`, `1-2 KiB`.
+            // In the unit of the upper bound: `0.5-1 KiB`, `1-2 KiB`.
             (Self::Bytes, _) => {
                 let end = bytes(high.saturating_add(1)).replace(".0 ", " ");
                 let half = match end.split_once(' ') {

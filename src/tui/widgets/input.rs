@@ -17,7 +17,7 @@ pub struct TextField {
     completion: Option<String>,
 }
 
-/// Longer texts are cut when they are pasted or set: a field is for one line.
+/// Maximum length of the text in characters; longer texts are cut when they are pasted or set.
 const MAX_CHARS: usize = 4096;
 
 impl TextField {
@@ -78,7 +78,7 @@ impl TextField {
         self.input.handle_event(&Event::Key(key)).is_some_and(|change| change.value)
     }
 
-    /// Inserts a pasted text: line breaks become spaces, other control characters are left out.
+    /// Inserts a pasted text: line breaks become spaces, other control characters are removed.
     pub fn paste(&mut self, text: &str) -> bool {
         self.completion = None;
         let room = MAX_CHARS.saturating_sub(self.input.value().chars().count());
@@ -89,8 +89,8 @@ impl TextField {
         !text.is_empty() && room > 0
     }
 
-    /// Draws the field over the whole width of `area` (its first line), and puts the terminal's cursor there if focused. An empty field
-    /// shows `placeholder`.
+    /// Draws the field on the first line of `area`, and moves the terminal's cursor there if it is focused. An empty field shows
+    /// `placeholder`.
     pub fn draw(&self, frame: &mut Frame, area: Rect, focused: bool, placeholder: &str, ui: &Ui) {
         let area = Rect { height: area.height.min(1), ..area };
         if area.is_empty() {
@@ -105,11 +105,11 @@ impl TextField {
         let columns = usize::from(area.width);
         let before: String = self.value().chars().take(self.cursor()).collect();
         let after: String = self.value().chars().skip(self.cursor()).collect();
-        // The text scrolls so that the cursor, one column wide, is always in view.
+        // The text scrolls so that the cursor, one column wide, is always visible.
         let shown = safe(&before);
         let shown = suffix(&shown, columns.saturating_sub(1));
         if !focused {
-            // Without a cursor both ends are of interest.
+            // Without the cursor, both ends of the text are shown.
             let words = fit_middle(&safe(self.value()), columns, ui.glyphs);
             frame.render_widget(Line::from(Span::styled(words, style)), area);
         } else if !self.is_empty() {

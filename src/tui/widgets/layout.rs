@@ -1,4 +1,4 @@
-//! Divides panes from top to bottom, and builds the lines that screens share: headings, options, problems.
+//! Divides panes from top to bottom, and creates lines that several screens use: headings, options, problems.
 
 use super::list::draw_selection;
 use super::text;
@@ -13,16 +13,16 @@ use ratatui::widgets::Widget;
 /// One of several vertically stacked parts of a pane.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Minimum rows; with fewer it is not drawn.
+    /// Minimum number of rows; with fewer, the section is not drawn.
     pub min: u16,
-    /// Rows it can use.
+    /// Maximum number of rows that it can use.
     pub max_rows: u16,
-    /// If there is no room, the section with the lowest rank is dropped first. The section in focus has [`Section::FOCUS`].
+    /// If there is not enough space, sections with the lowest rank are omitted first. The focused section has [`Section::FOCUS`].
     pub rank: u8,
 }
 
 impl Section {
-    /// The rank of a section that is never left out.
+    /// The rank of a section that is never omitted.
     pub const FOCUS: u8 = u8::MAX;
 
     /// Returns a section of a fixed height.
@@ -37,8 +37,8 @@ impl Section {
     }
 }
 
-/// Divides `area` among sections from top to bottom. If there is no room, the least important ones are left out; spare rows go first to the
-/// sections that can use least.
+/// Divides `area` among sections from top to bottom. If there is not enough space, sections with low ranks are omitted; spare rows are
+/// given first to the sections that can use fewest.
 pub fn stack(area: Rect, sections: &[Section]) -> Vec<Rect> {
     let mut heights: Vec<u16> = sections.iter().map(|s| s.min).collect();
     let mut by_rank: Vec<usize> = (0..sections.len()).collect();
@@ -75,7 +75,7 @@ pub fn below(area: Rect, rows: u16) -> Rect {
     Rect { y: area.y + rows, height: area.height - rows, ..area }
 }
 
-/// Draws lines from the top of an area; what does not fit is left out.
+/// Draws lines from the top of an area; lines that do not fit are omitted.
 pub fn draw_lines(buffer: &mut Buffer, area: Rect, lines: impl IntoIterator<Item = Line<'static>>) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
         line.render(Rect { y, height: 1, ..area }, buffer);
@@ -124,7 +124,7 @@ impl OptionLine<'_> {
     }
 }
 
-/// Returns the sign and the style of a severity. The sign is sufficient without colours.
+/// Returns the sign and the style of a severity. The sign is unambiguous without colours.
 pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
     match severity {
         Severity::Refusal => (ui.glyphs.cross, ui.theme.error),
@@ -137,7 +137,7 @@ pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
 pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let (sign, style) = severity_sign(problem.severity, ui);
     let mut lines = Vec::new();
-    // A field, flag or split is already named by the message or by the screen around it.
+    // The message or the screen already names a field, flag or split.
     let is_named = problem.subject == Subject { field: problem.subject.field.clone(), ..Subject::default() };
     let words = if is_named { problem.message.clone() } else { problem.to_string() };
     for (index, part) in text::wrap(&words, columns.saturating_sub(2)).into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A list that draws only visible rows: rows are requested from the caller one by one, however many there are.
+//! A list of any length that draws only visible rows, which are requested from the caller one by one.
 
 use crate::tui::keymap::Action;
 use crate::tui::theme::BAR;
@@ -27,7 +27,7 @@ impl ListState {
         Self { len, ..Self::default() }
     }
 
-    /// Sets the number of rows; the selection stays as near as possible.
+    /// Sets the number of rows; the selection moves to the last row if its row no longer exists.
     pub fn set_len(&mut self, len: usize) {
         self.len = len;
         self.selected = self.selected.min(len.saturating_sub(1));
@@ -43,7 +43,7 @@ impl ListState {
         (self.len > 0).then_some(self.selected)
     }
 
-    /// Handles a moving action. Returns whether the action was one and changed the selection.
+    /// Handles a movement action. Returns whether the selection changed.
     pub fn handle_action(&mut self, action: Action) -> bool {
         let before = self.selected;
         let page = self.height.max(2);
@@ -61,7 +61,7 @@ impl ListState {
         self.selected != before
     }
 
-    /// Scrolls the view by rows without a key, as the mouse wheel does; the selection stays in view.
+    /// Scrolls by rows, as the mouse wheel does; the selection moves only to stay visible.
     pub fn scroll(&mut self, rows: isize) {
         let last = self.len.saturating_sub(self.height.max(1));
         self.offset = self.offset.saturating_add_signed(rows).min(last);
@@ -72,12 +72,12 @@ impl ListState {
         self.selected = self.selected.clamp(highest.min(lowest), lowest).min(self.len.saturating_sub(1));
     }
 
-    /// Returns the rows kept in view beyond the selected one.
+    /// Returns the number of rows that stay visible above and below the selected one.
     fn margin(&self) -> usize {
         usize::from(self.height > 4)
     }
 
-    /// Returns the visible rows in a pane of `height` rows; the selected one is always among them.
+    /// Returns the visible rows in a pane of `height` rows; the selected row is always visible.
     pub fn window(&mut self, height: usize) -> Range<usize> {
         self.height = height;
         if height == 0 {
@@ -91,15 +91,15 @@ impl ListState {
         self.offset..(self.offset + height).min(self.len)
     }
 
-    /// Returns the row at a line of the drawn pane (0 is the first line), if there is one.
+    /// Returns the row at a line of the drawn pane, counted from 0, if there is one.
     pub fn row_at(&self, line: usize) -> Option<usize> {
         let row = self.offset + line;
         (line < self.height && row < self.len).then_some(row)
     }
 }
 
-/// Draws the visible rows. A selected row has a marker, and the whole line the selection's style. `row` is called with the number of a row
-/// and the available columns.
+/// Draws the visible rows. The selected row has a marker, and its whole line the style of the selection. `row` is called with the index of
+/// a row and the available columns.
 pub fn draw_list(
     buffer: &mut Buffer,
     area: Rect,
@@ -126,7 +126,7 @@ pub fn draw_list(
     draw_more(buffer, area, &window, state.len, ui);
 }
 
-/// Applies the selection's style to a row. Bars are left unchanged: if inverted, their filled part would look like the empty one. If the
+/// Applies the style of the selection to a row. Bars are not changed: if inverted, their filled part would look like the empty one. If the
 /// style inverts, the other cells use the colour of plain text: an inverted warning would be a solid block of its colour.
 pub fn draw_selection(buffer: &mut Buffer, area: Rect, style: Style, ui: &Ui) {
     let is_inverted = style.add_modifier.contains(Modifier::REVERSED);
@@ -141,7 +141,7 @@ pub fn draw_selection(buffer: &mut Buffer, area: Rect, style: Style, ui: &Ui) {
     }
 }
 
-/// Draws small arrows on the right edge if rows are out of view.
+/// Draws arrows on the right edge if there are rows above or below the visible ones.
 fn draw_more(buffer: &mut Buffer, area: Rect, window: &Range<usize>, len: usize, ui: &Ui) {
     if area.width < 4 || area.height == 0 {
         return;

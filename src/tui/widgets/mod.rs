@@ -1,7 +1,7 @@
 //! Small widgets. They take a [`Ui`](crate::tui::ui::Ui) and plain values, and must not contain logic of any screen.
 //!
-//! Text from the data goes through [`text::safe`] before it becomes a span; the helpers here that take names do so themselves, and document
-//! it.
+//! Text from the data must be escaped by [`text::safe`] before it becomes a span; functions of this module that escape their arguments
+//! document it.
 
 pub mod bars;
 pub mod chart;

@@ -1,22 +1,22 @@
-//! Mouse gestures, resolved by the areas drawn last: click, double click and wheel on a place of the screen.
+//! Mouse gestures: click, double click and wheel, with the area below the pointer as drawn last.
 //!
 //! A screen keeps one [`MouseAreas`] with a value for each pane or row, puts the areas into it while drawing, and uses it to interpret events:
 //!
 //! ```
-//! # use gristmill::tui::widgets::mouse::{Gesture, Places};
+//! # use gristmill::tui::widgets::mouse::{Gesture, MouseAreas};
 //! # use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 //! # use ratatui::layout::Rect;
 //! #[derive(Clone, Copy, Debug, PartialEq)]
 //! enum Pane { Shards, Samples }
-//! let mut places = Places::default();
-//! places.put(Rect::new(0, 0, 10, 5), Pane::Shards);
-//! places.put(Rect::new(10, 0, 10, 5), Pane::Samples);
+//! let mut areas = MouseAreas::default();
+//! areas.add(Rect::new(0, 0, 10, 5), Pane::Shards);
+//! areas.add(Rect::new(10, 0, 10, 5), Pane::Samples);
 //! # let kind = MouseEventKind::Down(MouseButton::Left);
 //! # let event = MouseEvent { kind, column: 12, row: 3, modifiers: KeyModifiers::NONE };
-//! match places.gesture(event) {
+//! match areas.gesture(event) {
 //!     Some(Gesture::Click { on: Pane::Samples, line, .. }) => assert_eq!(line, 3), // focus the pane, select the row
-//!     Some(Gesture::DoubleClick { .. }) => {} // what Enter does
-//!     Some(Gesture::Wheel { on: Pane::Shards, rows }) => drop(rows), // scroll that pane, wherever the focus is
+//!     Some(Gesture::DoubleClick { .. }) => {} // same as Enter
+//!     Some(Gesture::Wheel { on: Pane::Shards, rows }) => drop(rows), // scroll that pane, regardless of the focus
 //!     _ => {}
 //! }
 //! ```
@@ -28,42 +28,42 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use std::time::{Duration, Instant};
 
-/// Two clicks within this time are a double click.
+/// Maximum time between the clicks of a double click.
 const DOUBLE_CLICK_TIME: Duration = Duration::from_millis(500);
-/// Rows that one step of the wheel moves.
+/// Number of rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
 
-/// A mouse gesture on a place.
+/// A mouse gesture on an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gesture<T> {
-    /// Pressed: focuses the place and selects what is there.
+    /// A press: focuses the area and selects the row in it.
     Click {
-        /// The drawn area under the pointer, as it was registered.
+        /// The value of the area.
         on: T,
-        /// Rows below the top of its area.
+        /// Rows below the top of the area.
         line: usize,
-        /// Columns right of its left edge.
+        /// Columns right of the left edge of the area.
         column: usize,
     },
-    /// Pressed again on the same cell: same as Enter.
+    /// A second press on the same cell: same as Enter.
     DoubleClick {
-        /// The drawn area under the pointer, as it was registered.
+        /// The value of the area.
         on: T,
-        /// Rows below the top of its area.
+        /// Rows below the top of the area.
         line: usize,
-        /// Columns right of its left edge.
+        /// Columns right of the left edge of the area.
         column: usize,
     },
-    /// The wheel was turned over the place.
+    /// A turn of the wheel.
     Wheel {
-        /// The drawn area under the pointer, as it was registered.
+        /// The value of the area.
         on: T,
-        /// Rows to scroll by; negative is up.
+        /// Number of rows to scroll by; negative is up.
         rows: isize,
     },
 }
 
-/// The areas drawn last, each with a value of the screen. Later areas cover earlier ones.
+/// The areas drawn last, each with a value that the screen defines. Later areas cover earlier ones.
 #[derive(Clone, Debug)]
 pub struct MouseAreas<T> {
     areas: Vec<(Rect, T)>,
@@ -77,24 +77,24 @@ impl<T> Default for MouseAreas<T> {
 }
 
 impl<T: Clone> MouseAreas<T> {
-    /// Removes all areas: at the beginning of drawing.
+    /// Removes all areas, before drawing.
     pub fn clear(&mut self) {
         self.areas.clear();
     }
 
-    /// Adds the area of `place`.
+    /// Adds an area with the value `place`.
     pub fn add(&mut self, area: Rect, place: T) {
         if !area.is_empty() {
             self.areas.push((area, place));
         }
     }
 
-    /// Returns the area at a cell of the screen, and its value.
+    /// Returns the area at a cell of the terminal, and its value.
     pub fn at(&self, at: Position) -> Option<(Rect, T)> {
         self.areas.iter().rev().find(|(area, _)| area.contains(at)).cloned()
     }
 
-    /// Interprets an event. `None` outside all areas, and for events that are not gestures (moving, other buttons).
+    /// Returns the gesture of an event; `None` outside all areas, and for events that are not gestures (moves, other buttons).
     pub fn gesture(&mut self, mouse: MouseEvent) -> Option<Gesture<T>> {
         self.gesture_at(mouse, Instant::now())
     }
@@ -121,7 +121,7 @@ impl<T: Clone> MouseAreas<T> {
     }
 }
 
-/// Returns the rows that a wheel event scrolls by, wherever it is: for screens of one pane. Negative is up.
+/// Returns the number of rows that a wheel event scrolls by, at any position: for screens with one pane. Negative is up.
 pub fn wheel(mouse: MouseEvent) -> Option<isize> {
     match mouse.kind {
         MouseEventKind::ScrollUp => Some(-WHEEL_ROWS),

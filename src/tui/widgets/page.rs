@@ -1,4 +1,4 @@
-//! The lines of pages, and their visible part.
+//! Lines of text for pages, and drawing of their visible part.
 
 use super::layout::{draw_lines, heading};
 use super::text;
@@ -11,22 +11,22 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Returns words on lines of at most `columns` columns, in a style. They are made safe first.
+/// Escapes a text, and returns it as lines of at most `columns` columns in a style.
 pub fn wrapped(words: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
 }
 
-/// Returns words on one line, cut with a mark if they do not fit. They are made safe first.
+/// Escapes a text, and returns it as one line, cut with an ellipsis if it does not fit.
 pub fn fitted(words: &str, columns: usize, style: Style, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), style))
 }
 
-/// Returns a line about something in progress.
+/// Returns a line about work in progress.
 pub fn waiting(words: &str, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(format!("{} {words}", ui.spinner()), ui.theme.accent))
 }
 
-/// Returns a problem as wrapped lines after its sign.
+/// Returns a reason as wrapped lines with a sign on the first line.
 pub fn reason_lines(why: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)
 }
@@ -38,12 +38,12 @@ pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'st
     lines
 }
 
-/// Returns the equivalent command under its heading, on several lines that can be pasted, and its files; `key` copies it.
+/// Returns the equivalent command below a heading, on several lines that can be pasted into a shell, and its files. `key` copies it.
 pub fn command_lines(command: &CommandLine, key: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut head = heading("The same as a command", ui);
     head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
     let mut lines = vec![head];
-    // The indent and the sign that the command goes on.
+    // Minus the indentation and the sign for a continued line.
     let columns = columns.saturating_sub(6);
     let parts = command_parts(command, columns);
     let last = parts.len().saturating_sub(1);
@@ -61,8 +61,8 @@ pub fn command_lines(command: &CommandLine, key: &str, columns: usize, ui: &Ui) 
     lines
 }
 
-/// Divides a command between a flag and the next, and where that is too long between arguments, into parts of at most this many columns
-/// unless an argument is longer.
+/// Divides a command into parts of at most this many columns: before flags, or between arguments if a flag with its arguments is too long.
+/// A part is longer if it has a longer argument.
 fn command_parts(command: &CommandLine, columns: usize) -> Vec<String> {
     let mut groups: Vec<Vec<String>> = Vec::new();
     for argument in &command.arguments {
@@ -86,8 +86,7 @@ fn command_parts(command: &CommandLine, columns: usize) -> Vec<String> {
     parts
 }
 
-/// Draws lines, possibly more than fit, from the one at `offset` on, with signs on the right edge if lines are out of view. Keeps `offset`
-/// within the page.
+/// Draws lines from the one at `offset` on, with signs on the right edge if there are lines above or below. Limits `offset` to the page.
 pub fn draw_scrolled(frame: &mut Frame, area: Rect, offset: &mut usize, lines: Vec<Line<'static>>, ui: &Ui) {
     let last = lines.len().saturating_sub(usize::from(area.height));
     *offset = (*offset).min(last);
@@ -95,7 +94,7 @@ pub fn draw_scrolled(frame: &mut Frame, area: Rect, offset: &mut usize, lines: V
     draw_more(frame, area, (*offset > 0, *offset < last), ui);
 }
 
-/// Draws signs on the right edge of a page: more above, more below.
+/// Draws the signs for lines above and below on the right edge of a page.
 pub fn draw_more(frame: &mut Frame, area: Rect, (above, below): (bool, bool), ui: &Ui) {
     if area.is_empty() {
         return;

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 use ratatui::Frame;
 
-/// Returns the block of a pane. The title may come from the data: it is made safe. The pane in focus has the accent.
+/// Returns the block of a pane. The title is escaped. The focused pane has the accent.
 pub fn panel<'a>(title: &str, focused: bool, ui: &Ui) -> Block<'a> {
     let border: Style = if focused { ui.theme.border_focus } else { ui.theme.border };
     let block = Block::new().borders(Borders::ALL).border_set(ui.glyphs.border).border_style(border);

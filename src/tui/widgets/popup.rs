@@ -1,4 +1,4 @@
-//! A box over everything else.
+//! A box that is drawn over the rest of the screen.
 
 use super::panel::panel;
 use crate::tui::ui::Ui;
@@ -6,23 +6,23 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 use ratatui::Frame;
 
-/// Returns the middle of `area`, at most `width` × `height` (border included).
+/// Returns the middle part of `area`, at most `width` × `height` cells including the border.
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(area.width);
     let height = height.min(area.height);
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// If fewer columns than this remain next to a box, the box takes them too: only fragments of frames would be visible there.
+/// If fewer columns remain next to a box, the box uses them, too: they would show only fragments.
 const MIN_SIDE_COLUMNS: u16 = 8;
 
-/// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is slightly wider if almost no
-/// columns would remain next to it.
+/// Clears a box of at most `width` × `height` in the middle of `area`, draws its border, and returns the area inside. The box is slightly
+/// wider if few columns would remain next to it.
 pub fn popup(frame: &mut Frame, area: Rect, width: u16, height: u16, title: &str, ui: &Ui) -> Rect {
     boxed(frame, centred(area, widened(area, width), height), title, ui)
 }
 
-/// Like [`popup`], for content that grows while the user types: its top stays where that of a box of `most` rows is.
+/// Like [`popup`], for content that grows while the user types: the top of the box is that of a box of `most` rows.
 pub fn growing_popup(
     frame: &mut Frame,
     area: Rect,
@@ -34,7 +34,7 @@ pub fn growing_popup(
     boxed(frame, Rect { height: height.min(outer.height), ..outer }, title, ui)
 }
 
-/// Returns the columns that [`popup`] leaves for text, with one free on either side.
+/// Returns the number of columns for text in a [`popup`], with one blank column on each side.
 pub fn text_columns(area: Rect, width: u16) -> usize {
     usize::from(widened(area, width).min(area.width).saturating_sub(4))
 }

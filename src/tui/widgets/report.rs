@@ -8,10 +8,10 @@ use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::{LineTone, Report};
 use ratatui::text::{Line, Span};
 
-/// Problems that are listed.
+/// Maximum number of listed problems.
 const MAX_PROBLEMS: usize = 12;
 
-/// Returns the printed lines of a report, and its first problems.
+/// Returns a report as the command line prints it, with its first problems.
 pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for line in report.lines(is_preview) {

@@ -1,32 +1,32 @@
-//! The position in lines that do not all fit.
+//! The scroll position in lines that may not all fit.
 
 use crate::tui::keymap::Action;
 use crate::tui::ui::Ui;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 
-/// A window over lines.
+/// The visible part of a number of lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scroll {
-    /// The first line in view.
+    /// The first visible line.
     pub top: usize,
     total: usize,
     height: usize,
 }
 
 impl Scroll {
-    /// Sets the number of lines, and how many fit.
+    /// Sets the total number of lines, and the number of lines that fit.
     pub fn set_size(&mut self, total: usize, height: usize) {
         (self.total, self.height) = (total, height);
         self.scroll(0);
     }
 
-    /// Scrolls by lines.
+    /// Scrolls by a number of lines.
     pub fn scroll(&mut self, lines: isize) {
         self.top = self.top.saturating_add_signed(lines).min(self.total.saturating_sub(self.height));
     }
 
-    /// Handles a moving action.
+    /// Handles a movement action.
     pub fn handle_action(&mut self, action: Action) {
         let page = isize::try_from(self.height.max(2)).unwrap_or(2);
         match action {
@@ -42,7 +42,7 @@ impl Scroll {
         }
     }
 
-    /// Marks at the right edge of `area` that there are more lines above or below it.
+    /// Draws marks on the right edge of `area` if there are lines above or below.
     pub fn draw_marks(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if self.top > 0 {
             frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);

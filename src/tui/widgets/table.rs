@@ -10,18 +10,18 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use std::collections::HashMap;
 
-/// How a column's texts are aligned and cut.
+/// How the texts of a column are aligned and cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Left, cut at the end: texts.
+    /// Left, cut at the end: for texts.
     Text,
-    /// Left, cut in the middle: names and paths.
+    /// Left, cut in the middle: for names and paths.
     Name,
-    /// Right: numbers.
+    /// Right: for numbers.
     Number,
 }
 
-/// One column.
+/// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The heading; if all are empty, no heading line is drawn.
@@ -32,7 +32,7 @@ pub struct Column {
     pub align: Align,
 }
 
-/// One cell. Its text may come from the data: it is made safe when it is drawn.
+/// A cell of a table. Its text may come from the data: it is escaped when drawn.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Its text.
@@ -60,7 +60,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// Draws the heading (if any column has one) and the visible rows. `row` is called for the cells of one row.
+/// Draws the headings, if any column has one, and the visible rows. `row` is called with an index and returns the cells of that row.
 pub fn draw_table(
     buffer: &mut Buffer,
     area: Rect,
@@ -72,7 +72,7 @@ pub fn draw_table(
 ) {
     let has_heading = columns.iter().any(|c| !c.title.is_empty()) && area.height > 1;
     let mut body = area;
-    // The list reserves three columns for its marker, and one on the right for the arrows.
+    // The list uses three columns for its marker, and one on the right for the arrows.
     let mut widths = column_widths(columns, area.width.saturating_sub(4));
     let mut cells: HashMap<usize, Vec<Cell>> =
         state.clone().window(usize::from(area.height)).map(|at| (at, row(at))).collect();
@@ -97,10 +97,10 @@ fn column_widths(columns: &[Column], width: u16) -> Vec<usize> {
     Layout::horizontal(constraints).spacing(2).split(area).iter().map(|r| usize::from(r.width)).collect()
 }
 
-/// Minimum columns of a name when numbers need its space.
+/// Minimum width in columns of a name if numbers need its space.
 const MIN_NAME_COLUMNS: usize = 4;
 
-/// Gives numbers the space that they need in the visible rows, at the expense of names and texts. A column without any width is hidden.
+/// Widens numbers to the width that they need in the visible rows, at the expense of names and texts. A column without any width is hidden.
 fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
     for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.align == Align::Number) {
         let needed = rows.values().filter_map(|cells| cells.get(at)).map(|cell| width(&cell.text)).max().unwrap_or(0);
@@ -123,7 +123,7 @@ fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec
     }
 }
 
-/// Gives a name that would be cut the space that other columns do not use in the visible rows.
+/// Widens a name that would be cut by the space that other columns do not need in the visible rows.
 fn widen_names(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
     let needed = |at: usize| {
         let title = columns.get(at).map_or(0, |column| width(column.title));

@@ -1,21 +1,21 @@
-//! Cuts and pads text by its width on the screen, never by bytes or characters.
+//! Cuts and pads text by its display width, never by bytes or characters.
 
 use crate::tui::theme::Glyphs;
 use gristmill_core::text::display_safe;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Makes text from the data safe to draw: see [`display_safe`].
+/// Escapes text from the data for display: see [`display_safe`].
 pub fn safe(text: &str) -> String {
     display_safe(text).into_owned()
 }
 
-/// Returns the columns that `text` takes.
+/// Returns the display width of `text` in columns.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Returns the longest beginning of `text` that fits `columns`, whole characters only.
+/// Returns the longest beginning of `text` that fits `columns` and consists of whole characters.
 pub fn prefix(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
@@ -27,7 +27,7 @@ pub fn prefix(text: &str, columns: usize) -> &str {
     text
 }
 
-/// Returns the longest end of `text` that fits `columns`, whole characters only.
+/// Returns the longest end of `text` that fits `columns` and consists of whole characters.
 pub fn suffix(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let mut from = text.len();
@@ -41,7 +41,7 @@ pub fn suffix(text: &str, columns: usize) -> &str {
     &text[from..]
 }
 
-/// Returns `text` cut at its end to fit `columns`. The text is made safe first.
+/// Returns `text` escaped, and cut at its end to fit `columns`.
 pub fn fit_end(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     let text = display_safe(text);
     if width(&text) <= columns {
@@ -51,8 +51,7 @@ pub fn fit_end(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     format!("{}{mark}", prefix(&text, columns.saturating_sub(width(mark))))
 }
 
-/// Returns `text` cut in its middle to fit `columns`: for names and paths, whose ends are the most informative. The text is made safe
-/// first.
+/// Returns `text` escaped, and cut in its middle to fit `columns`: for names and paths, whose ends are the most informative.
 pub fn fit_middle(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     let text = display_safe(text);
     if width(&text) <= columns {
@@ -65,17 +64,17 @@ pub fn fit_middle(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     format!("{head}{mark}{tail}")
 }
 
-/// Returns `text` padded with spaces at its end up to `columns`. Neither cut nor made safe.
+/// Returns `text` padded with spaces at its end up to `columns`. Neither cuts nor escapes it.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Returns `text` padded with spaces at its start up to `columns`. Neither cut nor made safe.
+/// Returns `text` padded with spaces at its start up to `columns`. Neither cuts nor escapes it.
 pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Breaks `text` into lines of at most `columns`, at spaces if possible; leading spaces indent every line. The text is made safe first.
+/// Escapes `text` and breaks it into lines of at most `columns`, at spaces if possible; leading spaces indent every line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let text = display_safe(text);
@@ -99,7 +98,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         while width(word) > columns {
             let mut head = prefix(word, columns);
             if head.is_empty() {
-                // A character wider than the whole line is shown alone rather than never.
+                // A character wider than the whole line is put on a line of its own.
                 head = word.graphemes(true).next().unwrap_or(word);
             }
             lines.push(head.to_owned());

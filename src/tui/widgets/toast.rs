@@ -1,4 +1,4 @@
-//! A short notice in place of the bottom bar. The frame shows it, and removes it with the next key.
+//! A short notice next to the bottom bar. The frame shows it until the next key.
 
 use super::text::{fit_end, width};
 use crate::tui::ui::Ui;
@@ -14,13 +14,13 @@ pub enum Level {
     Ok,
     /// Information.
     Info,
-    /// Needs attention.
+    /// A warning.
     Warn,
     /// Failure.
     Error,
 }
 
-/// A notice. The text may come from the data: it is made safe when it is drawn.
+/// A notice. The text may come from the data: it is escaped when drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
     /// Its level.
@@ -40,13 +40,13 @@ impl Toast {
         Self::new(Level::Error, format!("{failure}{hint}"))
     }
 
-    /// Returns the columns it takes of a line.
+    /// Returns the number of columns that the notice takes in `line`.
     pub fn columns(&self, line: Rect, ui: &Ui) -> u16 {
         let text = fit_end(&self.text, text_columns(line), ui.glyphs);
         u16::try_from(width(&text) + 4).unwrap_or(line.width).min(line.width)
     }
 
-    /// Draws it on the last line of `area`, on the right.
+    /// Draws the notice on the last line of `area`, on the right.
     pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if area.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Toast {
     }
 }
 
-/// Returns the columns available for its text.
+/// Returns the number of columns available for the text of a notice.
 fn text_columns(line: Rect) -> usize {
     usize::from(line.width).saturating_sub(5)
 }

@@ -1,4 +1,4 @@
-//! Gathers what the facts view draws. Runs on a worker thread.
+//! Gathers the data of the facts view. Runs on a worker thread.
 
 use crate::tui::widgets::{Chart, Unit};
 use gristmill_core::text::{bytes, count, duration, grouped};
@@ -22,11 +22,11 @@ const MAX_TEXTS: usize = 4;
 /// The facts to draw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactsSheet {
-    /// A few figures in words. Raw.
+    /// A few figures as text, not escaped.
     pub figures: Vec<String>,
     /// Distributions.
     pub charts: Vec<Chart>,
-    /// What could not be counted, and why. Raw.
+    /// Facts that could not be gathered, with the reason, not escaped.
     pub failures: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl FactsSheet {
     pub fn add(&mut self, other: Self) {
         self.figures.extend(other.figures);
         self.charts.extend(other.charts);
-        // A failure shared by several groups is listed once.
+        // A failure of several groups is listed once.
         for trouble in other.failures {
             if !self.failures.contains(&trouble) {
                 self.failures.push(trouble);
@@ -46,7 +46,7 @@ impl FactsSheet {
 
 /// The result of a request.
 pub enum FactsResult {
-    /// Something to draw.
+    /// Facts to draw.
     Sheet(Box<FactsSheet>),
     /// A scan that has just started: a data set that is not prepared has no index to read.
     Scan(Box<LiveScan>),
@@ -184,7 +184,7 @@ fn length_title(name: &str) -> String {
     format!("length of '{name}', in characters")
 }
 
-/// Returns what a scan has found so far.
+/// Returns the facts that a scan has found so far.
 pub fn of_scan(facts: &DatasetFacts) -> FactsSheet {
     let mut sheet = FactsSheet { figures: vec![count(facts.samples_seen, "sample")], ..FactsSheet::default() };
     let read = facts.shards.iter().filter(|s| s.state == ShardState::Scanned).count() as u64;

@@ -1,6 +1,6 @@
-//! The facts view: distributions of sizes, formats, durations, lengths and parts, drawn as small bars.
+//! The facts view: distributions of sizes, formats, durations, lengths and parts, drawn as bars.
 //!
-//! The facts are gathered on a worker thread, group by group ([`gather`]); leaving the screen stops it.
+//! The facts are gathered on a worker thread, group by group ([`gather`]); closing the screen cancels that.
 
 mod gather;
 
@@ -21,9 +21,9 @@ use ratatui::Frame;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Width in columns from which charts are drawn in two columns.
+/// Minimum width in columns for two columns of charts.
 const TWO_COLUMNS: u16 = 90;
-/// Maximum number of bars of a chart; the classes beyond are only counted.
+/// Maximum number of bars of a chart; further classes are only counted.
 const MAX_BARS: usize = 12;
 
 /// Opens the facts view of a path of any kind. Reads nothing on this thread.
@@ -42,7 +42,7 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(screen)
 }
 
-/// Opens the facts view of what a scan has found so far.
+/// Opens the facts view of the facts that a scan has found so far.
 pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
     let mut screen = FactsScreen::empty(&facts.root);
     screen.scanned = gather::of_scan(facts);
@@ -52,16 +52,16 @@ pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
 struct FactsScreen {
     name: String,
     sheet: FactsSheet,
-    /// What the scan has found, drawn before the rest.
+    /// The facts from the scan, drawn first.
     scanned: FactsSheet,
     stream: Option<Stream<(PathBuf, FigureGroup), FactsResult>>,
-    /// A scan that continues while its facts are on display.
+    /// A scan that runs while its facts are shown.
     scan: Option<LiveScan>,
-    /// What the scan had found at the last drawing.
+    /// The facts of the scan as last drawn.
     drawn_facts: Option<Arc<DatasetFacts>>,
-    /// Whether the scan has ended and everything it found is drawn.
+    /// Whether the scan has ended and all of its facts are drawn.
     is_complete: bool,
-    /// Number of groups that are still being gathered.
+    /// Number of groups that are being gathered.
     waiting: usize,
     cancel: Cancel,
     scroll: Scroll,
@@ -98,10 +98,10 @@ impl FactsScreen {
         self.waiting > 0 || self.scan.is_some() && !self.is_complete
     }
 
-    /// Updates the sheet of a running scan. Returns whether it changed.
+    /// Updates the sheet from a running scan. Returns whether it changed.
     fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else { return false };
-        // Read before the facts: what is found between the two calls is drawn at the next tick.
+        // Read before the facts: facts found between the two calls are drawn at the next tick.
         let finished = scan.is_finished();
         let facts = scan.facts();
         let was_settled = std::mem::replace(&mut self.is_complete, finished);
@@ -154,7 +154,7 @@ impl FactsScreen {
     }
 }
 
-/// Lays out charts in two columns, each chart in the column that is shorter so far.
+/// Lays out charts in two columns, each chart in the shorter column.
 fn two_columns(charts: &[Chart], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let half = (columns - 3) / 2;
     let mut sides: [Vec<Line<'static>>; 2] = [Vec::new(), Vec::new()];

@@ -37,7 +37,7 @@ const ACTIONS: &[Action] = &[
     Action::Edit,
 ];
 
-/// The reason for which folders without media are not browsed or described.
+/// The reason why folders without media cannot be browsed or described.
 const NO_MEDIA: &str = "no picture, sound or video was seen in it";
 
 impl Home {
@@ -95,9 +95,9 @@ impl Home {
                 None => self.resume(path),
                 Some(why) => vec![Effect::Toast(Toast::new(Level::Info, why))],
             },
-            // A prepared data set is browsed; p prepares it again.
+            // A prepared data set is opened in the browser; the key p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
-            // A bucket has the data sets of many, so what is in it is shown first.
+            // A bucket usually contains several data sets, so Enter lists its content.
             Some(_) if is_bucket(&path) => {
                 self.open_pane(PaneContent::Folder(path), None);
                 Vec::new()
@@ -189,7 +189,7 @@ impl Home {
         }
     }
 
-    /// Returns the question shown before a JSONL file is indexed, with what indexing reads and writes.
+    /// Returns the question before a JSONL file is indexed, which states what indexing reads and writes.
     fn index_question(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
         let name = path.file_name().map_or_else(String::new, super::entries::name_of);
         let mut lines = vec![
@@ -219,7 +219,7 @@ impl Home {
         vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
     }
 
-    /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
+    /// Opens the form of a blend of the data sets in a folder; for a data set, those next to it, with that one selected.
     fn mix(&self, entry: &HomeEntry) -> Vec<Effect> {
         let seen = self.entry_facts.get(&entry.path);
         if seen.and_then(|seen| seen.kind.tokens()).is_some_and(|kind| kind.is_mixable) {
@@ -235,7 +235,7 @@ impl Home {
         vec![Effect::Push(form::open_mix(folder, chosen, self.env.clone()))]
     }
 
-    /// Returns the label of an action for the selected entry, where the default label does not fit.
+    /// Returns the label of an action for the selected entry, if the default label does not fit.
     pub(super) fn word_for(&self, action: Action) -> &'static str {
         let kind = self.selected_facts().map(|seen| seen.kind);
         match (action, kind) {
@@ -278,7 +278,7 @@ fn is_shard(seen: &EntryFacts) -> bool {
     seen.kind == DatasetKind::SingleShard
 }
 
-/// Returns why the kind of an entry is refused.
+/// Returns why a kind of entry does not support an action.
 fn why(support: Support) -> Option<String> {
     support.err().map(|refusal| refusal.why.to_owned())
 }
@@ -352,10 +352,10 @@ fn mix_refusal(seen: &EntryFacts) -> Option<String> {
 
 fn edit(entry: &HomeEntry) -> Vec<Effect> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-    // The editor may be set with arguments; it is split at spaces and never passed to a shell.
+    // The user's setting may contain arguments; it is split at spaces and never passed to a shell.
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
-    // The path is absolute, so that it cannot be taken for an option.
+    // The path is absolute, so it cannot be mistaken for an option.
     argv.push(Path::new(&entry.path).as_os_str().to_owned());
     vec![Effect::RunInTerminal(TerminalProgram { argv })]
 }

@@ -1,4 +1,4 @@
-//! Drawing of the home screen.
+//! Draws the home screen.
 
 use super::entries::HomeEntry;
 use super::{headline, unfinished_runs, Focus, Home, PaneContent, PreparationState};
@@ -165,7 +165,7 @@ impl Home {
         self.draw_actions(frame, focused, ui);
     }
 
-    /// Returns what is known of the selected entry.
+    /// Returns lines with the facts about the selected entry.
     fn facts(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(entry) = self.selected() else { return Vec::new() };
         let Some(seen) = self.entry_facts.get(&entry.path) else {
@@ -202,7 +202,7 @@ impl Home {
         lines
     }
 
-    /// Draws one line per action, and below it as much of its description as there is room for.
+    /// Draws one line per action, and below it as much of its description as fits.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
         let possible = self.available_actions();
         self.actions.set_len(possible.len());
@@ -214,7 +214,7 @@ impl Home {
         let fits = |limit: &usize| columns > 24 && rows(*limit) <= usize::from(area.height);
         let longest = sentences.iter().map(Vec::len).max().unwrap_or(0);
         let limit = (0..=longest).rev().find(fits).unwrap_or(0);
-        // What is left is enough for a further line of some.
+        // The remaining rows show a further line of some descriptions.
         let mut spare = if columns > 24 { usize::from(area.height).saturating_sub(rows(limit)) } else { 0 };
         let widest = possible.iter().map(|a| text::width(&ui.key(Context::Home, *a))).max().unwrap_or(0);
         let keys = (widest + 1).max(3);
@@ -254,20 +254,20 @@ const COLUMNS_WITHOUT_NAME: usize = 30;
 /// Maximum number of names that are measured.
 const MAX_MEASURED_NAMES: usize = 2_000;
 
-/// How much the list shows of an entry.
+/// The columns that the list shows of an entry.
 #[derive(Clone, Copy)]
 struct EntryDetails {
-    /// Whether shards and size are shown, instead of the size alone.
+    /// Whether shards and size are shown, rather than the size alone.
     amounts: bool,
-    /// Whether the state is shown as a word, instead of a sign alone.
+    /// Whether the state is shown as a word, rather than a sign alone.
     words: bool,
     /// Whether the size is shown.
     size: bool,
 }
 
 impl EntryDetails {
-    /// Returns what a list of a width shows. In a narrow list long names take precedence over the size, which is also shown next to the
-    /// list.
+    /// Returns the columns for a list of this width. In a narrow list, long names take precedence over the size, which is also shown next
+    /// to the list.
     fn for_width(width: u16, has_long_names: impl Fn(usize) -> bool) -> Self {
         let is_narrow = width < 62;
         let room = usize::from(width).saturating_sub(COLUMNS_WITHOUT_NAME);

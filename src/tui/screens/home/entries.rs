@@ -1,5 +1,5 @@
-//! What an entry of a folder is, determined from names and the headers of the first sample, within a budget: the folder walker must never
-//! wait for a walk through a whole file system.
+//! The entries of a folder, and their kind and facts. Facts are determined from names and the headers of the first sample, within a budget:
+//! the home screen must never wait for a walk through a whole file system.
 
 use super::shard_counter::{first_parts, ShardCounter};
 use super::summary::{summarize, Mixture};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct HomeEntry {
     /// Path of the entry.
     pub path: PathBuf,
-    /// Its name, made valid UTF-8; not yet safe to show.
+    /// Its name, made valid UTF-8; not escaped.
     pub name: String,
     /// Whether it is a folder, or a link to one.
     pub is_folder: bool,
@@ -27,38 +27,38 @@ pub struct HomeEntry {
     pub bytes: u64,
 }
 
-/// What is known of an entry.
+/// Facts about an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryFacts {
     /// Kind of the entry.
     pub kind: DatasetKind,
     /// State of its preparation.
     pub state: PreparationState,
-    /// Number of shards seen.
+    /// Number of shards found.
     pub shards: u64,
-    /// Bytes of the shards seen, of the media if there are no shards, or of the file.
+    /// Size in bytes: of the shards found, of the media if there are no shards, or of the file.
     pub bytes: u64,
-    /// Number of files seen that are pictures, sounds or videos by name; 0 if there are shards.
+    /// Number of files found whose names are those of pictures, sound or video; 0 if there are shards.
     pub media: u64,
     /// Number of samples of an indexed JSONL file.
     pub samples: Option<u64>,
-    /// Number of text files seen, compressed or not: `.jsonl`, `.jsonl.gz` and the like.
+    /// Number of text files found, compressed or not: `.jsonl`, `.jsonl.gz` and the like.
     pub texts: u64,
     /// Bytes of the text files.
     pub text_bytes: u64,
     /// Number of token files directly in the folder.
     pub files: u64,
-    /// Number of data sets seen inside that could be members of a mixture.
+    /// Number of data sets found inside that can be members of a metadataset.
     pub members: u64,
     /// Contents of a metadataset.
     pub mixture: Option<Mixture>,
-    /// Whether a dedup run made it and what the run removed can be shown.
+    /// Whether a dedup run wrote it and stored the removed ranges, which can be shown.
     pub is_deduplicated: bool,
-    /// Whether an unfinished run is to make it, and nothing of it is visible yet.
+    /// Whether it is the output of an unfinished run, of which nothing is visible yet.
     pub is_begun: bool,
-    /// The stopped run that was making it.
+    /// The stopped run that has this output.
     pub begun: Option<Arc<InterruptedRun>>,
-    /// Whether a limit was reached, so that there may be more than was seen.
+    /// Whether a limit was reached, so that counts may be too low.
     pub more: bool,
     /// Part names of the first sample, in archive order.
     pub parts: Vec<String>,
@@ -71,25 +71,25 @@ pub struct EntryFacts {
 /// State of the preparation of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreparationState {
-    /// It is not a kind that is prepared.
+    /// It has a kind that cannot be prepared.
     #[default]
     None,
     /// Not prepared.
     Raw,
     /// Prepared.
     Prepared,
-    /// Prepared, and changed since; how.
+    /// Prepared, but changed since; holds the change.
     Stale(String),
-    /// It cannot be used; why.
+    /// Unusable; holds the reason.
     Broken(String),
-    /// A run was started and not finished, and no process is working on it.
+    /// A run was stopped, and no process is working on it.
     Interrupted,
-    /// A process is working on it; which.
+    /// A process is working on it; holds its description.
     Locked(String),
 }
 
 impl PreparationState {
-    /// Returns one or two words for the list.
+    /// Returns the state in one or two words, for the list.
     pub fn word(&self, kind: DatasetKind) -> &'static str {
         match self {
             Self::None => "",
@@ -139,7 +139,7 @@ impl EntryFacts {
         !self.is_begun && (is_file_of_rows || is_ready && !self.kind.has_loose_files())
     }
 
-    /// Returns the kind as a label.
+    /// Returns the kind in words.
     pub fn title(&self) -> &'static str {
         if self.is_begun {
             "output"
@@ -156,7 +156,7 @@ impl EntryFacts {
         }
     }
 
-    /// Returns how much it holds: `20 shards · 4.3 GiB`.
+    /// Returns the amount of data: `20 shards · 4.3 GiB`.
     pub fn amount(&self, dot: &str) -> String {
         let plus = if self.more { "+" } else { "" };
         if let Some(mixture) = &self.mixture {
@@ -191,7 +191,7 @@ impl EntryFacts {
     }
 }
 
-/// Reads the entries of a folder, in display order. Unreadable entries are listed too.
+/// Reads the entries of a folder, in display order. Unreadable entries are listed, too.
 pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
     let found = files::read_dir(dir)?
         .filter_map(Result::ok)
@@ -204,7 +204,8 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
 }
 
 fn entry_of(entry: FolderEntry) -> HomeEntry {
-    // Links are followed: a link to a folder of shards is listed like a folder. What a listing says of an object is all there is.
+    // Links are followed, so that a link to a folder of shards is listed like a folder. For objects in a store, the listing already has all
+    // facts.
     let facts = match entry.kind() {
         FileKind::Link => files::metadata(entry.path()),
         _ => entry.metadata(),
@@ -218,7 +219,7 @@ fn entry_of(entry: FolderEntry) -> HomeEntry {
     }
 }
 
-/// Returns a name as text. Bytes that are not UTF-8 are written as `\xNN`.
+/// Returns a name as text. Bytes that are not UTF-8 become `\xNN`.
 pub fn name_of(name: &OsStr) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     match name.to_str() {
@@ -227,7 +228,7 @@ pub fn name_of(name: &OsStr) -> String {
     }
 }
 
-/// Determines what an entry is. Of files it reads at most the first headers of one shard.
+/// Determines the kind and facts of an entry. Of files, it reads at most the first headers of one shard.
 pub fn inspect(path: &Path) -> EntryFacts {
     let seen = match files::metadata(path) {
         Ok(facts) if facts.is_dir() => inspect_folder(path),

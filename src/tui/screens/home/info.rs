@@ -1,4 +1,4 @@
-//! The info page of an entry. File contents are read on a worker thread.
+//! The info page of an entry. A worker thread reads the files.
 
 mod lines;
 
@@ -21,7 +21,7 @@ pub struct InfoPage {
 }
 
 impl InfoPage {
-    /// Creates the page of an entry; facts that are not known yet are added later.
+    /// Creates the page of an entry with the known facts; the others are added later.
     pub fn new(entry: &HomeEntry, seen: &EntryFacts, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, is_ascii) = (seen.kind, env.ascii);

@@ -1,7 +1,7 @@
-//! The home screen: a folder walker on the left, the actions on the selected entry on the right.
+//! The home screen: a list of the entries of a folder on the left, the actions on the selected entry on the right.
 //!
-//! Reading folders and determining what entries are happens on worker threads ([`look`]); this module only keeps the results. It opens no
-//! screen itself: it asks the frame to.
+//! Worker threads read folders and determine the kinds and facts of entries ([`entries`]); this module only stores the results. It opens no
+//! screen itself, but returns effects for the frame.
 
 mod actions;
 mod draw;
@@ -57,7 +57,7 @@ struct ReadResult {
 pub struct Home {
     env: UiEnv,
     place: PaneContent,
-    /// The folder of this machine that was listed last.
+    /// The local folder that was listed last.
     local: PathBuf,
     focus: Focus,
     show_hidden: bool,
@@ -68,7 +68,7 @@ pub struct Home {
     list: ListState,
     filter: TextField,
     actions: ListState,
-    /// The entry to select once the folder is read: where the user came from.
+    /// The entry to select once the folder is read: the folder that the user came from.
     previous_folder: Option<PathBuf>,
     entry_facts: HashMap<PathBuf, EntryFacts>,
     /// Paths whose facts may be out of date.
@@ -78,14 +78,14 @@ pub struct Home {
     mounter: Mounter,
     matcher: Matcher,
     areas: Areas,
-    /// The same areas, for the mouse.
+    /// The same areas as mouse areas.
     mouse_areas: MouseAreas<Focus>,
     /// The action on each drawn line of the right pane, for the mouse.
     action_rows: Vec<Action>,
     jobs_running: usize,
 }
 
-/// Where things were last drawn.
+/// The areas as drawn last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Areas {
     filter: Rect,
@@ -94,14 +94,14 @@ struct Areas {
 }
 
 impl Home {
-    /// Creates the home screen on a folder, or on the current folder for `None`. Nothing is read on this thread.
+    /// Creates the home screen on a folder; `None` is the current folder. Reads nothing on this thread.
     pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let mut home = Self::below(folder, env);
         home.read();
         home
     }
 
-    /// Creates the home screen below another one: it reads the folder when that one is closed.
+    /// Creates the home screen below another screen: it reads the folder when that screen is closed.
     pub fn below(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
         let dir = files::absolute(&dir).unwrap_or(dir);
@@ -156,7 +156,7 @@ impl Home {
         self.read();
     }
 
-    /// Returns the folder that is listed, or that Esc returns to.
+    /// Returns the listed folder, or, for the recent list, the folder to return to.
     fn folder(&self) -> &Path {
         match &self.place {
             PaneContent::Folder(dir) | PaneContent::Recent(dir) => dir,
@@ -203,7 +203,7 @@ impl Home {
         self.list.select(row.unwrap_or(0));
     }
 
-    /// Requests the facts about the entries in view, the selected one first.
+    /// Requests the facts about the visible entries, the selected one first.
     fn request_facts(&mut self) {
         let height = usize::from(self.areas.list.height.max(24));
         let window = self.list.clone().window(height);
@@ -244,7 +244,7 @@ impl Home {
         if files::is_store_root(&here) {
             match bucket_list(&here).filter(|buckets| *buckets != here) {
                 Some(buckets) => self.open_pane(PaneContent::Folder(buckets), Some(here)),
-                // Above a store is the folder that was listed before.
+                // The parent of a store is the local folder that was listed before.
                 None => self.open_pane(PaneContent::Folder(self.local.clone()), None),
             }
         } else if let Some(parent) = here.parent() {
@@ -265,7 +265,7 @@ impl Home {
         }
     }
 
-    /// Handles Esc: leaves the filter, then clears its text, then leaves the recent list.
+    /// Handles Esc: leaves the filter field, then clears the filter, then leaves the recent list.
     fn close(&mut self) {
         if self.focus != Focus::List {
             self.focus = Focus::List;
@@ -381,7 +381,7 @@ impl Home {
     }
 
     fn take_entries(&mut self, read: ReadResult) {
-        // When the folder is read again, the selection is kept, including one made while it was being read.
+        // When the folder is read again, the selection stays, including one made while it was being read.
         let selected = self.previous_folder.take().or_else(|| self.selected().map(|e| e.path.clone()));
         self.entries = Some(read.entries);
         self.refilter();
@@ -393,14 +393,14 @@ impl Home {
     }
 }
 
-/// Whether an entry indicates that its folder is a data set; the folder itself is then offered.
+/// Whether an entry indicates that its folder is a data set; the actions are then also offered for the folder.
 fn is_sign_of_data_set(entry: &HomeEntry) -> bool {
     let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
     let is_media = || gristmill_media::kind::type_by_extension(&entry.name).is_some();
     entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
 }
 
-/// Reads what a place lists; runs on the reader's thread.
+/// Reads the entries of a folder or of the recent list; runs on the reader's thread.
 fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
         PaneContent::Folder(dir) => {
@@ -427,8 +427,8 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
                 bytes: 0,
                 path,
             };
-            // Deleted data sets are not offered. Those that cannot be checked now may be available later, and unfinished outputs will be.
-            // Stores are not asked: the list would wait for one that does not answer.
+            // Deleted data sets are omitted. Data sets that cannot be checked now may be available later, and so may outputs of unfinished
+            // runs. Stores are not queried: the list would wait for a store that does not answer.
             let is_begun = |path: &PathBuf| matches!(unfinished::of_output(path), Ok(Some(_)));
             let is_there =
                 |path: &PathBuf| is_remote(path) || files::try_exists(path).unwrap_or(true) || is_begun(path);
@@ -491,7 +491,7 @@ impl Screen for Home {
         }
         let running = self.env.jobs.running();
         if running != self.jobs_running {
-            // A job that started or ended changes the state of its data set.
+            // A job that started or ended may have changed the state of its data set.
             self.jobs_running = running;
             self.reload();
             changed = true;

@@ -1,4 +1,4 @@
-//! A walk below a folder within a budget of names, levels and time; and the start of a shard.
+//! Counts shards and other files below a folder within a budget of names, levels and time, and reads the first sample of a shard.
 
 use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
@@ -26,10 +26,10 @@ pub(super) struct ShardCounter {
     pub(super) bytes: u64,
     pub(super) media: u64,
     pub(super) media_bytes: u64,
-    /// Number of prepared data sets below, and of indexed JSONL files.
+    /// Number of prepared data sets and indexed JSONL files found.
     pub(super) members: u64,
     pub(super) texts: u64,
-    /// The kind of the first file with a table.
+    /// The kinds of tables found.
     pub(super) tables: FolderTables,
     pub(super) text_bytes: u64,
     pub(super) is_limited: bool,
@@ -106,7 +106,7 @@ impl ShardCounter {
             self.texts += 1;
             self.text_bytes += files::metadata(entry.path()).map_or(0, |facts| facts.len());
         }
-        // If there are shards, media files next to them are not counted.
+        // Media files next to shards are not counted.
         if self.shards == 0 && type_by_extension(name).is_some() {
             if let Ok(facts) = entry.metadata() {
                 self.media += u64::from(facts.is_file());
@@ -116,19 +116,19 @@ impl ShardCounter {
     }
 }
 
-/// Returns the part names of a shard's first sample; empty if it has none.
+/// Returns the part names of a shard's first sample; empty if the shard has no sample.
 pub(super) fn first_parts(path: &Path) -> Vec<String> {
     let shard =
         Shard { name: String::new(), path: path.to_owned(), stamp: FileStamp::default(), mode: 0, is_tgz: false };
     let mut sink = FirstSample::default();
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    // The scan ends with the error by which the sink stops it, or at the end of the shard.
+    // Ends at the end of the shard, or with an error by which the sink stops the scan after the first sample.
     let _ = scan_shard(&shard, &mut sink, &handles);
     sink.parts
 }
 
-/// Maximum number of part names that are kept.
+/// Maximum number of part names.
 const MAX_PARTS: usize = 64;
 
 #[derive(Default)]
@@ -151,12 +151,12 @@ impl ScanSink for FirstSample {
     }
 }
 
-/// Whether the path names a shard.
+/// Whether the file name is that of a shard.
 pub(super) fn is_shard_name(path: &Path) -> bool {
     matches!(path.extension().and_then(OsStr::to_str), Some("tar" | "tgz"))
 }
 
-/// Whether this `.nv-meta` folder is that of a prepared data set.
+/// Whether a `.nv-meta` folder belongs to a prepared data set.
 pub(super) fn is_prepared(meta: &Path) -> bool {
     [".info.json", ".info.yaml"].iter().any(|name| files::is_file(meta.join(name)))
 }

@@ -1,4 +1,4 @@
-//! Facts about JSONL files, metadatasets and the files of prepared data sets, from a few small reads regardless of the size of the data.
+//! Reads facts about JSONL files, metadatasets and prepared data sets: only a few small reads, whatever the size of the data.
 
 use super::entries::{EntryFacts, PreparationState};
 use super::unfinished_runs::locked_by;
@@ -25,13 +25,13 @@ const MAX_MEMBERS: usize = 200;
 /// The contents of a metadataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mixture {
-    /// 1 or 2; 0 if the file has mistakes.
+    /// The version, 1 or 2; 0 if the file has mistakes.
     pub version: u8,
-    /// Names of its splits; raw.
+    /// Names of its splits; not escaped.
     pub splits: Vec<String>,
     /// Number of data sets in its first split.
     pub members: u64,
-    /// Whether it joins data sets by key, and so needs its own index.
+    /// Whether it joins data sets by key, and so needs a join index.
     pub has_joins: bool,
 }
 
@@ -47,7 +47,7 @@ impl Mixture {
     }
 }
 
-/// Adds to the facts of an entry what a few small reads show: its state, and what its kind counts.
+/// Adds facts from a few small reads to those of an entry: its state, and the counts of its kind.
 pub fn summarize(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     match entry_facts.kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
@@ -101,7 +101,7 @@ const MIXTURE_SAMPLES: u64 = 1 << 17;
 /// Maximum number of files that are examined in a folder of tokens.
 const MAX_FILES: usize = 10_000;
 
-/// Returns the facts about tokens. Of a folder, the number and size of the files with tokens, without the files that describe them.
+/// Returns the facts about token files. For a folder, counts only the files with tokens, not their indexes and metadata.
 fn tokens(path: &Path, kind: &TokenKind, entry_facts: EntryFacts) -> EntryFacts {
     let state = (kind.defect)(path).map_or(PreparationState::Prepared, |why| PreparationState::Broken(why.to_owned()));
     if kind.is_file {
@@ -114,7 +114,7 @@ fn tokens(path: &Path, kind: &TokenKind, entry_facts: EntryFacts) -> EntryFacts 
     EntryFacts { state, files: files.len() as u64, bytes, more, texts, members, ..EntryFacts::of(entry_facts.kind) }
 }
 
-/// Returns the facts about tokens packed in several formats.
+/// Returns the facts about a folder with several token formats.
 fn packed(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     let looked = packed_formats(path).into_iter().map(|(expected, path)| match token_folder_kind(&path) {
         Some(kind) => (expected.format, summarize(&path, EntryFacts::of(kind))),
@@ -128,7 +128,7 @@ fn packed(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     EntryFacts { bytes, state, formats, texts: entry_facts.texts, ..EntryFacts::of(entry_facts.kind) }
 }
 
-/// Returns the facts about the index of a mixture.
+/// Returns the facts about a mixture index.
 fn mixture_index(path: &Path, entry_facts: EntryFacts) -> EntryFacts {
     let entry_facts = EntryFacts { texts: entry_facts.texts, ..EntryFacts::of(entry_facts.kind) };
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());

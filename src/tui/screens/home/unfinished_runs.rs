@@ -1,5 +1,5 @@
-//! Unfinished runs of operations that can be resumed. Such a run keeps its work in its own folder next to the output until the output is complete; an
-//! output that is not visible yet is listed for that run.
+//! Unfinished runs of operations that can be resumed. The work of such a run is in its own folder next to the output until the output is
+//! complete; an output that is not visible yet has an entry for its run.
 
 use super::entries::{name_of, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::form;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Returns the message about an entry whose run was stopped.
+/// Returns the message about the stopped run of an entry.
 pub(super) fn state_text(seen: &EntryFacts) -> String {
     let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
         Some(plan) => plan.operation().name(),
@@ -24,7 +24,7 @@ pub(super) fn state_text(seen: &EntryFacts) -> String {
     format!("A {run} was started here and did not finish.")
 }
 
-/// Returns the state of an entry that a process has locked.
+/// Returns the state of an entry that is locked by a process.
 pub(super) fn locked_by(holder: &Holder) -> PreparationState {
     let process = &holder.process;
     PreparationState::Locked(match *process == ProcessIdentity::current() {
@@ -33,7 +33,7 @@ pub(super) fn locked_by(holder: &Holder) -> PreparationState {
     })
 }
 
-/// Returns the outputs of unfinished runs in a folder that are not visible yet.
+/// Returns entries for the outputs of unfinished runs in a folder that are not visible yet.
 pub(super) fn entries(folder: &Path, known: &[HomeEntry]) -> Vec<HomeEntry> {
     let known: HashSet<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
     let found = unfinished::unfinished_runs_in(folder).unwrap_or_default().into_iter();
@@ -47,7 +47,7 @@ fn entry(path: PathBuf) -> HomeEntry {
     HomeEntry { path, name, is_folder: false, bytes: 0 }
 }
 
-/// Adds to the facts of an entry whether a run is working on it or was stopped.
+/// Adds to the facts of an entry whether a run is working on it, or was stopped.
 pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     let Ok(Some(run)) = unfinished::of_output(path) else { return seen };
     let is_begun = !files::is_taken(path);
@@ -65,7 +65,7 @@ pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     }
 }
 
-/// Opens the review of a stopped run, from which it is resumed.
+/// Opens the review of a stopped run, which the run resumes.
 pub fn resume(begun: &InterruptedRun, env: &UiEnv) -> Vec<Effect> {
     let screen = form::resume(begun.plan.boxed_clone(), begun.scratch.clone(), env);
     vec![Effect::Push(screen)]

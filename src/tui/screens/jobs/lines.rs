@@ -1,4 +1,4 @@
-//! The lines of the panel: those of one job in the list, and those of the lower pane.
+//! The lines of the jobs panel: of one job in the list, and of the lower pane.
 
 use super::other_runs::OtherRun;
 use crate::tui::jobs::JobView;
@@ -20,7 +20,7 @@ fn state_word(view: &JobView, ui: &Ui) -> (String, Style) {
     }
 }
 
-/// Returns a short user-facing word for what a job is doing.
+/// Returns a short word for the activity of a job in a phase.
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
@@ -34,13 +34,13 @@ pub fn phase_word(phase: Phase) -> &'static str {
     }
 }
 
-/// Formats title, state and time of a job.
+/// Returns the line with title, state and time of a job.
 pub(super) fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let time = format!("  {}", duration(view.status.elapsed));
     title_and_state(&view.title, state_word(view, ui), &time, columns, ui)
 }
 
-/// Formats the title line of a run of another process, whose elapsed time is unknown.
+/// Returns the title line of a run of another process, whose elapsed time is unknown.
 pub(super) fn other_run_line(run: &OtherRun, columns: usize, ui: &Ui) -> Line<'static> {
     let word = if run.is_running() {
         (format!("{} runs elsewhere", ui.spinner()), ui.theme.accent)
@@ -64,7 +64,7 @@ fn title_and_state(title: &str, (word, style): (String, Style), time: &str, colu
 
 pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let p = view.status.progress;
-    // Ordered by importance: the last ones are dropped if there is no room.
+    // Ordered by importance: the last facts are omitted if there is no space.
     let mut facts: Vec<String> = Vec::new();
     let is_running = view.status.state == JobState::Running;
     if let Some(left) = view.status.remaining.filter(|_| is_running) {
@@ -73,7 +73,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     let noun = view.status.item;
     match (p.items_done, p.items_total) {
         (0, 0) => {}
-        // The figures of the last phase mean little once the job is done.
+        // The counts of the last phase are not those of the whole job, so they are omitted once the job is done.
         (done, total) if view.status.state == JobState::Done && done < total => {}
         _ if view.status.state == JobState::Done && view.status.phase == Phase::Publish => {}
         (done, 0) => facts.push(count(done, noun)),
@@ -107,7 +107,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     Line::from(spans)
 }
 
-/// Joins as many facts as fit in `room` columns; none is cut.
+/// Joins as many facts as fit in `room` columns; no fact is shortened.
 fn join_fitting(facts: &[String], room: usize, ui: &Ui) -> String {
     let mut line = String::new();
     for fact in facts {

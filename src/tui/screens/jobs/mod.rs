@@ -1,5 +1,5 @@
-//! Jobs: a list with bars, and the log or the problems of the selected one. The jobs of this process come first, then the runs of other
-//! processes and interrupted runs ([`elsewhere`]).
+//! The jobs panel: a list with bars, and the log or the problems of the selected job. The jobs of this process come first, then the runs of
+//! other processes and interrupted runs ([`other_runs`]).
 
 pub mod lines;
 pub mod other_runs;
@@ -33,10 +33,10 @@ pub struct JobsPanel {
     problems: bool,
     /// The list of problems of the selected job.
     table: JobProblems,
-    /// Scroll offset of the lower pane in lines, from its initial position: the end of the log, or the first problem.
+    /// Number of lines by which the lower pane is scrolled from its initial position: the end of the log, or the first problem.
     scrolled: usize,
     details_height: usize,
-    /// The rows of jobs in view at the last drawing.
+    /// Cursor and scroll position of the list as last drawn.
     rows: ListState,
     mouse_areas: MouseAreas<Pane>,
 }
@@ -93,7 +93,7 @@ impl JobsPanel {
         self.list.get().and_then(|at| self.views.get(at))
     }
 
-    /// Takes new readings. A selected run stays selected when jobs of this process are inserted before it.
+    /// Reads the jobs again. The selected run stays selected when jobs of this process are inserted before it.
     fn refresh(&mut self) {
         let selected = self.selected().and_then(|row| match row {
             Row::Own(_) => None,

@@ -1,5 +1,5 @@
-//! Runs that do not belong to this process: those of another process, and those interrupted earlier. A worker finds them, since a disk
-//! may be slow, by the folders that they leave next to recently used data sets and outputs.
+//! Runs outside this process: those of another process, and those interrupted earlier. A worker finds them by their own folders next to
+//! recently used data sets and outputs, because a disk may be slow.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
@@ -22,15 +22,15 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(2);
 /// A run of another process, or an interrupted one.
 #[derive(Clone, Debug)]
 pub struct OtherRun {
-    /// A short title in the user's terms: `pack tokens`. May come from the data.
+    /// A short title, such as `pack tokens`. May contain text from the data.
     pub title: String,
-    /// The data set or the output.
+    /// The path of the data set or the output.
     pub path: PathBuf,
-    /// The location, shown in one line under the title.
+    /// The path for display, in one line below the title.
     pub place: String,
     /// The state of the run, in whole sentences.
     pub status: Vec<String>,
-    /// How the user can continue it.
+    /// A hint about how to resume it.
     pub next_step: Option<String>,
     run: RunKind,
 }
@@ -41,11 +41,11 @@ enum RunKind {
     Works,
     /// An interrupted prepare, with its answers.
     Prepare,
-    /// A prepare that was interrupted while publishing: opening the data set completes it.
+    /// A prepare that was interrupted during publication: opening the data set completes it.
     Published,
-    /// An interrupted pack or dedup.
+    /// An interrupted run of an operation.
     Begun(Arc<InterruptedRun>),
-    /// It cannot be resumed from here.
+    /// A run that cannot be resumed from here.
     Lost,
 }
 
@@ -78,7 +78,7 @@ impl OtherRun {
     }
 }
 
-/// Searches for such runs periodically.
+/// A worker that searches for such runs periodically.
 pub struct ProcessWatcher {
     worker: LatestWorker<(), Vec<OtherRun>>,
     last_poll: Instant,
@@ -94,7 +94,7 @@ impl ProcessWatcher {
         Self { worker, last_poll: Instant::now(), found: Vec::new() }
     }
 
-    /// Takes the results, and starts the next search when it is due. Returns whether there were new results.
+    /// Applies the results, and starts the next search when it is due. Returns whether there were new results.
     pub fn update(&mut self) -> bool {
         let found = self.worker.take();
         let came = found.is_some();
@@ -108,7 +108,7 @@ impl ProcessWatcher {
         came
     }
 
-    /// Returns the runs found last, without those on the paths in `own`, which have jobs in this process.
+    /// Returns the runs of the last search, except those on the paths in `own`, which have jobs in this process.
     pub fn others(&self, own: &[PathBuf]) -> Vec<OtherRun> {
         self.found.iter().filter(|run| !own.contains(&absolute(&run.path))).cloned().collect()
     }
@@ -122,7 +122,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
     let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
     let lately = recent::load(&env.state_dir);
-    // If the search fails, no runs are shown; `gristmill jobs` reports the reason.
+    // If the search fails, no runs are listed; `gristmill jobs` reports the reason.
     let found = unfinished::known(&here, &lately).unwrap_or_default();
     found.into_iter().map(|run| other_run(run, env)).collect()
 }
@@ -163,7 +163,7 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
     OtherRun { title: format!("{verb} {name}"), path, place, status, next_step, run }
 }
 
-/// Describes how to continue, by key and on the command line.
+/// Returns a hint about how to resume a run, by key and on the command line.
 fn resume_hint(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();

@@ -15,7 +15,7 @@ use ratatui::Frame;
 pub struct JobProblems {
     /// The list.
     pub table: ProblemTable,
-    /// The job it belongs to, and whether that job had ended when it was listed.
+    /// The job, and whether it had ended when its problems were listed.
     of: Option<(JobId, bool)>,
     /// Whether the list has the focus.
     is_entered: bool,
@@ -50,7 +50,7 @@ impl JobProblems {
         }
     }
 
-    /// Moves the focus back to the list of jobs. Returns whether it was on this list.
+    /// Moves the focus back to the list of jobs. Returns whether the list of problems had it.
     pub fn focus_jobs(&mut self) -> bool {
         std::mem::take(&mut self.is_entered)
     }
@@ -60,12 +60,12 @@ impl JobProblems {
         self.is_entered
     }
 
-    /// Applies the results of looking up the problems. Returns whether the drawing changes.
+    /// Applies the results of looking up the problems. Returns whether the screen must be redrawn.
     pub fn update(&mut self, effects: &mut Vec<Effect>) -> bool {
         self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.update(&mut self.table, effects))
     }
 
-    /// Executes an action of the list.
+    /// Runs an action of the list.
     pub fn handle_action(&mut self, action: Action) -> Vec<Effect> {
         match self.problem_editor.as_mut().filter(|_| self.is_entered) {
             Some(problem_editor) => problem_editor.handle_action(action, &mut self.table),
@@ -81,7 +81,7 @@ impl JobProblems {
         }
     }
 
-    /// Whether a lookup that the user waits for is running.
+    /// Whether a lookup for an action of the user is running.
     pub fn is_busy(&self) -> bool {
         self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
     }
@@ -105,12 +105,12 @@ impl JobProblems {
 }
 
 impl JobsPanel {
-    /// Lists the problems of the selected job, if they are on display.
+    /// Lists the problems of the selected job, if the lower pane shows problems.
     pub(super) fn show_problems(&mut self) {
         if !self.problems {
             return;
         }
-        // If the job is gone, the focus returns to the list of jobs.
+        // If the job was removed, the focus returns to the list of jobs.
         match self.list.get().and_then(|at| self.views.get(at)) {
             Some(view) => self.table.show(view),
             None => self.table = JobProblems::default(),

@@ -1,4 +1,4 @@
-//! The actions of a list of problems of a run: looks up the targets of the problems, and owns the splits that `x` changes.
+//! The actions of a list of problems of a run: looks up the targets of the problems, and owns the split session that `x` changes.
 
 use super::find::{find, find_unlisted, ProblemTargets};
 use super::rows::OpenTarget;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A kind of problem, and the targets of its unlisted problems.
 type UnlistedTargets = (ProblemKind, Outcome<Vec<NotedTarget>>);
 
-/// Carries out the actions of the list of problems of one run that has ended.
+/// Runs the actions of the list of problems of an ended run.
 pub struct ProblemEditor {
     env: UiEnv,
     root: PathBuf,
@@ -43,14 +43,14 @@ impl ProblemEditor {
         let unlisted_finder = Stoppable::start("unlisted", env.wake.clone(), move |(kind, unlisted), cancel| {
             (kind, find_unlisted(&place, kind, &unlisted, cancel))
         });
-        // Requested here: an idle screen is not ticked before a worker has an answer.
+        // Requested immediately: an idle screen is not ticked before a worker has an answer.
         finder.submit(table.rows().reported().to_vec());
         table.why_no_edit = Some(Arc::from("the splits are still being read"));
         let (env, marker) = (env.clone(), marker(&env.wake));
         Self { env, root, finder, unlisted_finder, marker, session: None, groups: None, marked: None }
     }
 
-    /// Applies the results of the workers. Returns whether the drawing changes.
+    /// Applies the results of the workers. Returns whether the screen must be redrawn.
     pub fn update(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
@@ -88,7 +88,7 @@ impl ProblemEditor {
         changed
     }
 
-    /// Executes an action of the list.
+    /// Runs an action of the list.
     pub fn handle_action(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
@@ -96,7 +96,7 @@ impl ProblemEditor {
                     let start = browse::BrowseStart::Subject(subject);
                     vec![Effect::Push(browse::open_shared(path.clone(), start, self.session_of(&path), &self.env))]
                 }
-                // Only rows of the browser's own list have this target.
+                // Only lists over the browser have rows with this target.
                 Ok(OpenTarget::Sample(_)) => Vec::new(),
                 Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
             },
@@ -119,7 +119,7 @@ impl ProblemEditor {
         self.session.clone().filter(|session| session.root() == path)
     }
 
-    /// Whether a lookup that the user waits for is running.
+    /// Whether a lookup for an action of the user is running.
     pub fn is_busy(&self) -> bool {
         let is_looking = self.finder.is_waiting() || self.unlisted_finder.is_waiting();
         is_looking || self.marker.is_waiting() || self.session.as_ref().is_some_and(SplitSession::is_busy)
@@ -145,7 +145,7 @@ fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
     }
 }
 
-/// Changes the splits as specified by a key of the list. The marks are rebuilt first: those on the screen may be from before the last
+/// Changes the splits by an action of the list. The marks are computed first, because those on the screen may be older than the last
 /// change.
 pub(super) fn edit(session: &SplitSession, groups: &Groups, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
     if matches!(action, Action::ExcludeProblem | Action::ExcludeKind) {

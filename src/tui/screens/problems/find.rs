@@ -21,7 +21,7 @@ pub struct ProblemTargets {
     pub edit: Result<Arc<Groups>, Arc<str>>,
 }
 
-/// Looks up each problem in the data set at `root` that the run processed.
+/// Looks up each problem in the data set at `root`, which the run processed.
 pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTargets {
     let kind = kind_of(root);
     let catalog = match &kind {
@@ -80,7 +80,7 @@ struct Finder<'a> {
     catalog: Option<Arc<dyn Catalog>>,
     edit: &'a Result<Arc<Groups>, Arc<str>>,
     cancel: &'a Cancel,
-    /// Whether paths can be browsed, cached because many problems name the same one.
+    /// Whether paths can be browsed, cached because many problems have the same path.
     openable: HashMap<PathBuf, Result<(), Arc<str>>>,
 }
 
@@ -101,7 +101,7 @@ impl Finder<'_> {
         }
         let path = PathBuf::from(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
         let Err(why) = self.can_open(&path) else { return Ok(path) };
-        // A medium is shown among the other files of its folder.
+        // A media file is shown in its folder, if that is the data set.
         match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && files::is_file(&path) {
             true => Ok(self.root.to_owned()),
             false => Err(why),

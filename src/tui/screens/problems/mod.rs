@@ -1,7 +1,8 @@
-//! The list of problems with a cursor: Enter opens what a problem is about, `x` excludes it, `X` all of its kind.
+//! The list of problems with a cursor: Enter opens the place of the selected problem, `x` excludes its sample or shard, `X` those of all
+//! problems of its kind.
 //!
-//! [`ProblemTable`] is pure and used by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemEditor`] looks up the
-//! targets of the problems of a run, and owns the splits that `x` changes.
+//! [`ProblemTable`] is pure and used by every run, by the jobs panel and by the browser ([`screen`]). [`ProblemEditor`] looks up the
+//! targets of the problems of a run, and owns the split session that `x` changes.
 
 mod editor;
 mod find;

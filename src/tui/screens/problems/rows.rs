@@ -1,4 +1,4 @@
-//! The rows of a list of problems: those reported by a run, or those found by the browser.
+//! The rows of a list of problems: those that a run reported, or those of the data set in the browser.
 
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use gristmill_ops::engine::browse::{Groups, ProblemList, SampleAt};
@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What Enter opens.
+/// The target of Enter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpenTarget {
-    /// A place in this data set or file, in the browser.
+    /// The place of a problem in a data set or file, opened in the browser.
     Data {
         /// The data set or file.
         path: PathBuf,
-        /// The place.
+        /// The subject of the problem.
         subject: Box<Subject>,
     },
     /// A sample of the data set that the browser already shows.
     Sample(SampleAt),
 }
 
-/// What `x` excludes: a sample, or a whole shard.
+/// The target of `x`: a sample, or a whole shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExcludeTarget {
-    /// The number of the shard in the data set.
+    /// The index of the shard in the data set.
     pub group: u32,
     /// The name of the shard.
     pub shard: Arc<str>,
@@ -32,12 +32,12 @@ pub struct ExcludeTarget {
     pub key: Option<Arc<str>>,
 }
 
-/// The targets of a problem; where there is none, the reason.
+/// The targets of a problem, or the reasons why it has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProblemTarget {
-    /// What Enter opens.
+    /// The target of Enter.
     pub open: Result<OpenTarget, Arc<str>>,
-    /// What `x` excludes.
+    /// The target of `x`.
     pub exclude: Result<ExcludeTarget, Arc<str>>,
 }
 
@@ -48,11 +48,11 @@ pub struct ReportedProblems {
     texts: Vec<String>,
     /// The target of each problem; empty until they have been looked up.
     targets: Vec<ProblemTarget>,
-    /// Length in bytes of the folder path that all texts begin with.
+    /// Length in bytes of the folder path with which all texts begin.
     shared: usize,
 }
 
-/// The problems of the data set in the browser. Rows are built on demand: there may be very many.
+/// The problems of the data set in the browser. Rows are created on demand, because there may be very many.
 #[derive(Clone, Debug, Default)]
 pub struct DatasetProblems {
     list: Arc<ProblemList>,
@@ -63,9 +63,9 @@ pub struct DatasetProblems {
 /// The rows of a list of problems.
 #[derive(Clone, Debug)]
 pub enum ProblemRows {
-    /// Those of a run.
+    /// The problems that a run reported.
     Reported(ReportedProblems),
-    /// Those found by the browser.
+    /// The problems of the data set in the browser.
     Known(DatasetProblems),
 }
 
@@ -76,7 +76,7 @@ impl Default for ProblemRows {
 }
 
 impl ReportedProblems {
-    /// Sorts the problems of a run by descending severity, then by place, since workers find them in any order.
+    /// Sorts the problems of a run by descending severity, then by place, because workers find them in any order.
     pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_cached_key(|p| {
             let Subject { path, shard, line, byte_offset, .. } = p.subject.clone();
@@ -89,7 +89,7 @@ impl ReportedProblems {
 }
 
 impl DatasetProblems {
-    /// Lists the problems of a data set with these groups.
+    /// Creates the rows for the problems of a data set with these groups.
     pub fn new(list: Arc<ProblemList>, groups: Arc<Groups>) -> Self {
         let order = list.iter().map(|(at, _)| at).collect();
         Self { list, order, groups }
@@ -179,7 +179,7 @@ impl ProblemRows {
         }
     }
 
-    /// Returns severity and text of a row, without the folder path that all rows share.
+    /// Returns the severity and the text of a row, without the folder path that all rows share.
     pub(super) fn text(&self, row: usize) -> Option<(Severity, String)> {
         match self {
             Self::Reported(rows) => {
@@ -198,7 +198,7 @@ impl ProblemRows {
         }
     }
 
-    /// Takes the targets of the problems of a run.
+    /// Sets the targets of the problems of a run.
     pub(super) fn take_targets(&mut self, targets: Vec<ProblemTarget>) {
         if let Self::Reported(rows) = self {
             if targets.len() == rows.problems.len() {
@@ -207,7 +207,7 @@ impl ProblemRows {
         }
     }
 
-    /// Whether there are more problems than are listed.
+    /// Whether there are more problems than rows.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self, Self::Known(rows) if rows.list.is_cut())
     }
@@ -222,19 +222,18 @@ impl ProblemRows {
     }
 }
 
-/// Whether a problem concerns a whole shard, that is, names no place in it. A key that occurs twice in the data set is no reason to
-/// exclude a shard.
+/// Whether a problem concerns a whole shard, that is, has no place in it. A duplicate key is no reason to exclude a shard.
 pub(super) fn is_about_whole_shard(problem: &Problem) -> bool {
     let Subject { shard, key, byte_offset, .. } = &problem.subject;
     shard.is_some() && key.is_none() && byte_offset.is_none() && problem.kind != ProblemKind::DuplicateKey
 }
 
-/// Returns why nothing can be excluded for damage between samples.
+/// Returns the reason why damage between samples cannot be excluded.
 pub(super) fn no_sample_there(shard: &str) -> Arc<str> {
     Arc::from(format!("no sample of {shard} holds that place; the list of shards in the browser excludes whole shards"))
 }
 
-/// Returns why a problem without a place has no target.
+/// Returns the reason why a problem without a place has no target.
 pub(super) fn no_place(subject: &Subject) -> Arc<str> {
     Arc::from(match (&subject.shard, &subject.path, &subject.field) {
         (Some(shard), ..) => format!("{shard} is not in the data set"),
@@ -244,7 +243,7 @@ pub(super) fn no_place(subject: &Subject) -> Arc<str> {
     })
 }
 
-/// Returns the length in bytes of the folder path that all rows begin with, which is omitted in the list; 0 if there is none.
+/// Returns the length in bytes of the folder path with which all rows begin, which the list omits; 0 if there is none.
 fn shared_folder(rows: &[String]) -> usize {
     let Some((first, others)) =
         rows.split_first().filter(|(first, others)| first.starts_with('/') && !others.is_empty())
@@ -255,7 +254,7 @@ fn shared_folder(rows: &[String]) -> usize {
     let shared = others
         .iter()
         .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
-    // Compared as bytes: the common prefix may end within a character.
+    // Compared as bytes, because the common prefix may end inside a character.
     let path = first.as_bytes().get(..shared).unwrap_or_default();
     path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
 }

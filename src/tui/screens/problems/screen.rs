@@ -1,4 +1,4 @@
-//! The list of problems over the browser: the browser shows the chosen sample.
+//! The list of problems over the browser; Enter selects a sample in the browser.
 
 use super::editor::edit;
 use super::rows::{DatasetProblems, OpenTarget, ProblemRows};
@@ -16,35 +16,35 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The browser's current knowledge; it continues to search while the list is open.
+/// The browser's data for the list, updated while the list is open.
 #[derive(Clone, Default)]
 pub struct ProblemFeed {
     /// The problems.
     pub problems: Arc<ProblemList>,
     /// The shards, files or folders.
     pub groups: Arc<Groups>,
-    /// What is excluded.
+    /// The exclude marks.
     pub marks: Arc<Marks>,
     /// Why nothing can be excluded now.
     pub why_no_edit: Option<String>,
-    /// The splits, if there are any.
+    /// The split session, if there is one.
     pub session: Option<SplitSession>,
 }
 
-/// The screen of the list.
+/// The screen of the list over the browser.
 pub struct ProblemScreen {
     problem_feed: Rc<RefCell<ProblemFeed>>,
-    /// Receives the chosen sample.
+    /// Receives the selected sample.
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
     table: ProblemTable,
-    /// The problems that are currently listed.
+    /// The listed problems.
     shown: Option<Arc<ProblemList>>,
     mouse_areas: MouseAreas<()>,
 }
 
 impl ProblemScreen {
-    /// Creates the screen with the problem of sample `here` selected, or the next one.
+    /// Creates the screen with the first problem at or after the sample `here` selected.
     pub fn new(
         feed: Rc<RefCell<ProblemFeed>>,
         chosen: Rc<Cell<Option<SampleAt>>>,
@@ -65,7 +65,7 @@ impl ProblemScreen {
         screen
     }
 
-    /// Takes the browser's current knowledge. Returns whether it changed.
+    /// Updates the list from the browser's data. Returns whether it changed.
     fn refresh(&mut self) -> bool {
         let feed = self.problem_feed.borrow();
         let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));

@@ -1,4 +1,4 @@
-//! The state of the list: the selected problem, and the effect of each key. Pure.
+//! The state of the list of problems: the selected problem, and the effect of each key. Pure: no I/O.
 
 use super::rows::{ExcludeTarget, OpenTarget, ProblemRows, ReportedProblems};
 use crate::tui::keymap::Action;
@@ -11,12 +11,12 @@ use ratatui::layout::Rect;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Maximum number of characters of a problem that become the note of its exclude.
+/// Maximum length of the note of an exclude, in characters.
 const MAX_NOTE_CHARS: usize = 160;
 /// Number of excludes per edit; a worker applies several edits.
 const EXCLUDES_PER_EDIT: usize = 50;
 
-/// The target of an exclude and its note.
+/// An exclude with its note.
 pub struct NotedTarget {
     /// What `x` excludes.
     pub target: ExcludeTarget,
@@ -27,29 +27,29 @@ pub struct NotedTarget {
 /// A list of problems with a cursor.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemTable {
-    /// Selection and view.
+    /// Cursor and scroll position.
     pub list: ListState,
     rows: ProblemRows,
     /// Number of rows of each kind.
     kinds: BTreeMap<ProblemKind, u64>,
-    /// Number of problems of each kind that the run counted, which may exceed the number it keeps.
+    /// Number of problems of each kind that the run counted, which may exceed the number of rows.
     counted: BTreeMap<ProblemKind, u64>,
-    /// Problems of the run that have no row.
+    /// Problems of the run without a row.
     unlisted: UnlistedProblems,
-    /// What is currently excluded.
+    /// The exclude marks.
     pub marks: Arc<Marks>,
     /// Why nothing can be excluded now.
     pub why_no_edit: Option<Arc<str>>,
     /// Number of unwritten changes.
     pub pending: usize,
-    /// The key that writes them, as of the last drawing.
+    /// The key that writes the changes, as of the last frame.
     pub(super) write_key: String,
-    /// Where the rows were last drawn.
+    /// The area of the rows as drawn last.
     pub area: Rect,
 }
 
 impl ProblemTable {
-    /// Lists the problems of a run; rows are rebuilt only if their number changed or the run is over.
+    /// Lists the problems of a run; the rows are created again only if their number has changed or the run has ended.
     pub fn report(
         &mut self,
         problems: &[Problem],
@@ -94,7 +94,7 @@ impl ProblemTable {
         self.rows.problem(self.list.get()?)
     }
 
-    /// Returns the number of problems of a kind with known places, listed or not, and the number of all problems of that kind.
+    /// Returns the number of problems of a kind with a known place, listed or not, and the number of all problems of that kind.
     pub(super) fn of_kind(&self, kind: ProblemKind) -> (u64, u64) {
         let known = self.kinds.get(&kind).copied().unwrap_or(0) + self.unlisted.count(kind);
         let counted = self.counted.get(&kind).copied().unwrap_or(0);
@@ -112,7 +112,7 @@ impl ProblemTable {
         (self.pending > 0).then(|| format!("{} not written ({})", count(self.pending as u64, "change"), self.write_key))
     }
 
-    /// Whether an action belongs to the list.
+    /// Whether an action is one of the list.
     pub fn takes(action: Action) -> bool {
         use Action as A;
         matches!(action, A::OpenProblem | A::ExcludeProblem | A::ExcludeKind | A::Undo | A::Redo | A::Write)
@@ -136,14 +136,14 @@ impl ProblemTable {
         }
     }
 
-    /// Returns what Enter opens.
+    /// Returns the target of Enter.
     pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
         let problem_target = self.rows.target(row).ok_or(STILL_SEARCHED)?;
         problem_target.open.map_err(|why| why.to_string())
     }
 
-    /// Returns what `x` excludes.
+    /// Returns the target of `x`.
     fn target(&self) -> Result<ExcludeTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
         let problem_target = self.rows.target(row).ok_or(STILL_SEARCHED)?;
@@ -177,8 +177,8 @@ impl ProblemTable {
         Ok(Edit::Exclude { items: vec![item(&target).with_note(note)] })
     }
 
-    /// Returns the edit of `X`: excludes the targets of all problems of the selected kind in one step. `unlisted` holds the targets of
-    /// the unlisted problems.
+    /// Returns the edit of `X`: excludes the targets of all problems of the selected kind in one step. `unlisted` has the targets of the
+    /// unlisted problems.
     pub fn exclude_kind(&self, unlisted: Vec<NotedTarget>) -> Result<Edit, String> {
         let row = self.list.get().ok_or(NONE)?;
         self.exclude_all(self.rows.kind(row).ok_or(NONE)?, unlisted)
@@ -223,7 +223,7 @@ impl ProblemTable {
             }
         };
         let title = format!("exclude {}: {}{rest}", what.join(" and "), kind.title());
-        // The notice of an edit with one part names that part instead of the title.
+        // The notice of an edit with one part contains that part instead of the title.
         let size = if items.len() <= EXCLUDES_PER_EDIT { 1 } else { EXCLUDES_PER_EDIT };
         let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
         Ok(Edit::Many { title, edits })
@@ -240,7 +240,7 @@ fn item(target: &ExcludeTarget) -> ExcludeItem {
     }
 }
 
-/// Formats a problem as the comment of an exclude: one line, safe to print.
+/// Returns a problem as the note of an exclude: one line, escaped.
 pub(super) fn note(problem: &Problem) -> String {
     let safe = display_safe(&problem.message);
     match safe.char_indices().nth(MAX_NOTE_CHARS) {

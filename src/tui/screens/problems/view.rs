@@ -13,7 +13,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 impl ProblemTable {
-    /// Draws the list. `acts` is whether its keys work, which is the case once the run has ended.
+    /// Draws the list. `acts` is whether its keys work, that is, whether the run has ended.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, focused: bool, acts: bool, ui: &Ui) {
         self.area = Rect::default();
         self.write_key = ui.key(Context::Problems, Action::Write);
@@ -44,7 +44,7 @@ impl ProblemTable {
         Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words), Span::styled(mark, ui.theme.warn)])
     }
 
-    /// Formats the effect of `X` and the kind of the selected problem. The kind is last since it is cut if there is no room.
+    /// Returns the line with the effect of `X` and the kind of the selected problem. The kind is last, so that it is cut first.
     fn kind_line(&self, problem: &Problem, columns: usize, acts: bool, ui: &Ui) -> Line<'static> {
         let (known, all) = self.of_kind(problem.kind);
         let key = ui.key(Context::Problems, Action::ExcludeKind);

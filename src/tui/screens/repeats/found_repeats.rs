@@ -1,4 +1,4 @@
-//! Repeats in one file or all files of a folder: searched for by a worker, then held in memory.
+//! Repeats in one file or in all files of a folder: a worker finds them, and they stay in memory.
 
 use super::ranges::{
     DisplayedCopy, DisplayedRange, DocumentText, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row,
@@ -19,15 +19,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Minimum lengths, in bytes, that the keys step through.
+/// Minimum lengths among which the keys select, in bytes.
 const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
-/// Maximum and minimum number of bytes of text held in memory.
+/// Upper and lower bound of the limit for the text in memory, in bytes.
 const MAX_TEXT: u64 = 512 << 20;
 const MIN_TEXT_BYTES: u64 = 16 << 20;
-/// Divisor of the memory limit that gives the share of the text: the repeats found in it need memory, too.
+/// Divisor of the memory limit for the text: the repeats found in it need memory, too.
 const MEMORY_DIVISOR: u64 = 4;
 
-/// What is searched for, and where.
+/// A request to search for repeats.
 #[derive(Clone)]
 pub(super) struct SearchRequest {
     target: RepeatsTarget,
@@ -50,7 +50,7 @@ pub struct FoundRepeats {
 }
 
 impl FoundRepeats {
-    /// Starts the search in a target by the rules of a plan.
+    /// Starts the search in a target with the settings of a plan.
     pub fn new(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Self {
         let most = (env.dedup_memory / MEMORY_DIVISOR).clamp(MIN_TEXT_BYTES, MAX_TEXT);
         let asked = SearchRequest {
@@ -96,7 +96,7 @@ impl SearchRequest {
         }
     }
 
-    /// Returns the file if only one file is examined.
+    /// Returns the file, if only one file is examined.
     fn single_file(&self) -> Option<&Path> {
         match &self.target {
             RepeatsTarget::File(file, _) if !self.is_whole_folder => Some(file),
@@ -234,7 +234,7 @@ impl Ranges for FoundRepeats {
             },
             action => {
                 self.request.is_whole_folder ^= action == Action::Toggle;
-                // The documents get other numbers with the new target.
+                // The new target numbers its documents differently.
                 *spot = None;
             }
         }

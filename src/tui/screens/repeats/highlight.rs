@@ -1,4 +1,4 @@
-//! The text of a document prepared for drawing: sanitized, with brackets that make repeats visible without colours.
+//! Prepares the text of a document for drawing: escapes it, and adds brackets that make repeats visible without colours.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -10,18 +10,18 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::ops::Range;
 
-/// Maximum number of bytes of a document that are drawn at a time.
+/// Maximum number of bytes of a document that are prepared at a time.
 const MAX_WINDOW_BYTES: usize = 64 << 10;
-/// Number of bytes shown before the place in focus.
+/// Number of bytes shown before the focused position.
 const CONTEXT_BYTES: usize = 8 << 10;
 
-/// The kind of a marked piece of text.
+/// The kind of a marked range of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Repeat,
-    /// The repeat that is the current range.
+    /// The current range.
     Here,
-    /// The copy that is kept, or an occurrence of a passage.
+    /// The copy that stays in the output, or an occurrence of a passage.
     Kept,
 }
 
@@ -47,16 +47,16 @@ impl Mark {
 /// A text ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HighlightedText {
-    /// The sanitized text with brackets around marked pieces.
+    /// The escaped text with brackets around marked ranges.
     pub text: String,
     /// The marked byte ranges of [`text`](Self::text), brackets included, in order.
     pub marks: Vec<(Range<usize>, Mark)>,
-    /// The byte offset in focus.
+    /// The focused byte offset.
     pub focus: usize,
 }
 
-/// Prepares a text for drawing: only the part around byte `focus` if it is long. `marks` are in order and do not overlap, except
-/// that [`Mark::Kept`] takes precedence over others.
+/// Prepares a text for drawing; of a long text, only the part around byte `focus`. `marks` are in order and do not overlap, except that
+/// [`Mark::Kept`] takes precedence over others.
 pub fn highlight(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> HighlightedText {
     let window = window(text, focus);
     let mut cuts: Vec<usize> = vec![window.start, window.end];
@@ -80,7 +80,7 @@ pub fn highlight(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii
         }
         let mark = mark_of(from);
         let brackets = mark.as_ref().map(|(_, mark)| mark.brackets(ascii));
-        // Brackets are drawn only where the marked range itself begins or ends, not where another mark or the window cuts it.
+        // Brackets are added only where the marked range itself begins or ends, not where another mark or the window cuts it.
         if let (Some((range, _)), Some((open, _))) = (&mark, brackets) {
             if range.start == from {
                 out.text.push_str(open);
@@ -124,7 +124,7 @@ pub struct Scroll {
     pub top: usize,
     /// The number of rows in view.
     pub height: usize,
-    /// Whether the next drawing scrolls to the place in focus.
+    /// Whether the next frame scrolls to the focused position.
     pub scrolls_to_focus: bool,
 }
 
@@ -147,12 +147,12 @@ impl Scroll {
 }
 
 impl HighlightedText {
-    /// Draws the lines in view.
+    /// Draws the visible lines.
     pub fn draw(&self, scroll: &mut Scroll, frame: &mut Frame, inner: Rect, ui: &Ui) {
         let (lines, at) = self.lines(usize::from(inner.width));
         scroll.height = usize::from(inner.height);
         if std::mem::take(&mut scroll.scrolls_to_focus) {
-            // Keeps a few lines of context above the line in focus.
+            // Scroll so that a few lines above the focused one are visible.
             scroll.top = at.saturating_sub(scroll.height / 4);
         }
         scroll.top = scroll.top.min(lines.len().saturating_sub(scroll.height));
@@ -166,7 +166,7 @@ impl HighlightedText {
         }
     }
 
-    /// Returns the byte ranges of the lines at a width of `columns`, and the index of the line in focus.
+    /// Returns the byte ranges of the lines at a width of `columns`, and the index of the focused line.
     pub fn lines(&self, columns: usize) -> (Vec<Range<usize>>, usize) {
         let lines = wrap_ranges(&self.text, columns);
         let at = lines.partition_point(|line| line.start <= self.focus).saturating_sub(1);

@@ -1,9 +1,8 @@
-//! Repeats, marked in the text of the documents: those of a finished run ([`open_run`]), or of a search in memory that only serves the
-//! display ([`open`]). Writes nothing.
+//! Repeats, marked in the text of the documents: those of a finished run ([`open_run`]), or those of a search in memory ([`open`]). Writes
+//! nothing.
 //!
-//! [`RangesPage`](state::RangesPage) holds the lists and the text (position, keys, drawing). Its data source is a
-//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found_repeats::FoundRepeats) holds everything in memory,
-//! [`RunRanges`](run::RunRanges) reads with workers.
+//! [`RangesPage`](state::RangesPage) has the lists and the text: position, keys, drawing. Its data source is a [`Ranges`](ranges::Ranges):
+//! [`FoundRepeats`](found_repeats::FoundRepeats) has everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
 
 mod found_repeats;
 mod highlight;
@@ -21,7 +20,7 @@ use gristmill_ops::engine::dedup::removed;
 use state::RangesPage;
 use std::path::{Path, PathBuf};
 
-/// What is examined.
+/// The files that are examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepeatsTarget {
     /// All files below a folder, in the order in which dedup reads them.
@@ -30,18 +29,18 @@ pub enum RepeatsTarget {
     File(PathBuf, u64),
 }
 
-/// Opens the documents of a target with their repeats by the rules of a plan; a plan without a minimum length uses the default.
+/// Opens the documents of a target, with their repeats by the settings of a plan; a plan without a minimum length uses the default.
 pub fn open(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(RangesPage::new(found_repeats::FoundRepeats::new(target, plan, env)))
 }
 
-/// Opens what the run removed that wrote the folder at `path` or the one that contains it; `None` without stored ranges of a run.
+/// Opens the ranges that a run removed which wrote the folder at `path`, or a folder that contains it; `None` if no run stored its ranges.
 pub fn open_run(path: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
     let (ranges, name) = removed::companion(path)?;
     Some(Box::new(RangesPage::new(run::RunRanges::new(ranges, name, env.clone()))))
 }
 
-/// Opens what the run removed that wrote `folder` as a whole; `None` without stored ranges of a run.
+/// Opens the ranges that a run removed which wrote exactly `folder`; `None` if no run stored its ranges.
 pub fn open_whole_run(folder: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
     removed::companion(folder).filter(|(_, name)| name.is_empty())?;
     open_run(folder, env)

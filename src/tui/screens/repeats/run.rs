@@ -1,6 +1,6 @@
-//! What a finished run removed, or listed, in the original text. Reads the ranges that the run stored next to its report, so the text may
-//! have any size. Workers read rows and documents as they are viewed; the only search is the one for the first place of a copy, on
-//! request.
+//! The ranges that a finished run removed or listed, marked in the original text. They are read from the file that the run stored next to
+//! its report, so the text may have any size. Workers read rows and documents as they are viewed; the only search, for the first copy of a
+//! range, is done on request.
 
 use super::ranges::{
     DisplayedCopy, DisplayedRange, DocumentText, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row,
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Maximum number of rows that are cached, and number of rows per request.
+/// Maximum number of cached rows; the next constant is the number of rows per request.
 const MAX_KEPT_ROWS: usize = 4_096;
 const ROWS_PER_READ: usize = 128;
 
@@ -32,13 +32,13 @@ pub enum DocumentAt {
     Line(usize, u64, u64),
 }
 
-/// A passage whose first place is searched for, and the number of bytes read for it so far.
+/// A request for the first copy of a passage, with a counter of the bytes read for it.
 type CopySearch = (Arc<RemovedRanges>, Search, Arc<AtomicU64>);
 
 /// Ranges of a finished run, read by workers.
 pub struct RunRanges {
     env: UiEnv,
-    /// The file of the ranges, and the name in the set of the file or folder to show first.
+    /// The file of the ranges; the next field is the name of the file or folder in the set to show first.
     ranges: PathBuf,
     first: String,
     /// The ranges; `None` while they are being opened.
@@ -51,7 +51,7 @@ pub struct RunRanges {
     page: Option<(DocumentAt, Outcome<Page>)>,
     /// The document being read.
     reading: Option<DocumentAt>,
-    /// Bytes read in the search for a first copy, and the total to read at most.
+    /// Number of bytes read in the search for a first copy, and the maximum number of bytes to read.
     search_progress: (Arc<AtomicU64>, u64),
     opener: LatestWorker<PathBuf, Outcome<RemovedRanges>>,
     row_reader: LatestWorker<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
@@ -110,12 +110,12 @@ impl RunRanges {
         self.removed().map(|removed| removed.directory())
     }
 
-    /// Returns the document if it is the one read last.
+    /// Returns the page of the document, if that document was read last.
     fn page(&self, at: DocumentAt) -> Option<&Outcome<Page>> {
         self.page.as_ref().filter(|(there, _)| *there == at).map(|(_, page)| page)
     }
 
-    /// Returns the index of a document's file, with the files of the earlier set before those of the set, and its line, counted from 0.
+    /// Returns the index of a document's file, where the files of the earlier set precede those of the set, and its line, counted from 0.
     fn location_of(&self, at: DocumentAt) -> Option<(usize, u64)> {
         match (at, self.page(at)) {
             (_, Some(Ok(page))) => Some((page.source, page.line)),
@@ -132,7 +132,7 @@ impl RunRanges {
         self.ranges.parent().map(|own| own.with_extension("")).unwrap_or_default()
     }
 
-    /// Opens a search for repeats in the output of the run.
+    /// Opens a search for repeats that remain in the output of the run.
     fn reload(&self) -> Vec<Effect> {
         let Some(directory) = self.directory() else { return Vec::new() };
         let output = self.output();
@@ -146,11 +146,11 @@ impl RunRanges {
         vec![Effect::Push(open(target, &plan, self.env.clone()))]
     }
 
-    /// Returns the place of the first copy found, or why there is none.
+    /// Returns the position of the first copy, or the reason why there is none.
     fn position_of(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(DocumentAt, usize), String> {
         let copy = copy.map_err(|failure| failure.to_string())?;
         let copy = copy.ok_or("no place before this one has the same text")?;
-        // A document on display keeps its identifier.
+        // The displayed document keeps its identifier.
         let is_it = |page: &Page| (page.source, page.start) == (copy.source, copy.start);
         let shown = self.page.as_ref().filter(|(_, page)| page.as_ref().is_ok_and(is_it));
         let at = shown.map_or(DocumentAt::Line(copy.source, copy.start, copy.line), |(at, _)| *at);
@@ -277,7 +277,7 @@ impl Ranges for RunRanges {
             return Err("there is no range here");
         };
         let Some(range) = page.ranges.get(range) else { return Err("there is no range here") };
-        // Only the window that begins there is searched for: the range may hold passages of several places.
+        // Only the first window of the range is searched for: the range may consist of passages that were copied from several places.
         let mut to = range.start.saturating_add(rows(removed.directory().min_length)).min(range.end);
         while !page.text.is_char_boundary(to) {
             to -= 1;
@@ -293,7 +293,7 @@ impl Ranges for RunRanges {
         let Some(removed) = self.removed().cloned() else { return };
         let Some(first) = view.clone().find(|row| !self.rows.contains_key(&(*row as u64))) else { return };
         let missing = (first.saturating_sub(ROWS_PER_READ / 4) as u64, ROWS_PER_READ.max(view.len()));
-        // Rows that could not be read are not requested over and over.
+        // Rows that could not be read are not requested again.
         if self.requested_rows != Some(missing) {
             self.requested_rows = Some(missing);
             self.row_reader.submit((removed, missing.0, missing.1));

@@ -1,4 +1,4 @@
-//! The page as a screen: keys, the mouse, and the results of background work.
+//! The page of ranges as a screen: keys, the mouse, and the results of background work.
 
 use super::ranges::{FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate};
 use super::state::{RangesPage, ScreenArea};
@@ -19,7 +19,7 @@ impl<R: Ranges> RangesPage<R> {
             }
             Action::CopyPath => self.copy_place(),
             action => {
-                // A copy that is found later must not move the view after the user has navigated elsewhere.
+                // A copy found after the user has moved elsewhere must not move the view.
                 self.ranges.stop();
                 let result = self.handle_action(action).err();
                 result.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
@@ -27,7 +27,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Copies the file and line on display.
+    /// Copies the displayed file and line.
     fn copy_place(&self) -> Vec<Effect> {
         let place = self.displayed.as_ref().and_then(|spot| self.ranges.place(spot.at));
         let Some(FileLine { path, line, .. }) = place else { return Vec::new() };

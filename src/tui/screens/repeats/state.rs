@@ -1,4 +1,4 @@
-//! State of the page of documents with ranges: three lists, the text, and a history of jumps.
+//! The state of the page of documents with ranges: three lists, the text, and a history of jumps.
 
 use super::highlight::{Mark, Scroll};
 use super::ranges::{DisplayedCopy, DisplayedRange, DocumentText, ListKind, Ranges};
@@ -18,7 +18,7 @@ pub enum ScreenArea {
     Text,
 }
 
-/// Selection and scroll position of each list.
+/// Cursor and scroll position of each list.
 #[derive(Debug, Default)]
 pub struct RangeLists {
     /// The list of documents.
@@ -38,21 +38,21 @@ impl RangeLists {
     }
 }
 
-/// A list of documents, passages or files, and the text with the repeats marked; its data is provided by `ranges`.
+/// A list of documents, passages or files, and the text with marked repeats; `ranges` provides the data.
 pub struct RangesPage<R: Ranges> {
     /// The data source.
     pub ranges: R,
-    /// The list on display.
+    /// The displayed list.
     pub listed: ListKind,
-    /// Selection and scroll position of the lists.
+    /// Cursors and scroll positions of the lists.
     pub lists: RangeLists,
-    /// The document and range on display; `None` if there is none.
+    /// The displayed document and range, if any.
     pub displayed: Option<DisplayedRange<R::At>>,
     /// Whether the text has the focus.
     pub in_text: bool,
     /// Scroll position of the text.
     pub scroll: Scroll,
-    /// Where the parts of the page were last drawn.
+    /// Mouse areas of the parts, as drawn last.
     pub mouse_areas: MouseAreas<ScreenArea>,
     jumps: Vec<DisplayedRange<R::At>>,
 }
@@ -72,7 +72,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Takes new lists. Keeps the document on display; otherwise shows the first one of [`Ranges::first`], or that of the selected row.
+    /// Updates the lists. The displayed document stays; otherwise shows the document of [`Ranges::first`], or of the selected row.
     pub fn take_lists(&mut self) {
         self.jumps.clear();
         for listed in [ListKind::Documents, ListKind::Passages, ListKind::Files] {
@@ -93,7 +93,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Takes the text of the document on display.
+    /// Updates the view for the text of the displayed document.
     pub fn take_text(&mut self) {
         let ranges = self.text().map(|text| text.ranges.len());
         if let (Some(spot), Some(ranges)) = (self.displayed.as_mut(), ranges) {
@@ -110,17 +110,17 @@ impl<R: Ranges> RangesPage<R> {
         self.take_text();
     }
 
-    /// Returns the text on display, if it has been read without error.
+    /// Returns the displayed text, if it has been read without error.
     pub fn text(&self) -> Option<DocumentText<'_>> {
         self.ranges.text(self.displayed.as_ref()?.at)?.ok()
     }
 
-    /// Returns the state of the list on display.
+    /// Returns the cursor of the displayed list.
     pub fn rows(&mut self) -> &mut ListState {
         self.lists.of(self.listed)
     }
 
-    /// Switches to another list; if it is on display already, to the documents.
+    /// Switches to another list; from that list itself, back to the documents.
     fn list(&mut self, listed: ListKind) {
         self.listed = if self.listed == listed { ListKind::Documents } else { listed };
         self.in_text = false;
@@ -129,7 +129,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Shows the document or passage of the selected row.
     fn follow_rows(&mut self) {
-        // Before the lists arrive, the previous document is kept for `take_lists`.
+        // Before the lists arrive, the previous document stays, for `take_lists`.
         if self.ranges.len(ListKind::Documents) > 0 {
             let row = self.rows().selected;
             let spot = self.ranges.displayed_range(self.listed, row);
@@ -145,7 +145,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Returns the marked byte ranges of the text on display, and the byte offset in focus.
+    /// Returns the marked byte ranges of the displayed text, and the focused byte offset.
     pub fn marks(&self) -> (Vec<(Range<usize>, Mark)>, usize) {
         let (Some(spot), Some(text)) = (&self.displayed, self.text()) else { return (Vec::new(), 0) };
         let here = |index: usize| if spot.copy.is_none() && index == spot.range { Mark::Here } else { Mark::Repeat };
@@ -159,7 +159,7 @@ impl<R: Ranges> RangesPage<R> {
         (marks, focus)
     }
 
-    /// Goes to the next or previous range, across documents. The error is the reason why it cannot.
+    /// Goes to the next or previous range, across documents. The error is the reason why it did not move.
     fn step(&mut self, forward: bool) -> Result<(), &'static str> {
         let (row, rows) = (self.lists.documents.selected, self.ranges.len(ListKind::Documents));
         let Some(document) = self.ranges.displayed_range(ListKind::Documents, row) else {
@@ -167,10 +167,10 @@ impl<R: Ranges> RangesPage<R> {
         };
         let is_here = self.listed == ListKind::Documents;
         let here = self.displayed.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
-        // The ranges of a document that is still being read are unknown: a step leaves it for the next document.
+        // The ranges of a document that is being read are unknown: the step goes to the next document.
         let ranges = self.text().map_or(0, |text| text.ranges.len());
         let (row, range) = match (here, forward) {
-            // From a copy, a step returns to the range whose jump led there.
+            // From a copy, a step returns to the range from which the user jumped to it.
             (None, _) => {
                 let led = self.jumps.last().filter(|spot| spot.at == document.at);
                 (row, led.map_or(0, |spot| spot.range))
@@ -189,7 +189,7 @@ impl<R: Ranges> RangesPage<R> {
         Ok(())
     }
 
-    /// Goes to the kept copy of the current range, or starts a search for it. The error is the reason why it cannot.
+    /// Goes to the kept copy of the current range, or starts a search for it. The error is the reason why it did not.
     fn jump(&mut self) -> Result<(), &'static str> {
         let Some((at, range)) = self.displayed.as_ref().map(|spot| (spot.at, spot.range)) else {
             return Err("there is no range here");
@@ -206,7 +206,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Goes to the copy of the current range, at byte `from` of document `at`. The error is the reason why it cannot.
+    /// Goes to the copy of the current range, at byte `from` of document `at`. The error is the reason why it did not.
     pub fn arrive(&mut self, at: R::At, from: usize) -> Result<(), &'static str> {
         let (Some(spot), Some(text)) = (self.displayed.clone(), self.text()) else { return Ok(()) };
         let Some(range) = text.ranges.get(spot.range).cloned() else { return Ok(()) };
@@ -236,7 +236,7 @@ impl<R: Ranges> RangesPage<R> {
         !self.jumps.is_empty()
     }
 
-    /// Leaves the copy, the text or the current list, in that order. Returns `false` if there is nothing to leave.
+    /// Goes back from a copy, from the text or from the current list, in that order. Returns `false` if there is nowhere to go back to.
     pub fn close(&mut self) -> bool {
         let is_jump =
             self.listed == ListKind::Documents && self.displayed.as_ref().is_some_and(|spot| spot.copy.is_some());
@@ -250,7 +250,7 @@ impl<R: Ranges> RangesPage<R> {
         is_other
     }
 
-    /// Executes an action. The error is the reason why it had no effect.
+    /// Runs an action. The error is the reason why it had no effect.
     pub fn handle_action(&mut self, action: Action) -> Result<(), &'static str> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),

@@ -1,4 +1,4 @@
-//! Draws documents with ranges: a list, and the text with the repeats marked.
+//! Draws documents with ranges: a list, and the text with marked repeats.
 
 use super::highlight::highlight;
 use super::ranges::{ListKind, ListPlaceholder, Ranges, Row};
@@ -13,9 +13,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Width in columns below which only one of list and text is drawn.
+/// Minimum width in columns for both list and text.
 const BOTH_FROM: u16 = 72;
-/// Maximum number of read problems shown when there is nothing else to show.
+/// Maximum number of reading problems that are shown if there are no ranges.
 const MAX_PROBLEMS: usize = 8;
 /// Maximum number of characters of a passage in a row.
 const MAX_PASSAGE_CHARS: usize = 200;
@@ -50,7 +50,7 @@ fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<R
     if area.width < BOTH_FROM {
         return if in_text { (None, Some(area)) } else { (Some(area), None) };
     }
-    // The list of files has more figures, and the text matters less there.
+    // The list of files has more figures, and its text is less important.
     let columns = match listed {
         ListKind::Files => area.width * 3 / 5,
         _ => (area.width * 2 / 5).clamp(34, 60),
@@ -87,7 +87,7 @@ fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
     }
-    // The scroll indicators occupy the last column.
+    // The last column is for the arrows of the list.
     let sign = usize::from(count > usize::from(inner.height));
     let (ranges, list) = (&page.ranges, page.lists.of(listed));
     draw_list(frame.buffer_mut(), inner, list, focused, ui, |row, columns| {
@@ -119,7 +119,7 @@ fn line(row: Row, columns: usize, ui: &Ui) -> Line<'static> {
     }
 }
 
-/// Formats a name in at least `least` columns, followed by figures.
+/// Returns a line with a name in at least `least` columns, followed by figures.
 fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> Line<'static> {
     let room = columns.saturating_sub(text::width(&figures)).max(least);
     let name = text::pad_end(&text::fit_middle(name, room, ui.glyphs), room);
@@ -144,7 +144,7 @@ fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     draw_lines(frame.buffer_mut(), inner, lines);
 }
 
-/// Returns the lines that explain why a row has no text.
+/// Returns lines about the reason why a row has no text.
 fn no_text_lines<R: Ranges>(page: &mut RangesPage<R>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let row = page.rows().selected;
     match page.ranges.row(page.listed, row) {

@@ -1,4 +1,4 @@
-//! Jobs that start without a form, and the texts about their ends.
+//! Requests for jobs, and the texts about their ends.
 
 use super::screen::StartJob;
 use super::view::RunTexts;
@@ -22,7 +22,7 @@ fn name_of(path: &Path) -> String {
     text::safe(&name)
 }
 
-/// Quotes a path as an argument that cannot be parsed as a flag.
+/// Quotes a path as an argument that cannot be mistaken for a flag.
 fn argument(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.starts_with('-') {
@@ -31,7 +31,7 @@ fn argument(path: &Path) -> String {
     }
 }
 
-/// Returns a request with defaults: one screen to close, no output to view. Callers override what differs.
+/// Returns a request with defaults: one screen to close, no output to view. Callers override other values.
 fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: StartJob) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
     JobRequest {
@@ -78,7 +78,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     }
 }
 
-/// Returns the request to check a metadataset including its members and to index its joins.
+/// Returns the request to check a metadataset with its members, and to index its joins.
 pub fn metadataset(path: &Path) -> JobRequest {
     let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
@@ -94,7 +94,7 @@ pub fn metadataset(path: &Path) -> JobRequest {
 pub fn pack(plan: PackPlan) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
-    // The format of a single file is not recognized without the usual extension.
+    // A single file without the usual extension is not recognized.
     let is_shown = !formats::has_single_files(&plan) || is_known(&plan);
     let outputs = if is_shown { formats::opened(&plan) } else { Vec::new() };
     let ends = ["is ready to train on", "is packed", "is already packed with this plan"];
@@ -106,11 +106,11 @@ pub fn pack(plan: PackPlan) -> JobRequest {
     }
 }
 
-/// Whether the output of a plan for packed files alone will be recognized: a `.pbin` file, or a folder of them.
+/// Whether the output of a plan for packed files only will be recognized: a `.pbin` file, or a folder of such files.
 fn is_known(plan: &PackPlan) -> bool {
     let output = Path::new(&plan.output);
     if is_remote(output) {
-        // The thread that draws asks no store. An output of one file alone is named by its extension.
+        // The thread that draws must not query a store. The output of a single file is recognized by its extension.
         return output.extension().is_some_and(|end| end == "pbin");
     }
     let is_folder = |input: &String| !is_remote(Path::new(input)) && files::is_dir(input);

@@ -1,4 +1,4 @@
-//! A job that a screen started and follows: its state, result, problems and log.
+//! A job that a screen starts and follows: its state, result, problems and log.
 //!
 //! [`RunState`] is pure; [`RunScreen`] shows it.
 
@@ -29,7 +29,7 @@ pub enum Tab {
     Log,
 }
 
-/// A request of the user that the screen has to carry out.
+/// A request to the screen, caused by an action of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunRequest {
     /// Stop the run.
@@ -40,15 +40,15 @@ pub enum RunRequest {
     Leave,
     /// Start the run again.
     Retry,
-    /// Copy what the ended run offers.
+    /// Copy the text that the ended run offers.
     Copy,
     /// View the output.
     Browse,
     /// Edit the splits of the output.
     Splits,
-    /// Execute an action of the list of problems.
+    /// Run an action of the list of problems.
     Problems(Action),
-    /// Report that a key press meant to stop the run arrived after its end.
+    /// Show a notice that a key press meant to stop the run arrived after its end.
     TooLate,
 }
 
@@ -57,17 +57,17 @@ pub enum RunRequest {
 pub struct RunState {
     /// Whether a run was started.
     pub started: bool,
-    /// The latest reading.
+    /// The latest status.
     pub status: Option<JobStatus>,
     /// The result; `None` while the run is active.
     pub result: Option<JobResult>,
-    /// The tab on display.
+    /// The displayed tab.
     pub tab: Tab,
     /// The tab to return to when the log is closed.
     before_log: Tab,
     /// The problems; with a cursor once the run has ended.
     pub problems: ProblemTable,
-    /// Selection and scroll position of the rows below the bar.
+    /// Cursor and scroll position of the rows below the bar.
     pub list: ListState,
     /// Whether the log stays scrolled to its end when lines are added.
     pub scrolls_to_end: bool,
@@ -75,7 +75,7 @@ pub struct RunState {
     pub confirms_cancel: bool,
     /// Whether stopping was requested and the run has not ended yet.
     pub is_stopping: bool,
-    /// Whether the run ended while the user was stopping it: the next press of that key is then not an action on the problems.
+    /// Whether the run ended while the user was stopping it: the next press of the same key is then not an action on the problems.
     ended_meanwhile: bool,
 }
 
@@ -100,7 +100,7 @@ impl RunState {
         self.result.as_ref().is_some_and(|r| !r.is_ok())
     }
 
-    /// Takes a new reading.
+    /// Updates the status and the result.
     pub fn update(&mut self, status: JobStatus, result: Option<JobResult>) {
         let ends_now = self.result.is_none() && result.is_some();
         if ends_now {
@@ -123,7 +123,7 @@ impl RunState {
         }
     }
 
-    /// Returns the problems, the first ones of each severity, and the total counts.
+    /// Returns the first problems of each severity, and the total counts.
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         match (self.result.as_ref().map(JobResult::report), &self.status) {
             (Some(Ok(report)), _) => (report.problems(), report.counts()),
@@ -141,7 +141,7 @@ impl RunState {
         }
     }
 
-    /// Whether the list of problems has a cursor. Not while the run is active: the keys of the list then stop it.
+    /// Whether the list of problems has a cursor. It has none during the run, because its keys then stop the run.
     pub fn has_cursor(&self) -> bool {
         self.tab == Tab::Problems && self.result.is_some() && !self.problems.is_empty()
     }
@@ -176,7 +176,7 @@ impl RunState {
         Some(RunRequest::Cancel)
     }
 
-    /// Executes an action; returns a request if the screen has to act.
+    /// Runs an action; returns a request for the screen, if any.
     pub fn handle_action(&mut self, action: Action) -> Option<RunRequest> {
         if action != Action::CancelJob && std::mem::take(&mut self.confirms_cancel) {
             return None;

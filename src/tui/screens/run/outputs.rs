@@ -1,4 +1,4 @@
-//! The files that a run writes: the progress of each, and what an unsuccessful run leaves on disk.
+//! The files that a run writes: the progress of each, and the files that an unsuccessful run leaves.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::page::wrapped;

@@ -1,4 +1,4 @@
-//! A screen for one job: starts it, follows it, stops it, retries it.
+//! The screen of one job: starts, follows, stops and retries it.
 
 use super::view::{draw_frame, draw_page, RunTexts};
 use super::{outputs, summary, RunRequest, RunState, Tab};
@@ -24,35 +24,35 @@ pub(super) type StartJob = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
 
 /// A job to run, and the texts that describe it.
 pub struct JobRequest {
-    /// The title line: `["prepare", "corpus.jsonl"]`. May come from the data.
+    /// The title line: `["prepare", "corpus.jsonl"]`. May contain text from the data.
     pub crumbs: Vec<String>,
-    /// The texts about its end.
+    /// The texts about the end of the job.
     pub words: RunTexts,
     /// The equivalent command.
     pub command: CommandLine,
-    /// The next steps, shown below the summary; may come from the data.
+    /// The next steps, shown below the summary; may contain text from the data.
     pub next: Vec<String>,
     /// Starts the job.
     pub start: StartJob,
-    /// The number of screens to close when the job is done or continues in the background: this one, and those that led here.
+    /// The number of screens to close when the job is done or continues in the background: this screen, and those that led to it.
     pub depth: usize,
-    /// The output that can be viewed when the job is done.
+    /// The output that can be browsed when the job is done.
     pub browse: Option<JobOutput>,
     /// The data set whose splits can be edited when the job is done.
     pub splits: Option<PathBuf>,
-    /// What the first tab shows instead of the general overview.
+    /// The content of the first tab, if it differs from the general overview.
     pub overview: Option<Box<dyn Overview>>,
-    /// The draft of the answers that led here; it is kept until the job succeeds.
+    /// The draft of the answers, deleted once the job has succeeded.
     pub draft: Option<PathBuf>,
 }
 
-/// The first tab of a job that has more to show than its files and its report.
+/// The content of the first tab of a job that shows more than its files and its report.
 pub trait Overview {
-    /// Draws the tab. `facts` is what is known so far of the data set of the job.
+    /// Draws the tab. `facts` are the facts about the data set of the job known so far.
     fn draw(&self, run: &mut RunState, facts: Option<Arc<DatasetFacts>>, frame: &mut Frame, area: Rect, ui: &Ui);
-    /// Returns the text that is copied instead of the command.
+    /// Returns the text to copy instead of the command.
     fn copied_text(&self) -> String;
-    /// Returns whether the output of a job that succeeded can be used as it is.
+    /// Returns whether the output of a successful job is usable as it is.
     fn is_ready(&self, result: &JobResult) -> bool;
 }
 
@@ -61,7 +61,7 @@ pub trait Overview {
 pub enum JobOutput {
     /// Samples.
     Samples(PathBuf),
-    /// The repeats in the documents that were deduplicated, which remain unchanged.
+    /// The repeats in the documents that were deduplicated; the documents themselves did not change.
     Repeats(Box<DedupPlan>),
 }
 
@@ -87,7 +87,7 @@ pub struct RunScreen {
     order: JobRequest,
     job: Option<JobId>,
     run: RunState,
-    /// Serves the list of problems, once it is on display and the run has ended.
+    /// Runs the actions of the list of problems; `None` until the list is shown after the end of the run.
     problem_editor: Option<ProblemEditor>,
     mouse_areas: MouseAreas<()>,
 }
@@ -99,13 +99,13 @@ impl RunScreen {
         Self { env, order, job: None, run, problem_editor: None, mouse_areas: MouseAreas::default() }
     }
 
-    /// Creates a screen of a job in this state, for tests.
+    /// Creates the screen of a job in a given state, for tests.
     #[cfg(test)]
     pub fn with_state(order: JobRequest, env: UiEnv, run: RunState) -> Self {
         Self { run, job: Some(JobId(0)), ..Self::new(order, env) }
     }
 
-    /// Takes a status of a running job, for tests.
+    /// Updates the status of a running job, for tests.
     #[cfg(test)]
     pub fn observe_status(&mut self, status: gristmill_ops::job::JobStatus) {
         self.run.update(status, None);
@@ -113,7 +113,7 @@ impl RunScreen {
 
     fn begin(&mut self) -> Outcome<()> {
         let id = (self.order.start)(&self.env)?;
-        // A retry resumes the work of this run.
+        // A retry resumes this run.
         self.env.options.restart = false;
         if let Some(draft) = &self.order.draft {
             self.env.jobs.forget_when_done(id, draft.clone());
@@ -125,7 +125,7 @@ impl RunScreen {
         Ok(())
     }
 
-    /// Starts the job when the screen is first shown. Returns whether it did so, or tried to.
+    /// Starts the job when the screen is first shown. Returns whether it was started, or failed to start.
     fn begin_once(&mut self, effects: &mut Vec<Effect>) -> bool {
         if self.job.is_some() {
             return false;
@@ -159,7 +159,7 @@ impl RunScreen {
             .is_some_and(|problem_editor| problem_editor.update(&mut self.run.problems, effects))
     }
 
-    /// Opens the output of the job, with the split session of the list of problems if it belongs to the same data set.
+    /// Opens the output of the job, with the split session of the list of problems if that is for the same data set.
     fn open_output(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
@@ -179,7 +179,7 @@ impl RunScreen {
         Some(Effect::Push(screen))
     }
 
-    /// Returns the split session of the list of problems, if it belongs to this data set.
+    /// Returns the split session of the list of problems, if it is for this data set.
     fn session_of(&self, dataset: &Path) -> Option<SplitSession> {
         self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(dataset))
     }
@@ -267,7 +267,7 @@ impl Screen for RunScreen {
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
-        // Keys can arrive before the first tick: the one that stops the job must not be lost.
+        // Keys can arrive before the first tick: a key that stops the job must have an effect.
         let mut effects = Vec::new();
         if self.begin_once(&mut effects) && !effects.is_empty() {
             return effects;
@@ -297,7 +297,7 @@ impl Screen for RunScreen {
                 }
                 Vec::new()
             }
-            // Any key except the one that stops withdraws the question.
+            // Any key except the stop key closes the question.
             Input::Key(_) => {
                 self.run.confirms_cancel = false;
                 Vec::new()

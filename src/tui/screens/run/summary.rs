@@ -42,7 +42,7 @@ fn sentence_lines(sentences: Vec<String>, columns: usize, ui: &Ui) -> Vec<Line<'
     sentences.iter().flat_map(|words| wrapped(words, columns, ui.theme.text)).collect()
 }
 
-/// Maximum number of listed files (those with the most removed) and of listed passages.
+/// Maximum number of listed files (those with most bytes removed) and of listed passages.
 const DEDUP_ROWS: usize = 200;
 
 fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -157,7 +157,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
         },
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
-        // Shown together with the files.
+        // The summary of an operation is shown with its files.
         JobResult::Operation(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }

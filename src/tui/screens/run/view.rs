@@ -14,12 +14,12 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The texts that differ between kinds of runs.
+/// The texts that depend on the kind of the run.
 #[derive(Clone, Debug)]
 pub struct RunTexts {
     /// Success: `coco is ready to train on`.
     pub ready: String,
-    /// Success with output to view: `coco is prepared`.
+    /// Success with output to browse: `coco is prepared`.
     pub done: String,
     /// Nothing to do: `coco was prepared like this already`.
     pub idle: String,
@@ -27,11 +27,11 @@ pub struct RunTexts {
     pub overview: &'static str,
     /// Where Esc leads after a failure: `the answers`.
     pub back: &'static str,
-    /// Whether a retry reuses the work done so far.
+    /// Whether a retry reuses finished work.
     pub keeps_work: bool,
 }
 
-/// Describes a phase for the user.
+/// Returns the description of a phase.
 fn phase_words(phase: Phase, item: &str) -> String {
     match phase {
         Phase::Open => "opening".into(),
@@ -45,7 +45,7 @@ fn phase_words(phase: Phase, item: &str) -> String {
     }
 }
 
-/// Splits the pane of a run, draws the common parts, and returns the area and the texts of the rest: the overview.
+/// Draws the common parts of a run in its pane. Returns the area of the overview, and its texts.
 pub fn draw_frame(
     step: &mut RunState,
     frame: &mut Frame,
@@ -80,7 +80,7 @@ pub fn draw_frame(
     None
 }
 
-/// Returns the lines with the state, the progress and a pending question.
+/// Returns the lines with the state, the progress and an open question.
 pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(status) = &step.status else {
         return vec![Line::from(format!("{} starting", ui.spinner()))];
@@ -123,7 +123,7 @@ fn state_line(step: &RunState, status: &JobStatus, words: &RunTexts, columns: us
             let key = ui.key(Context::Run, Action::ShowProblems);
             let with = text::fit_middle(&with, columns, ui.glyphs);
             let left = columns.saturating_sub(text::width(&with));
-            // A sentence that does not fit is omitted entirely: the key bar shows the key, too.
+            // A sentence that does not fit is omitted completely: the bottom bar shows the key, too.
             let after = [format!("   in {took}; {key} shows them"), format!("   in {took}")];
             let after = after.into_iter().find(|words| text::width(words) <= left).unwrap_or_default();
             Line::from(vec![Span::styled(with, ui.theme.warn), Span::styled(after, ui.theme.muted)])
@@ -168,13 +168,13 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// Returns the line with the three tabs and, if there is room, the keys that switch them.
+/// Returns the line with the three tabs and, if there is space, the keys that switch them.
 fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
         step.findings().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
     let bad = counted(Severity::Problem);
-    // The same number as in the line above; notes, which need no action, are counted separately.
+    // The same number as in the line above; notes need no action and are counted separately.
     let problems = match counted(Severity::Note) - bad {
         0 => format!("Problems {}", grouped(bad)),
         notes => format!("Problems {}, {}", grouped(bad), count(notes, "note")),
@@ -200,11 +200,11 @@ fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'sta
     Line::from(spans)
 }
 
-/// Draws the lines in view, by the scroll position of the list.
+/// Draws the visible lines, according to the scroll position of the list.
 pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
     let height = usize::from(area.height);
     let last = lines.len().saturating_sub(height);
-    // The selection is the first line of the page: moving it scrolls.
+    // The cursor is at the first visible line, so moving it scrolls.
     step.list.set_len(last + 1);
     if step.scrolls_to_end {
         step.list.select(last);
@@ -212,7 +212,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
     draw_scrolled(frame, area, &mut step.list.selected, lines, ui);
 }
 
-/// Draws the reason of a failure and the possible next steps.
+/// Draws the failure and the possible next steps.
 pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure: &Failure, words: &RunTexts, ui: &Ui) {
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
@@ -226,7 +226,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     lines.push(Line::default());
     let retry = ui.key(Context::Run, Action::Retry);
     let back = ui.key(Context::Run, Action::Close);
-    // An error in the data repeats until an answer changes, so no work is kept for it.
+    // An error in the data requires other answers, so finished work is reused only after other failures.
     let tries = match failure.class {
         ExitClass::Environment | ExitClass::Interrupted if words.keeps_work => " retries; finished work is reused.",
         _ => " tries again.",
@@ -244,7 +244,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
 fn draw_log(step: &mut RunState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let log: Vec<String> = step.status.as_ref().map(|s| s.log.clone()).unwrap_or_default();
     let columns = usize::from(area.width);
-    // Newest last, as in the panel of jobs; the initial position is the end.
+    // Newest last, as in the jobs panel; initially scrolled to the end.
     let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
     draw_page(step, frame, area, lines, ui);
 }

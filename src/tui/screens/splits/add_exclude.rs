@@ -1,4 +1,4 @@
-//! The dialog that excludes a typed shard, sample or range; reports while typing whether it exists.
+//! The dialog that excludes a typed shard, sample or range; it shows while typing what the item matches.
 
 use super::lookup_dialog::failure_lines;
 use super::session::SplitSession;
@@ -16,22 +16,22 @@ use ratatui::Frame;
 
 type Question = (SplitEditor, String);
 
-/// The dialog.
+/// The dialog to add an exclude.
 pub struct AddExclude {
     session: SplitSession,
     item: TextField,
     note: TextField,
     is_on_note: bool,
-    /// What the item matches, and the item that was looked up.
+    /// The item that was looked up, and the samples that it matches.
     found: Option<(String, Outcome<Preview>)>,
     /// Whether the user was warned that the item matches nothing.
     was_warned: bool,
     worker: Stoppable<Question, (String, Outcome<Preview>)>,
-    /// The rows of item and note, for the mouse; true is the note.
+    /// Mouse areas of the rows of item and note; `true` is the note.
     mouse_areas: MouseAreas<bool>,
 }
 
-/// What an item would exclude.
+/// The effect of an exclude item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preview {
     /// It is excluded already.
@@ -41,7 +41,7 @@ pub enum Preview {
 }
 
 impl Preview {
-    /// Looks an item up; fails if it cannot be written to the file.
+    /// Looks up an item; fails if the item cannot be written to the file.
     pub fn of(mut editor: SplitEditor, item: &str, cancel: &Cancel) -> Outcome<Self> {
         let before = editor.excludes().len();
         editor.apply(Edit::Exclude { items: vec![ExcludeItem::written(item)] })?;
@@ -51,7 +51,7 @@ impl Preview {
         let Some(new) = editor.excludes().last().map(|view| std::sync::Arc::clone(&view.item)) else {
             return Ok(Self::Known);
         };
-        // Without an index it stays unknown whether the samples exist.
+        // Without an index, it is unknown whether the samples exist.
         if let Ok(found) = check_items(editor.root(), &[new], cancel) {
             editor.take_checked(found);
         }
@@ -183,7 +183,7 @@ impl Screen for AddExclude {
     }
 }
 
-/// Draws the dialog: the item, the note, and what the item matches. Returns the areas of item and note.
+/// Draws the dialog: the item, the note, and the matches. Returns the areas of item and note.
 pub fn draw(
     (item, note): (&TextField, &TextField),
     is_on_note: bool,

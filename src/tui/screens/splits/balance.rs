@@ -1,4 +1,4 @@
-//! The dialog that balances the splits: the user types ratios, and the result is shown before anything is moved.
+//! The dialog that balances the splits: the user types ratios, and the resulting splits are shown before any shard is moved.
 
 use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
 use super::session::SplitSession;
@@ -48,10 +48,10 @@ impl LookupResult for Balance {
     }
 }
 
-/// Returns the ratios of the splits as whole numbers close to them: tenths if they fit, else the smallest numbers that do, else parts of a
-/// hundred.
+/// Returns the ratios of the splits as whole numbers that approximate them: tenths if possible, otherwise the smallest suitable numbers,
+/// otherwise percentages.
 fn ratios_now(editor: &SplitEditor) -> String {
-    /// Maximum difference between a share and what its whole number represents.
+    /// Maximum difference between a share and its approximation.
     const RATIO_TOLERANCE: f64 = 0.015;
     let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();
     let by = |parts: f64| shares.iter().map(|share| (share * parts).round()).collect::<Vec<f64>>();
@@ -113,7 +113,7 @@ pub fn draw(
     });
 }
 
-/// Returns a bar for each split after the moves, and its share before them.
+/// Returns a bar for each split after the moves, with its share before them.
 fn balance_lines(balance: &Balance, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let names =
         balance.shares.iter().map(|share| text::width(&text::safe(&share.name))).max().unwrap_or(0).clamp(4, 14);

@@ -1,4 +1,4 @@
-//! A popup that offers a choice: the split to move to, or what to do about a draft or a changed file.
+//! A popup with a choice: the split to move to, or what to do about a draft or a changed file.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -9,24 +9,24 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// One choice. Its texts may come from the data: they are made safe.
+/// One option of a choice. Its texts may come from the data: they are escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChoiceOption {
-    /// Label of the choice.
+    /// Label of the option.
     pub label: String,
-    /// What it means, or what is known of it.
+    /// Description of the option.
     pub note: String,
-    /// Why it cannot be chosen now.
+    /// Why it is unavailable.
     pub disabled_reason: Option<String>,
 }
 
 impl ChoiceOption {
-    /// Creates an offer that can be chosen.
+    /// Creates an available option.
     pub fn new(label: impl Into<String>, note: impl Into<String>) -> Self {
         Self { label: label.into(), note: note.into(), disabled_reason: None }
     }
 
-    /// Disables the offer if there is a reason.
+    /// Disables the option if there is a reason.
     #[must_use]
     pub fn disabled_if(mut self, why_not: Option<String>) -> Self {
         self.disabled_reason = why_not;
@@ -34,10 +34,10 @@ impl ChoiceOption {
     }
 }
 
-/// Called with the number of the chosen offer; the popup is closed first.
+/// Called with the index of the selected option; the popup is closed before.
 type OnChosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
 
-/// The popup. Esc closes it without a choice.
+/// The popup of a choice. Esc closes it without a choice.
 pub struct Choice {
     title: String,
     lines: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Choice {
 const MAX_COLUMNS: usize = 72;
 
 impl Choice {
-    /// Creates a popup with the first offer selected. `lines` are shown above the offers and are wrapped.
+    /// Creates a popup with the first option selected. `lines` are shown above the options and are wrapped.
     pub fn new(
         title: &str,
         lines: Vec<String>,
@@ -63,7 +63,7 @@ impl Choice {
         Self { title, lines, offers, list, chosen: Box::new(chosen), mouse_areas: MouseAreas::default() }
     }
 
-    /// Selects another offer than the first.
+    /// Selects another option than the first.
     #[must_use]
     pub fn selecting(mut self, row: usize) -> Self {
         self.list.select(row);
@@ -82,7 +82,7 @@ impl Choice {
 
     fn line(&self, row: usize, columns: usize, label_columns: usize, ui: &Ui) -> Line<'static> {
         let Some(offer) = self.offers.get(row) else { return Line::default() };
-        // Only the first nine offers have a digit to choose them by.
+        // Only the first nine options have a digit as their key.
         let digit = if row < 9 { format!("{} ", row + 1) } else { "  ".to_owned() };
         let label = text::pad_end(&text::fit_middle(&offer.label, label_columns, ui.glyphs), label_columns);
         let note = offer.disabled_reason.as_ref().unwrap_or(&offer.note);

@@ -1,4 +1,5 @@
-//! The popup shown when another process changed the file after it was opened: three ways out, each shown as a diff before it is taken.
+//! The popup shown when another process changed the file after it was opened: it offers three solutions, each shown as a diff before it is
+//! applied.
 
 use super::choice::{Choice, ChoiceOption};
 use super::session::SplitSession;

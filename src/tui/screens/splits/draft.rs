@@ -1,4 +1,4 @@
-//! Changes that are not written yet, kept in the state folder so that a crash loses nothing.
+//! Drafts of unwritten changes in the state folder, so that a crash loses no changes.
 
 use crate::tui::recent::create_folders;
 use gristmill_core::{Failure, Outcome};
@@ -10,26 +10,26 @@ use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Maximum size of a draft in bytes; a larger file was not written by this program.
+/// Maximum size of a draft in bytes: this program writes no larger ones.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A draft that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDraft {
-    /// The changes, and the file version they were made on.
+    /// The changes, and the version of the file that they apply to.
     pub draft: Draft,
     /// Time since it was saved.
     pub age: Duration,
 }
 
-/// Returns the path of a data set's draft, which is named by a hash of the data set's absolute path.
+/// Returns the path of a data set's draft, named by a hash of the data set's absolute path.
 pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
     let absolute = files::canonicalize(dataset).unwrap_or_else(|_| dataset.to_path_buf());
     let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
     state_dir.join("drafts").join(format!("{hash:032x}.splits.json"))
 }
 
-/// Reads the draft at a path. An unreadable draft is ignored: it is a convenience, not data.
+/// Reads the draft at a path. An unreadable draft is ignored.
 pub fn load(place: &Path) -> Option<FoundDraft> {
     let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
     let draft: Draft = serde_json::from_slice(&bytes)
@@ -55,7 +55,7 @@ pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
     write_file(&RealFs, place, &text, 0o600)
 }
 
-/// Calls [`save`], logs a failure and returns it for the message about changes that are not written.
+/// Calls [`save`]. A failure is logged, and returned for the message about unwritten changes.
 pub fn keep(place: &Path, draft: Option<&Draft>) -> Option<Failure> {
     let failure = save(place, draft).err()?;
     tracing::warn!(%failure, "the draft of splits could not be kept");

@@ -1,4 +1,4 @@
-//! The leak check: started from the editor; lists its findings, each of which one key can end.
+//! The leak check, started from the split editor: lists the leaks, each of which can be ended by a key.
 
 use super::choice::{Choice, ChoiceOption};
 use super::screen::choose_split;
@@ -64,7 +64,7 @@ fn layout_of(editor: &SplitEditor) -> SplitLayout {
     }
 }
 
-/// The current splits of shards and the current excludes, which determine the leaks that are ended.
+/// The splits of shards and the excludes, which determine which leaks are ended.
 #[derive(Clone, Debug, Default)]
 pub struct ShardSplits {
     homes: HashMap<Arc<str>, Vec<u32>>,
@@ -72,7 +72,7 @@ pub struct ShardSplits {
 }
 
 impl ShardSplits {
-    /// Creates it from the state of an editor.
+    /// Reads the splits and excludes of an editor.
     pub fn of(editor: &SplitEditor) -> Self {
         let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
         for (at, split) in (0u32..).zip(columns(editor)).filter(|(_, split)| !split.name.is_empty()) {
@@ -84,7 +84,7 @@ impl ShardSplits {
         Self { homes, excluded }
     }
 
-    /// Whether at least two splits still hold the leaked item. A leak with unlisted places is always open.
+    /// Whether at least two splits still contain the leaked item. A leak with unlisted places is always open.
     pub fn is_open(&self, leak: &Leak) -> bool {
         if leak.more > 0 {
             return true;
@@ -98,7 +98,7 @@ impl ShardSplits {
     }
 }
 
-/// The screen: progress, then the list.
+/// The screen of a leak check: first its progress, then the list of leaks.
 pub struct LeakScreen {
     session: SplitSession,
     job: JobId,
@@ -108,7 +108,7 @@ pub struct LeakScreen {
     homes: ShardSplits,
     shown_version: Option<u64>,
     mouse_areas: MouseAreas<()>,
-    /// The key that writes, as of the last draw.
+    /// The key that writes changes, as of the last frame.
     write_key: String,
 }
 
@@ -187,7 +187,7 @@ impl LeakScreen {
         choose_split(&self.session, vec![Arc::clone(&last.shard)], Some(&last.split))
     }
 
-    /// Offers all ways to end the selected leak.
+    /// Offers all repairs of the selected leak.
     fn offer_repairs(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
         if leak.repairs.is_empty() {
@@ -201,7 +201,7 @@ impl LeakScreen {
         vec![Effect::Push(Box::new(Choice::new(leak.kind.title(), lines, offers, chosen)))]
     }
 
-    /// Ends all open leaks that are certain, each by its best repair, as one step.
+    /// Applies the best repair of each open leak that is certain, in one step.
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
         let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.homes.is_open(leak));
@@ -216,7 +216,7 @@ impl LeakScreen {
     }
 }
 
-/// Combines many repairs into few edits: one for all excludes, one for each split that receives shards.
+/// Combines many repairs into few edits: one for all excludes, and one for each split that receives shards.
 fn all_at_once(repairs: &[&LeakRepair]) -> Vec<Edit> {
     let mut excluded = Vec::new();
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
@@ -231,7 +231,7 @@ fn all_at_once(repairs: &[&LeakRepair]) -> Vec<Edit> {
     moves.chain(excludes).collect()
 }
 
-/// Returns a place as `train  shard_0000.tar/000001`, raw.
+/// Returns a place as `train  shard_0000.tar/000001`, not escaped.
 fn place_words(place: &LeakLocation) -> String {
     let key = place.key.as_ref().map(|key| format!("/{key}")).unwrap_or_default();
     let part = place.part.as_ref().map(|part| format!(".{part}")).unwrap_or_default();
@@ -390,7 +390,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
     draw_lines(frame.buffer_mut(), inner, lines);
 }
 
-/// Draws the list of leaks, and the places of the selected one. Returns the area of the list.
+/// Draws the list of leaks, and the places of the selected leak. Returns the area of the list.
 pub fn draw_leaks(
     report: &LeakReport,
     homes: &ShardSplits,
@@ -420,7 +420,7 @@ pub fn draw_leaks(
     draw_lines(frame.buffer_mut(), inner, [line(&scope)]);
     let selected = list.get().and_then(|row| found.leaks.get(row));
     let places = selected.map_or(0, |leak| leak.places.len().min(6) + 2);
-    // The places of the selected leak are drawn if there is room for more than the list.
+    // The places of the selected leak are drawn if there is more space than the list needs.
     let rows = inner.height.saturating_sub(1);
     let below = u16::try_from(places).unwrap_or(u16::MAX).min(rows.saturating_sub(6));
     let list_area = Rect { y: inner.y + 1.min(inner.height), height: rows - below, ..inner };
@@ -456,7 +456,7 @@ fn leak_line(leak: &Leak, homes: &ShardSplits, columns: usize, ui: &Ui) -> Line<
         (true, false) => ("?", ui.theme.text),
     };
     let kind = text::pad_end(leak.kind.title(), 12);
-    // One place of each of two splits: the row says that they share the item.
+    // A row shows one place of each of two splits that share the item.
     let first = leak.places.first();
     let other = leak.places.iter().find(|place| first.is_some_and(|first| first.split != place.split));
     let words: Vec<String> = first.into_iter().chain(other.or(leak.places.get(1))).map(place_words).collect();

@@ -1,4 +1,4 @@
-//! A dialog with a field whose text is looked up while the user types, and the rows of its result.
+//! A dialog with a text field and the rows of a result, which is looked up while the user types.
 
 use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
@@ -16,11 +16,11 @@ use ratatui::Frame;
 /// The rows below the field of a dialog.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Which row is selected, and which are in view.
+    /// Cursor and scroll position.
     pub list: ListState,
-    /// Largest height of the dialog so far, in rows: it does not shrink while the user types.
+    /// Maximum height of the dialog so far, in rows: the dialog does not shrink while the user types.
     pub tallest: u16,
-    /// Where the rows were last drawn, for the mouse.
+    /// Mouse area of the rows, as drawn last.
     mouse_areas: MouseAreas<()>,
 }
 
@@ -37,7 +37,7 @@ impl Rows {
         self.tallest
     }
 
-    /// Draws the rows: `row` is called with an index and a width in columns, and returns the row's text.
+    /// Draws the rows. `row` is called with an index and a width in columns, and returns the text of the row.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
         self.mouse_areas.clear();
         self.mouse_areas.add(area, ());
@@ -60,33 +60,33 @@ impl Rows {
     }
 }
 
-/// The result of looking a text up.
+/// The result of looking up a text.
 pub(super) trait LookupResult: Send + Sized + 'static {
-    /// What Enter does, in the bottom bar.
+    /// The label of Enter in the bottom bar.
     const ACCEPT: &'static str;
 
-    /// Returns the number of rows that the result is shown in.
+    /// Returns the number of rows of the result.
     fn rows(&self) -> usize;
 
-    /// Applies the result; the dialog is closed. The error says why it cannot be applied: the dialog stays open.
+    /// Applies the result, and closes the dialog. The error is the reason why it cannot be applied; the dialog then stays open.
     fn accept(typed: &mut LookupDialog<Self>) -> Result<Vec<Effect>, String>;
 
     /// Draws the dialog.
     fn draw(typed: &mut LookupDialog<Self>, frame: &mut Frame, area: Rect, ui: &Ui);
 }
 
-/// A dialog: the field, and a worker that looks its text up. `T` is the result for a text.
+/// A dialog with a text field, and a worker that looks up the text. `T` is the result for a text.
 pub struct LookupDialog<T> {
     session: SplitSession,
     pub(super) field: TextField,
     pub(super) rows: Rows,
-    /// The result, and the text that it is for.
+    /// The text that was looked up, and its result.
     found: Option<(String, Outcome<T>)>,
     worker: LatestWorker<(SplitEditor, String), (String, Outcome<T>)>,
 }
 
 impl<T: LookupResult> LookupDialog<T> {
-    /// Creates a field with a text, which is looked up at once. `name` is the name of the worker.
+    /// Creates a dialog whose field has a text, which is looked up immediately. `name` is the name of the worker.
     pub(super) fn new(
         session: SplitSession,
         name: &'static str,
@@ -120,7 +120,7 @@ impl<T: LookupResult> LookupDialog<T> {
         found_for(&self.found, &self.field)
     }
 
-    /// Returns what the dialog is drawn from: the field, its result, the rows.
+    /// Returns the values for drawing the dialog: the field, its result, the rows.
     pub(super) fn drawn(&mut self) -> (&TextField, Option<&Outcome<T>>, &mut Rows) {
         (&self.field, found_for(&self.found, &self.field), &mut self.rows)
     }
@@ -199,12 +199,12 @@ fn found_for<'a, T>(found: &'a Option<(String, Outcome<T>)>, field: &TextField) 
     found.as_ref().filter(|(typed, _)| typed == field.value()).map(|(_, found)| found)
 }
 
-/// Returns why the focus cannot move to a second field.
+/// Returns why the focus cannot move to another field.
 pub(super) fn one_field(action: Action) -> Option<String> {
     matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
 }
 
-/// Returns the lines that say why a text cannot be used, and how to fix it.
+/// Returns lines with the reason why a text cannot be used, and its hint.
 pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let why = text::wrap(&format!("{} {}", ui.glyphs.warn, failure.why), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));

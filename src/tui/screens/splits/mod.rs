@@ -1,6 +1,6 @@
 //! Splits and excludes: their changes ([`SplitSession`]), their editor, and the dialogs of both.
 //!
-//! The browser holds a session, too: `x` and `s` change it, [`SplitSession::write`] reviews and writes it.
+//! The browser has a session, too: `x` and `s` change it, [`SplitSession::write`] reviews and writes it.
 
 mod add_exclude;
 mod balance;

@@ -1,4 +1,4 @@
-//! The dialog that moves or excludes shards by a pattern; shows the matches while the user types.
+//! The dialog that moves or excludes shards by a pattern; it shows the matches while the user types.
 
 use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
 use super::screen::choose_target;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Width of the dialog in columns and its maximum height in rows, including its border.
 const SIZE: (u16, u16) = (76, 18);
 
-/// What a pattern matches.
+/// The matches of a pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchedShards {
     /// The shards in the order of the data set, and the number of samples of each.
@@ -29,7 +29,7 @@ pub struct MatchedShards {
 }
 
 impl MatchedShards {
-    /// Returns the matches of a pattern; fails if it is invalid or matches nothing.
+    /// Returns the matches of a pattern; fails if the pattern is invalid or matches nothing.
     pub fn of(editor: &SplitEditor, pattern: &str) -> Outcome<Self> {
         let found = matching(editor, pattern)?;
         let all = editor.shards();

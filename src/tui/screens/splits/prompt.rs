@@ -1,4 +1,4 @@
-//! A popup with one text field: a split's name, a note.
+//! A popup with one text field: for the name of a split, or a note.
 
 use super::lookup_dialog::one_field;
 use crate::tui::keymap::{Action, Context};
@@ -8,10 +8,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Called with the text; the popup is closed first. The error says why the text cannot be used: the popup stays open.
+/// Called with the text; the popup is closed before. The error is the reason why the text cannot be used; the popup then stays open.
 type Accept = Box<dyn FnMut(&str) -> Result<Vec<Effect>, String>>;
 
-/// The popup. Esc closes it without a result.
+/// The popup with a text field. Esc closes it without a result.
 pub struct Prompt {
     title: String,
     line: String,
@@ -25,7 +25,7 @@ pub struct Prompt {
 const MAX_COLUMNS: u16 = 70;
 
 impl Prompt {
-    /// Creates a popup; `line` is shown above the field and may come from the data. The field starts with `value`.
+    /// Creates a popup; `line` is shown above the field and may contain text from the data. The field starts with `value`.
     pub fn new(
         title: &str,
         line: impl Into<String>,

@@ -1,4 +1,4 @@
-//! The review screen: shows the changes as a diff, asks for confirmation once, writes, and shows what was written.
+//! The review screen: shows the changes as a diff, asks for confirmation once, writes, and shows the result.
 
 use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
@@ -19,19 +19,19 @@ use std::sync::Arc;
 /// Maximum number of problems shown below the diff.
 const MAX_PROBLEMS: usize = 3;
 
-/// The changes that are under review.
+/// The changes to be reviewed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeList {
     /// The lines of the diff.
     pub lines: Vec<DiffLine>,
     /// The changes as text.
     pub titles: Vec<String>,
-    /// Problems that would spoil a training run with the splits as they would be written.
+    /// Problems of a training run with the changed splits.
     pub problems: Vec<Problem>,
 }
 
 impl ChangeList {
-    /// Returns the changes of an editor that are not written.
+    /// Returns the unwritten changes of an editor.
     pub fn of(editor: &SplitEditor) -> Self {
         let is_problem =
             |problem: &Problem| matches!(problem.kind, ProblemKind::ShardInTwoSplits | ProblemKind::BadBraces);
@@ -83,7 +83,7 @@ impl Review {
         Vec::new()
     }
 
-    /// Returns why the changes cannot be written now. Changes that are not on the screen are never written.
+    /// Returns why the changes cannot be written now. Only changes that are on the screen can be written.
     fn pending_reason(&self) -> Option<String> {
         let is_shown = self.changes.is_some()
             && !self.worker.is_waiting()
@@ -179,7 +179,7 @@ impl Screen for Review {
     }
 }
 
-/// Draws the diff, and below it why it could not be written.
+/// Draws the diff, and below it the reason why the last write failed.
 pub fn draw_changes(
     changes: Option<&ChangeList>,
     failure: Option<&Failure>,
@@ -240,7 +240,7 @@ fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
     left
 }
 
-/// Draws why nothing was written at the bottom of an area. Returns the remaining area.
+/// Draws the reason why nothing was written at the bottom of an area. Returns the remaining area.
 fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
     let message = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
@@ -261,7 +261,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
         let words = format!("{} {}", ui.glyphs.ellipsis, line.text);
         return Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style));
     }
-    // Narrow terminals need the width for the line itself.
+    // In narrow terminals, the lines need the columns of the line numbers.
     let numbers = if columns >= 50 {
         let number = |n: Option<u32>| text::pad_start(&n.map(|n| n.to_string()).unwrap_or_default(), digits);
         format!("{} {} ", number(line.old), number(line.new))
@@ -275,7 +275,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
     ])
 }
 
-/// Draws what was written.
+/// Draws the result of writing.
 pub fn draw_written(written: &SplitFile, changes: Option<&ChangeList>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let inner = padded(draw_panel(frame, area, "Written", true, ui));
     let columns = usize::from(inner.width);

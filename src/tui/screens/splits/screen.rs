@@ -1,4 +1,4 @@
-//! The split editor: columns of shards, the excludes below, and the handling of keys.
+//! The split editor: columns of shards, the list of excludes, and the handling of keys.
 
 use super::add_exclude::AddExclude;
 use super::choice::{Choice, ChoiceOption};
@@ -20,7 +20,7 @@ use ratatui::Frame;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens the split editor of a data set. Nothing is read on this thread.
+/// Opens the split editor of a data set. Reads nothing on this thread.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let session = SplitSession::open(&path, &env);
     Box::new(SplitsScreen::new(session, true))
@@ -31,12 +31,12 @@ pub fn open_shared(session: SplitSession) -> Box<dyn Screen> {
     Box::new(SplitsScreen::new(session, false))
 }
 
-/// Opens a popup that asks for a target split, and moves the shards there. `from` is the split that they are in.
+/// Opens a popup that asks for a target split, and moves the shards there. `from` is their current split.
 pub fn choose_split(session: &SplitSession, shards: Vec<Arc<str>>, from: Option<&str>) -> Vec<Effect> {
     choose_target(session, shards, from, false)
 }
 
-/// As [`choose_split`]; can also offer to exclude the shards.
+/// Like [`choose_split`], but can also offer to exclude the shards.
 pub fn choose_target(
     session: &SplitSession,
     shards: Vec<Arc<str>>,
@@ -86,7 +86,7 @@ pub fn choose_target(
     vec![Effect::Push(Box::new(Choice::new(&format!("Move {what} to"), Vec::new(), offers, chosen).selecting(next)))]
 }
 
-/// Asks for the name of a new split; the given shards are moved there.
+/// Asks for the name of a new split, and moves the shards there.
 fn new_split_dialog(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen> {
     let line = match shards.len() {
         0 => "The name of the new split:".to_owned(),
@@ -103,7 +103,7 @@ fn new_split_dialog(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Scr
     }))
 }
 
-/// Returns the trimmed name; the error says why it cannot be used for a new split.
+/// Returns the trimmed name; the error is the reason why it is not valid for a new split.
 fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
     let name = name.trim();
     let Some(editor) = session.editor() else { return Err("the splits are still being read".to_owned()) };
@@ -116,7 +116,7 @@ fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
     }
 }
 
-/// Asks for a note and passes it to `then`; an empty note is none.
+/// Asks for a note and passes it to `then`; an empty note is `None`.
 pub fn note_dialog(
     title: &str,
     line: String,
@@ -137,16 +137,17 @@ fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
 pub struct SplitsScreen {
     session: SplitSession,
     state: SplitsState,
-    /// Whether the session belongs to this screen: closing it then also leaves the changes, and asks if some are not written.
+    /// Whether the session belongs to this screen: closing the screen then also discards the changes, after a question if some are not
+    /// written.
     is_own: bool,
     shown_version: Option<u64>,
     mouse_areas: MouseAreas<ScreenArea>,
-    /// The key that writes, as of the last draw.
+    /// The key that writes changes, as of the last frame.
     write_key: String,
 }
 
 impl SplitsScreen {
-    /// Creates the screen of a session; `is_own` says whether closing it also leaves the changes.
+    /// Creates the screen of a session; `is_own` is whether closing the screen also closes the session.
     pub fn new(session: SplitSession, is_own: bool) -> Self {
         let mut screen = Self {
             session,
@@ -266,7 +267,7 @@ impl SplitsScreen {
         vec![Effect::Push(note_dialog("Note", line, &value, then))]
     }
 
-    /// Excludes the selected shards with a note; for a shard that is excluded already, changes its note.
+    /// Excludes the selected shards with a note; if a shard is already excluded, changes its note.
     fn exclude_with_note(&mut self) -> Vec<Effect> {
         let Some(editor) = self.session.editor() else { return Vec::new() };
         let shards = self.state.shards(&editor);
@@ -311,7 +312,7 @@ impl SplitsScreen {
         }
     }
 
-    /// Returns the split in focus; `None` if the shards without a split or the excludes have the focus.
+    /// Returns the focused split; `None` if the shards without a split or the excludes have the focus.
     fn split_in_focus(&self) -> Option<Arc<str>> {
         let editor = self.session.editor()?;
         let view = column(&editor, self.state.at).filter(|_| !self.state.is_on_excludes)?;
@@ -382,7 +383,7 @@ fn changes_clause(pending: usize) -> String {
     format!("{} {is}", count(pending as u64, "change"))
 }
 
-/// Returns the details of the selected row.
+/// Returns lines with the details of the selected row.
 fn selected_lines(state: &SplitsState, editor: &SplitEditor) -> Vec<PageLine> {
     let mut lines = Vec::new();
     let mut add =

@@ -1,7 +1,7 @@
-//! The splits and excludes of one data set while they are edited: shared by the browser and the split editor.
+//! The splits and excludes of one data set while they are edited, shared by the browser and the split editor.
 //!
-//! A [`SplitSession`] is a handle; its clones share the same changes. It reads and writes on worker threads. Screens that hold it call
-//! [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the revision they last drew.
+//! A [`SplitSession`] is a handle; its clones share the same changes. It reads and writes on worker threads. Screens with a session call
+//! [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the revision that they drew last.
 
 mod answers;
 mod inner;
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Maximum number of edits in a change that is made without a worker.
+/// Maximum number of edits in a change that is applied without a worker.
 const EDITS_AT_ONCE: usize = 100;
 
-/// Maximum number of shards or excludes in a change that is made without a worker.
+/// Maximum number of shards or excludes in a change that is applied without a worker.
 const NAMES_AT_ONCE: usize = 1_000;
 
-/// Whether a change is too large to be made between a key press and the next frame.
+/// Whether a change is too large to be applied between a key press and the next frame.
 fn is_large(edit: &Edit) -> bool {
     match edit {
         Edit::Many { edits, .. } => edits.len() > EDITS_AT_ONCE || edits.iter().any(is_large),
@@ -46,29 +46,29 @@ struct SessionState {
     failure: Option<Failure>,
     problems: Arc<Vec<Problem>>,
     revision: u64,
-    /// Increases whenever the editor is replaced, because versions of two editors cannot be compared.
+    /// Incremented whenever the editor is replaced, because versions of two editors cannot be compared.
     epoch: u64,
-    /// The version whose draft was last passed on for saving.
+    /// The version whose draft was submitted last.
     kept: Option<u64>,
     /// Why the draft could not be saved.
     keep_failure: Option<Failure>,
-    /// The version that was last passed on for checking.
+    /// The version that was submitted for checking last.
     checked: Option<u64>,
     is_writing: bool,
     is_reworking: bool,
     written: Option<Arc<SplitFile>>,
-    /// Why the last write wrote nothing.
+    /// Why the last write failed.
     write_failure: Option<Failure>,
     /// Whether the index cannot be used to look up excludes.
     has_failed_lookup: bool,
-    /// The text that is open in an editor.
+    /// The file with the text that is open in an external editor.
     text: Option<PathBuf>,
-    /// A text that is to be opened again, and at which line.
+    /// The file with a text to be opened again, and the line.
     reopen_at: Option<(PathBuf, Option<u64>)>,
     marks: Arc<Marks>,
     /// The most recently started leak check.
     leak_job: Option<JobId>,
-    /// Versions of the splits and of the groups for which marks were last requested.
+    /// Versions of the splits and of the groups whose marks were requested last.
     marked: Option<(u64, u64)>,
     workers: Workers,
     cancel: Cancel,
@@ -118,21 +118,21 @@ impl SplitSession {
         self.inner.borrow().root.clone()
     }
 
-    /// Returns the name of the data set; raw.
+    /// Returns the name of the data set; not escaped.
     pub fn name(&self) -> String {
         let inner = self.inner.borrow();
         let name = inner.root.file_name().map_or_else(|| inner.root.to_string_lossy(), |n| n.to_string_lossy());
         name.into_owned()
     }
 
-    /// Returns the environment that the session was opened in.
+    /// Returns the environment of the session.
     pub fn env(&self) -> UiEnv {
         self.inner.borrow().env.clone()
     }
 
-    /// Returns the current splits and excludes; `None` while they are read, and if they cannot be read.
+    /// Returns the current splits and excludes; `None` while they are being read, and if they cannot be read.
     ///
-    /// Do not hold the reference over a call that changes them.
+    /// The caller must drop the reference before calling a method that changes them.
     pub fn editor(&self) -> Option<Ref<'_, SplitEditor>> {
         Ref::filter_map(self.inner.borrow(), |inner| inner.editor.as_ref()).ok()
     }
@@ -142,39 +142,39 @@ impl SplitSession {
         self.inner.borrow().failure.clone()
     }
 
-    /// Returns the number of changes that are not written.
+    /// Returns the number of unwritten changes.
     pub fn pending(&self) -> usize {
         self.inner.borrow().editor.as_ref().map_or(0, SplitEditor::pending)
     }
 
-    /// Returns the version of splits and excludes: a different one after each change and undo; 0 while they are read.
+    /// Returns the version of splits and excludes, which differs after each change and undo; 0 while they are being read.
     pub fn version(&self) -> u64 {
         self.inner.borrow().version()
     }
 
-    /// Returns a number that changes whenever something that is shown may have changed.
+    /// Returns a number that changes whenever the screen must be redrawn.
     pub fn revision(&self) -> u64 {
         self.inner.borrow().revision
     }
 
-    /// Returns the problems of splits and excludes that were found so far.
+    /// Returns the problems found in splits and excludes so far.
     pub fn problems(&self) -> Arc<Vec<Problem>> {
         Arc::clone(&self.inner.borrow().problems)
     }
 
-    /// Returns what the last write of this session wrote.
+    /// Returns the split file as written last in this session.
     pub fn written(&self) -> Option<Arc<SplitFile>> {
         self.inner.borrow().written.clone()
     }
 
-    /// Returns splits and excludes for the groups of a catalog, of the newest version that a worker has finished. Call it with each
-    /// [`tick`](Self::tick), or when the groups have changed; a change of [`revision`](Self::revision) signals newer marks.
+    /// Returns the marks of the groups of a catalog for the newest version that a worker has finished. Must be called with each
+    /// [`tick`](Self::tick), or when the groups have changed; [`revision`](Self::revision) changes when newer marks are available.
     pub fn marks(&self, groups: &Arc<Groups>) -> Arc<Marks> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
         let wanted = (inner.version(), groups.version);
         if let Some(editor) = &inner.editor {
-            // A running request is not replaced: groups that grow all the time would otherwise never be marked.
+            // A running request is not replaced: while groups are added continuously, it would otherwise never finish.
             if inner.marked != Some(wanted) && !inner.workers.marks.is_waiting() {
                 inner.marked = Some(wanted);
                 inner.workers.marks.submit((editor.clone(), Arc::clone(groups)));
@@ -183,18 +183,18 @@ impl SplitSession {
         Arc::clone(&inner.marks)
     }
 
-    /// Returns why the last write wrote nothing; reset by the next write.
+    /// Returns why the last write failed; reset by the next write.
     pub fn write_failure(&self) -> Option<Failure> {
         self.inner.borrow().write_failure.clone()
     }
 
-    /// Whether a worker reads, applies or writes changes; the screen must then be redrawn.
+    /// Whether a worker reads, applies or writes changes, so that the screen must be redrawn.
     pub fn is_busy(&self) -> bool {
         let inner = self.inner.borrow();
         inner.workers.open.is_waiting() || inner.is_reworking || inner.is_writing
     }
 
-    /// Returns the work in progress that the user waits for.
+    /// Returns the work in progress for which the user waits.
     pub fn doing(&self) -> Option<&'static str> {
         let inner = self.inner.borrow();
         match () {
@@ -206,7 +206,7 @@ impl SplitSession {
         }
     }
 
-    /// Returns why nothing can be changed now.
+    /// Returns why changes are not possible now.
     pub fn edit_refusal(&self) -> Option<String> {
         let inner = self.inner.borrow();
         match (&inner.editor, &inner.failure) {
@@ -218,7 +218,7 @@ impl SplitSession {
         }
     }
 
-    /// Returns the message for [`Screen::unwritten`]: what would be left unwritten if the UI ended now.
+    /// Returns the message for [`Screen::unwritten`]: the changes that would not be written if the UI ended now.
     pub fn unwritten(&self) -> Option<String> {
         let (pending, name) = (self.pending(), self.name());
         (pending > 0).then(|| {
@@ -232,12 +232,12 @@ impl SplitSession {
         })
     }
 
-    /// Returns why unwritten changes would not be offered again.
+    /// Returns why unwritten changes would be lost, that is, why they cannot be saved as a draft.
     pub fn draft_failure(&self) -> Option<String> {
         self.inner.borrow().keep_failure.as_ref().map(|failure| failure.why.clone())
     }
 
-    /// Applies a change. The effects report the result.
+    /// Applies a change. Returns effects that report the result.
     pub fn apply(&self, edit: Edit) -> Vec<Effect> {
         if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
@@ -312,7 +312,8 @@ impl SplitSession {
         }
     }
 
-    /// Writes the changes in the background. With `overwrite`, replaces what another process has written since the file was opened.
+    /// Writes the changes in the background. With `overwrite`, replaces the changes that another process has written since the file was
+    /// opened.
     pub fn write_now(&self, overwrite: bool) {
         let mut inner = self.inner.borrow_mut();
         let Some(editor) = inner.editor.clone() else { return };
@@ -322,8 +323,8 @@ impl SplitSession {
         inner.workers.write.submit((editor, overwrite));
     }
 
-    /// Opens the text, with its unwritten changes, in the user's editor. The screen calls [`text_returned`](Self::text_returned) when the
-    /// terminal returns to it.
+    /// Opens the text, with unwritten changes, in the user's editor. The screen calls [`text_returned`](Self::text_returned) when the
+    /// editor has exited.
     pub fn edit_text(&self) -> Vec<Effect> {
         if let Some(why) = self.edit_refusal() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
@@ -338,8 +339,8 @@ impl SplitSession {
         Vec::new()
     }
 
-    /// Opens a rejected text again, at a line, with the next [`tick`](Self::tick): the popup that asked must be closed by then, because its
-    /// closing looks the same as the return of the terminal.
+    /// Opens a rejected text again, at a line, with the next [`tick`](Self::tick). The popup that offered it must be closed before, because
+    /// closing it looks the same as the exit of an editor.
     pub(super) fn reopen_editor(&self, file: &Path, line: Option<u64>) {
         let mut inner = self.inner.borrow_mut();
         inner.reopen_at = Some((file.to_owned(), line));
@@ -347,7 +348,7 @@ impl SplitSession {
         inner.env.wake.wake();
     }
 
-    /// Takes the edited text, if there is one, after the terminal has returned.
+    /// Applies the edited text, if there is one, after the editor has exited.
     pub fn text_returned(&self) {
         let file = self.inner.borrow_mut().text.take();
         if let Some(file) = file {
@@ -355,7 +356,7 @@ impl SplitSession {
         }
     }
 
-    /// Discards a text that was edited and not taken.
+    /// Discards a text that was edited but not applied.
     pub(super) fn drop_text(&self, file: &Path) {
         let mut inner = self.inner.borrow_mut();
         let question = file.to_owned();
@@ -387,12 +388,12 @@ impl SplitSession {
         inner.revision += 1;
     }
 
-    /// Saves the draft before it returns: for the end of the UI, when a worker may not have enough time.
+    /// Saves the draft before it returns; used at the end of the UI, when a worker may not have enough time.
     pub fn keep_now(&self) {
         self.inner.borrow_mut().keep_now();
     }
 
-    /// Replaces the editor: the file as another process left it, with the changes applied to it.
+    /// Replaces the editor, for example by one for the file as another process wrote it, with the changes applied.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
         inner.set_editor(editor);

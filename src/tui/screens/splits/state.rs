@@ -1,4 +1,4 @@
-//! The state of the split editor: what is shown, and which pane receives the keys. Pure: it reads the editor and draws nothing.
+//! The state of the split editor: columns, focus and selections. Pure: it reads the editor, and draws nothing.
 
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The name shown for the shards that are in no split.
+/// The name of the column of shards without a split.
 pub const NONE: &str = "no split";
 
 /// Columns, panes and selections.
@@ -18,21 +18,21 @@ pub struct SplitsState {
     pub lists: Vec<ListState>,
     /// The names of the columns, so that each column keeps its list when others are added or removed.
     names: Vec<Arc<str>>,
-    /// Index of the column in focus.
+    /// Index of the focused column.
     pub at: usize,
-    /// Index of the first column in view.
+    /// Index of the first visible column.
     pub first: usize,
-    /// Whether the excludes have the focus, instead of the columns.
+    /// Whether the excludes have the focus, rather than the columns.
     pub is_on_excludes: bool,
     /// The list of excludes.
     pub excludes: ListState,
-    /// Where a marked range starts in the list in focus.
+    /// The start of a marked range in the focused list.
     pub mark: Option<usize>,
     /// Totals of all excludes.
     pub totals: ExcludeTotals,
 }
 
-/// Returns the columns: the splits in their order, then the shards in no split, if there are any or there are no splits.
+/// Returns the columns: the splits in their order, then the shards without a split, if there are any or if there are no splits.
 pub fn columns(editor: &SplitEditor) -> impl Iterator<Item = &SplitView> {
     let loose = Some(editor.loose()).filter(|loose| !loose.shards.is_empty() || editor.splits().is_empty());
     editor.splits().iter().chain(loose)
@@ -43,7 +43,7 @@ pub fn column(editor: &SplitEditor, at: usize) -> Option<&SplitView> {
     columns(editor).nth(at)
 }
 
-/// Returns the name of a column on the screen; raw.
+/// Returns the name of a column on the screen; not escaped.
 pub fn column_name(view: &SplitView) -> &str {
     if view.name.is_empty() {
         NONE
@@ -70,14 +70,14 @@ impl SplitsState {
         }
         self.lists = lists;
         self.names = names;
-        // A newly added split gets the focus.
+        // A new split gets the focus.
         self.at = added.unwrap_or(self.at).min(self.lists.len().saturating_sub(1));
         self.excludes.set_len(editor.excludes().len());
         self.totals = editor.totals();
         self.mark = None;
     }
 
-    /// Returns the list in focus.
+    /// Returns the focused list.
     pub fn list(&mut self) -> Option<&mut ListState> {
         if self.is_on_excludes {
             Some(&mut self.excludes)
@@ -86,7 +86,7 @@ impl SplitsState {
         }
     }
 
-    /// Applies a movement action. Returns whether the action was one.
+    /// Applies a movement action. Returns whether the action is one.
     pub fn handle_action(&mut self, action: Action) -> bool {
         match action {
             Action::Left if !self.is_on_excludes => self.select_list(self.at.saturating_sub(1)),
@@ -121,7 +121,7 @@ impl SplitsState {
         Some(from.min(row)..=from.max(row))
     }
 
-    /// Returns the shards that an action applies to; none while the excludes have the focus.
+    /// Returns the shards that an action applies to; empty while the excludes have the focus.
     pub fn shards<'e>(&self, editor: &'e SplitEditor) -> &'e [ShardView] {
         if self.is_on_excludes {
             return &[];
@@ -130,7 +130,7 @@ impl SplitsState {
         found.and_then(|(rows, view)| view.shards.get(rows)).unwrap_or_default()
     }
 
-    /// Returns the range of columns that fit next to each other, such that the one in focus is in view.
+    /// Returns the range of columns that fit next to each other, including the focused one.
     pub fn window(&mut self, width: u16) -> std::ops::Range<usize> {
         let fit = usize::from(width / COLUMN_MIN).clamp(1, self.lists.len().max(1));
         self.first = self.first.min(self.at).max((self.at + 1).saturating_sub(fit));
@@ -138,7 +138,7 @@ impl SplitsState {
         self.first..(self.first + fit).min(self.lists.len())
     }
 
-    /// Excludes the selected shards; includes them again if all of them are excluded.
+    /// Returns the edit that excludes the selected shards, or includes them again if all of them are excluded.
     pub fn exclude_shards(&self, editor: &SplitEditor, note: Option<String>) -> Option<Edit> {
         let shards = self.shards(editor);
         let out: Vec<&ShardView> = shards.iter().filter(|s| !s.is_excluded).collect();
@@ -155,16 +155,16 @@ impl SplitsState {
         Some(Edit::Exclude { items })
     }
 
-    /// Removes the selected excludes.
+    /// Returns the edit that removes the selected excludes.
     pub fn remove_excludes(&self) -> Option<Edit> {
         let rows = self.rows().filter(|_| self.is_on_excludes)?;
-        // From the end, so that earlier removals do not change later positions.
+        // From last to first, so that removals do not change the indexes of later ones.
         let edits = rows.clone().rev().map(|index| Edit::RemoveItem { index }).collect();
         Some(combine_edits(format!("remove {}", count(rows.count() as u64, "exclude")), edits))
     }
 }
 
-/// Returns the edits that include excluded shards again: an exclude of a single one of them is removed, ranges are split.
+/// Returns the edits that include excluded shards again: an exclude of a single shard is removed, a range is split.
 fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
     let mut wanted: HashMap<u32, &ShardView> = shards.iter().filter_map(|s| Some((s.id?, s))).collect();
     let mut alone = Vec::new();
@@ -178,14 +178,14 @@ fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
     for (_, id) in &alone {
         wanted.remove(id);
     }
-    // From the end, so that earlier removals do not change later positions.
+    // From last to first, so that removals do not change the indexes of later ones.
     let mut edits: Vec<Edit> = alone.iter().rev().map(|(index, _)| Edit::RemoveItem { index: *index }).collect();
     let left = shards.iter().filter(|s| s.id.is_some_and(|id| wanted.contains_key(&id)));
     edits.extend(left.map(|s| Edit::Include { shard: Arc::clone(&s.name), key: None }));
     edits
 }
 
-/// Minimum width of a column, if there is more than one.
+/// Minimum width of a column in columns of the terminal, if there is more than one.
 pub const COLUMN_MIN: u16 = 27;
 
 /// Combines edits into one step; a single edit is returned unchanged.

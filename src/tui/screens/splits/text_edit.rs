@@ -1,4 +1,4 @@
-//! Editing of the whole text in the user's editor: the copy for the editor, and taking the edited text.
+//! Editing of the whole text in the user's editor: writes a copy for the editor, and applies the edited text.
 
 use super::choice::{Choice, ChoiceOption};
 use super::session::SplitSession;
@@ -14,19 +14,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "taking up the edited text";
-/// Maximum size in bytes of a text that is taken.
+/// Maximum size in bytes of an edited text.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A text that was not taken, and where it is stored.
+/// An edited text that could not be applied, and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedText {
-    /// Why it was not taken.
+    /// Why it could not be applied.
     pub failure: Failure,
     /// The copy that was edited.
     pub file: PathBuf,
 }
 
-/// Writes a copy of the text for an editor. Its name ends like the real one, for editors that choose a mode by it.
+/// Writes a copy of the text for an editor. It has the extension of the original, because editors choose a mode by it.
 pub fn write_draft(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
     let folder = state_dir.join("edit");
     create_folders(&folder)?;
@@ -36,7 +36,7 @@ pub fn write_draft(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// Takes the edited text as one change and removes the copy. The notice reports the change.
+/// Applies the edited text as one change and removes the copy. Returns a notice about the change.
 pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
     let refused = |failure: Failure| RejectedText { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
@@ -47,7 +47,7 @@ pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option
     let before = editor.text().map_err(refused)?;
     if text.as_bytes() == before {
         remove(file);
-        // No notice: the editor may not have run, and the notice about that must stay.
+        // No notice: if the editor could not be started, the notice about that must stay.
         return Ok(None);
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
@@ -63,13 +63,13 @@ pub fn remove(file: &Path) {
     }
 }
 
-/// Returns the command of the user's editor for a file, with a line if the editor is known to support one.
+/// Returns the command of the user's editor for a file; includes the line if the editor is known to support that.
 pub fn program(file: &Path, line: Option<u64>) -> TerminalProgram {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     program_of(&named.unwrap_or_else(|| "vi".to_owned()), file, line)
 }
 
-/// The editor may be set with arguments; it is split at spaces and never passed to a shell.
+/// Returns the command of an editor. The user's setting may contain arguments; it is split at spaces and never passed to a shell.
 fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
     let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
     let name = editor.split_whitespace().next().and_then(|program| Path::new(program).file_name());
@@ -85,7 +85,7 @@ fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
 const LINE_EDITORS: &[&str] =
     &["vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"];
 
-/// Opens the popup about a text that was not taken.
+/// Opens the popup about an edited text that could not be applied.
 pub fn refused(session: SplitSession, refused: RejectedText) -> Box<dyn Screen> {
     let RejectedText { failure, file } = refused;
     let line = failure.subject.line;

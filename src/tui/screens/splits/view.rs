@@ -14,10 +14,10 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::ops::RangeInclusive;
 
-/// Below this many rows only the pane in focus is drawn in full.
+/// Height in rows below which only the focused pane is drawn in full.
 const SMALL_ROWS: u16 = 14;
 
-/// An area of the screen, for the mouse.
+/// A part of the screen that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenArea {
     /// The inside of a column, by its index.
@@ -55,7 +55,7 @@ pub fn draw(
     draw_lines(frame.buffer_mut(), bottom, problems_line(problems, usize::from(bottom.width), ui));
 }
 
-/// Returns the areas of the columns above and of the excludes below. In a small terminal the one without the focus is one line.
+/// Returns the areas of the columns and of the excludes below them. In a small terminal, the one without the focus has one line.
 fn divide(state: &SplitsState, area: Rect) -> (Rect, Rect) {
     let excludes = u16::try_from(state.excludes.len).unwrap_or(u16::MAX);
     let rows = match (state.is_on_excludes, area.height < SMALL_ROWS) {
@@ -85,7 +85,7 @@ fn draw_columns(
     let mut x = area.x;
     let mut places = Vec::new();
     for (place, index) in window.clone().enumerate() {
-        // The remainder of the division goes to the first columns.
+        // The first columns are one cell wider if the width cannot be divided evenly.
         let width = width + u16::from(place < usize::from(wider));
         let rect = Rect { x, width, ..area };
         x += width;
@@ -113,7 +113,7 @@ fn draw_columns(
     places
 }
 
-/// Returns how many columns are out of view, for the edge at which they would be.
+/// Returns the number of hidden columns for the edge of the first or last visible one; `None` if there are none.
 fn hidden_columns(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
     let (before, after) = (window.start, all - window.end);
     match (is_first && before > 0, is_last && after > 0) {
@@ -124,7 +124,7 @@ fn hidden_columns(window: &std::ops::Range<usize>, is_first: bool, is_last: bool
     }
 }
 
-/// Returns `train  16 shards  80.1 %`, as much of it as fits.
+/// Returns as much of `train  16 shards  80.1 %` as fits.
 fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
     let shards = view.shards.len() as u64;
     let sign = if view.is_new { "+ " } else { "" };
@@ -232,7 +232,7 @@ fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui)
         (_, _, true) => ("+", ui.theme.accent),
         _ => (" ", ui.theme.text),
     };
-    // Two columns for the sign, two for the gap before the state, and one for the arrows of the list.
+    // Two columns for the sign, two before the state, and one for the arrows of the list.
     let room = columns.saturating_sub(text::width(&state) + 5);
     let note = exclude.note.as_deref().unwrap_or_default();
     let item_room = if note.is_empty() { room } else { (room * 3 / 5).max(room.min(12)) };
@@ -250,7 +250,7 @@ fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui)
     ])
 }
 
-/// Returns what an exclude matches, in a word or two.
+/// Returns the kind of an exclude's matches in one or two words.
 pub fn exclude_words(exclude: &ExcludeView) -> String {
     match (exclude.names, exclude.matches) {
         (Names::Broken, _) => "braces cannot be read".to_owned(),
@@ -265,7 +265,7 @@ pub fn exclude_words(exclude: &ExcludeView) -> String {
     }
 }
 
-/// Returns the columns on one line, for areas without room for them.
+/// Returns the columns on one line, for small terminals.
 fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'static> {
     let parts: Vec<String> =
         columns(editor).map(|view| format!("{} {}", column_name(view), grouped(view.shards.len() as u64))).collect();
@@ -273,14 +273,14 @@ fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'sta
     Line::from(Span::styled(text::fit_end(&words, columns_wide, ui.glyphs), ui.theme.muted))
 }
 
-/// Returns the excludes on one line, for areas without room for them.
+/// Returns the excludes on one line, for small terminals.
 fn excludes_line(state: &SplitsState, columns: usize, ui: &Ui) -> Line<'static> {
     let words = format!(" Excluded  {}", excluded_words(state));
     let style = if state.totals.idle > 0 { ui.theme.warn } else { ui.theme.muted };
     Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style))
 }
 
-/// Returns the worst problem, and how many more there are.
+/// Returns the most severe problem, and the number of further ones.
 fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'static>> {
     let worst = problems.iter().rev().max_by_key(|p| p.severity)?;
     let (sign, style) = severity_sign(worst.severity, ui);
@@ -296,7 +296,7 @@ fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'
     ]))
 }
 
-/// Returns a problem in one sentence; raw. The message names splits and excludes, but not shards.
+/// Returns a problem in one sentence; not escaped. It names splits and excludes, but not shards.
 pub fn problem_words(problem: &Problem) -> String {
     match &problem.subject.shard {
         Some(shard) => format!("{shard}: {}", problem.message),
@@ -304,7 +304,7 @@ pub fn problem_words(problem: &Problem) -> String {
     }
 }
 
-/// Draws the message shown while there is nothing to edit.
+/// Draws the message shown if there are no splits to edit.
 pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let inner = padded(draw_panel(frame, area, "Splits", true, ui));
     let columns = usize::from(inner.width);

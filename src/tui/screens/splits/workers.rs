@@ -1,4 +1,4 @@
-//! The workers of a session for slow operations, and their results.
+//! The workers of a session, and their results.
 
 use super::draft::{self, FoundDraft};
 use super::text_edit::{self, RejectedText};
@@ -16,17 +16,17 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The result of opening.
+/// The result of opening the splits.
 pub struct OpenedSplits {
     /// The splits, or why they cannot be edited.
     pub editor: Outcome<SplitEditor>,
-    /// Changes of an earlier session that were not written.
+    /// Unwritten changes of an earlier session.
     pub found: Option<FoundDraft>,
-    /// Path where such changes are kept.
+    /// The path of the draft.
     pub place: PathBuf,
 }
 
-/// Slow work on the whole text.
+/// A slow change of the splits, applied by a worker.
 pub enum TextChange {
     /// Applies the text of an external editor.
     Text(PathBuf),
@@ -34,9 +34,9 @@ pub enum TextChange {
     Draft(Vec<Edit>),
     /// Applies a change of many parts.
     Edit(Edit),
-    /// Undoes such a change.
+    /// Undoes the last change.
     Undo,
-    /// Redoes such a change.
+    /// Redoes the last undone change.
     Redo,
 }
 
@@ -44,13 +44,13 @@ pub enum TextChange {
 pub struct TextChangeResult {
     /// The editor with the changes that could be applied.
     pub editor: SplitEditor,
-    /// The notice of what was done, or the text that was not taken.
+    /// A notice about the change, or the text that could not be applied.
     pub outcome: Result<Option<Toast>, RejectedText>,
 }
 
 /// The result of writing.
 pub enum WriteResult {
-    /// It is written; the editor has no pending changes.
+    /// The changes are written; the editor has no pending changes.
     Written(Box<(SplitFile, SplitEditor)>),
     /// Another process changed the file; nothing was written.
     Changed(Box<ThreeWayMerge>),
@@ -77,25 +77,25 @@ pub fn marker(wake: &Wake) -> Marker {
 pub struct Workers {
     /// Opens the splits; takes the path of the data set and of the state folder.
     pub open: LatestWorker<(PathBuf, PathBuf), OpenedSplits>,
-    /// Changes the whole text.
+    /// Applies slow changes.
     pub rework: LatestWorker<(SplitEditor, TextChange), TextChangeResult>,
-    /// Looks for problems.
+    /// Checks the splits for problems.
     pub check: LatestWorker<(u64, SplitEditor), VersionProblems>,
-    /// Looks excludes up in the index; returns the editor with the results.
+    /// Looks up excludes in the index; returns the editor with the results.
     pub items: LatestWorker<(SplitEditor, Cancel), Outcome<SplitEditor>>,
-    /// Saves the draft; returns why it could not.
+    /// Saves the draft; returns the failure if it could not be saved.
     pub keep: LatestWorker<(PathBuf, SplitEditor), Option<Failure>>,
     /// Writes the split file; the flag is whether to overwrite changes of another process.
     pub write: LatestWorker<(SplitEditor, bool), WriteResult>,
-    /// Marks shards and samples for the browser.
+    /// Computes the marks for the browser.
     pub marks: Marker,
-    /// Removes the copy of a text that is discarded.
+    /// Removes the copy of a discarded text.
     pub drop_text: LatestWorker<PathBuf, ()>,
     /// Writes the text for an editor; takes the text and the state folder.
     pub text: LatestWorker<(SplitEditor, PathBuf), Outcome<PathBuf>>,
 }
 
-/// Starts the workers; they sleep until they receive a request.
+/// Starts the workers.
 pub fn start_workers(env: &UiEnv) -> Workers {
     let wake = || env.wake.clone();
     let options = env.options.clone();
@@ -129,7 +129,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 
 fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
     let place = draft::place(state_dir, root);
-    // An interrupted run is finished first, because it would change the files after they are opened.
+    // The publication of an interrupted run is completed first, because it would change the files after they are opened.
     let recovered = recover_interrupted(root, &ProblemLog::default());
     let editor = recovered.and_then(|()| SplitEditor::open(root, None));
     OpenedSplits { editor, found: draft::load(&place), place }
@@ -152,7 +152,7 @@ fn rework(mut editor: SplitEditor, work: TextChange) -> TextChangeResult {
     TextChangeResult { editor, outcome }
 }
 
-/// Returns the notice of a change that was made, and of its first problem.
+/// Returns the notice about an applied change, or about its first problem.
 pub fn done(applied: EditResult) -> Toast {
     match applied.problems.first() {
         Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
@@ -160,7 +160,7 @@ pub fn done(applied: EditResult) -> Toast {
     }
 }
 
-/// Returns the notice of an undo or a redo.
+/// Returns the notice about an undo or a redo.
 pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
     let (done, nothing) = match is_undo {
         true => ("undone", "there is nothing to undo"),
@@ -170,7 +170,7 @@ pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
     Toast::new(Level::Info, words)
 }
 
-/// Returns the notice of changes that were applied again.
+/// Returns the notice about changes that were applied again.
 fn replayed(all: usize, pending: usize, not_applied: &[RejectedEdit]) -> Toast {
     match not_applied.first() {
         None if pending == 0 => Toast::new(Level::Info, "the file has those changes already"),
@@ -192,7 +192,7 @@ fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) 
         }
         Err(failure) if is_conflict(&failure) => match conflict(&root, &editor) {
             Ok(Some(three)) => WriteResult::Changed(Box::new(three)),
-            // The file is again as it was opened.
+            // The file is unchanged since it was opened.
             Ok(None) => WriteResult::Failed(Box::new(failure)),
             Err(failure) => WriteResult::Failed(Box::new(failure)),
         },
@@ -200,7 +200,7 @@ fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) 
     }
 }
 
-/// Builds the marks of shards and samples from the current splits and excludes.
+/// Computes the marks of shards and samples from the splits and excludes.
 pub fn marked(editor: &SplitEditor, groups: &Groups) -> Arc<Marks> {
     let splits: Vec<(Arc<str>, Vec<Cow<'_, str>>)> = editor
         .splits()

@@ -1,19 +1,19 @@
-//! Decoding with a deadline: a decoder cannot be interrupted, so it runs in a separate thread and the wait is limited.
+//! Decodes with a deadline: a decoder cannot be interrupted, so it runs on a separate thread and the wait is limited.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc};
 use std::time::Duration;
 
-/// How long decoding one part may take.
+/// Time limit for decoding one part.
 pub const DECODE_DEADLINE: Duration = Duration::from_secs(3);
-/// Maximum number of decoders that missed their deadline and still run; at this number no more are started, since each keeps a thread busy.
+/// Maximum number of decoders that run after their deadline; beyond it no more are started, because each keeps a thread busy.
 const MAX_STUCK: usize = 3;
 
-/// The number of such decoders in this process.
+/// Number of decoders in this process that run after their deadline.
 static STUCK_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs `work` in a separate thread and waits until `deadline`. A later result is dropped; the thread ends by itself, since the input of
-/// decoders is limited. The error is in user-facing words. Call it on a worker, never on the UI's thread.
+/// Runs `work` on a separate thread and waits until `deadline`. A later result is dropped; the thread then ends by itself, because the
+/// input of decoders is limited. The error is a message for the user. Must be called on a worker, never on the UI's thread.
 pub fn run_until<T: Send + 'static>(
     deadline: Duration,
     work: impl FnOnce() -> T + Send + 'static,
@@ -21,14 +21,14 @@ pub fn run_until<T: Send + 'static>(
     within_of(&STUCK_THREADS, deadline, work)
 }
 
-/// It runs, and its result is awaited.
+/// The thread runs, and its result is awaited.
 const RUNNING: u8 = 0;
-/// It runs, and is counted as stuck.
+/// The thread runs, and is counted as stuck.
 const ABANDONED: u8 = 1;
-/// It has ended.
+/// The thread has ended.
 const ENDED: u8 = 2;
 
-/// Dropped by the thread at its end, including a panic.
+/// Dropped at the end of the thread, also after a panic.
 struct ThreadEndGuard {
     state: Arc<AtomicU8>,
     stuck: &'static AtomicUsize,
@@ -55,7 +55,7 @@ fn within_of<T: Send + 'static>(
     let running = ThreadEndGuard { state: Arc::clone(&state), stuck };
     let spawned = std::thread::Builder::new().name("decoder".into()).spawn(move || {
         let _running = running;
-        // The receiver may be gone.
+        // Sending fails if the receiver has stopped waiting.
         let _ = sender.send(work());
     });
     if spawned.is_err() {
@@ -67,7 +67,7 @@ fn within_of<T: Send + 'static>(
         Err(mpsc::RecvTimeoutError::Timeout) => {
             stuck.fetch_add(1, Ordering::SeqCst);
             if state.compare_exchange(RUNNING, ABANDONED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
-                // It has ended since the deadline.
+                // The thread has ended since the deadline.
                 stuck.fetch_sub(1, Ordering::SeqCst);
             }
             Err(format!("decoding took longer than {} seconds", deadline.as_secs_f64()))

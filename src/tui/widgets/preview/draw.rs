@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What drawing a preview needs in addition to its state.
+/// Values for drawing a preview, in addition to its state.
 #[derive(Clone, Copy)]
 pub struct PreviewOptions<'a> {
     /// Styles and glyphs.
@@ -27,15 +27,15 @@ pub struct PreviewOptions<'a> {
     pub depth: Depth,
 }
 
-/// Maximum lines of notes above the body.
+/// Maximum number of lines of notes above the body.
 const NOTE_LINES: usize = 3;
-/// Maximum lines below the body: facts, or the selected line of a tree in full.
+/// Maximum number of lines below the body: facts, or the full selected line of a tree.
 const BELOW_LINES: usize = 4;
 
-/// Maximum lines of a waveform.
+/// Maximum height of a waveform in rows.
 const WAVEFORM_LINES: u16 = 11;
 
-/// Draws something short: as much as fits, without scrolling. Pictures are drawn by [`Pixels::draw`].
+/// Draws as much of a content as fits, without scrolling. Pictures are drawn by [`Pixels::draw`].
 pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui) {
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     match drawable {
@@ -72,12 +72,12 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
 }
 
 impl PreviewState {
-    /// Returns the title of the pane: kind, dimensions and size. Empty while nothing is shown.
+    /// Returns the title of the pane: kind, dimensions and size. Empty if no part is shown.
     pub fn title(&self, ui: &Ui) -> String {
         self.preview().map(|p| with_glyphs(p.title.clone(), ui)).unwrap_or_default()
     }
 
-    /// Draws notes, the body and facts; the title belongs to the pane. Returns the area of the body, for the mouse.
+    /// Draws notes, the body and facts; the caller draws the title of the pane. Returns the area of the body, for the mouse.
     pub fn draw(
         &mut self,
         buffer: &mut Buffer,
@@ -176,7 +176,7 @@ impl PreviewState {
         self.draw_more(buffer, area, preview, ui);
     }
 
-    /// Moves to the requested start of the view. Lines above the text of a tree stay in view if they take less than half of the rows.
+    /// Scrolls to the requested start. Lines above the text of a tree stay visible if they take less than half of the rows.
     fn begin_view(&mut self) {
         let Some(row) = self.begin.take().and_then(|begin| self.rows.row_at(begin)) else { return };
         if self.tree().is_none() {
@@ -187,7 +187,7 @@ impl PreviewState {
         }
     }
 
-    /// Keeps the view within the body, and the selection within the view.
+    /// Limits the scroll position to the body, and the selection to the visible rows.
     fn clamp_view(&mut self) {
         self.begin_view();
         let (count, height) = (self.rows.len(), self.height.max(1));
@@ -227,7 +227,7 @@ impl PreviewState {
         }
     }
 
-    /// Returns one row of a value that takes several rows.
+    /// Returns one row of a value that has several rows.
     fn piece_row(&self, line: &TreeLine, piece: &Range<usize>, columns: usize, ui: &Ui) -> Line<'static> {
         let words = with_glyphs(line.value.get(piece.clone()).unwrap_or_default().to_owned(), ui);
         let found = self.search.as_ref().map(|s| s.in_line(&words)).unwrap_or_default();
@@ -244,7 +244,7 @@ impl PreviewState {
             (true, false) => ui.glyphs.open,
             (false, _) => " ",
         };
-        // Deep values would be pushed out of the pane: beyond half of its width the depth is shown as a number.
+        // Indentation must not take more than half of the width: deeper levels are shown as a number.
         let indent = usize::from(line.depth) * 2;
         let lead = match indent + 2 > columns / 2 {
             true => format!("{}{} ", line.depth, ui.glyphs.ellipsis),
@@ -291,7 +291,7 @@ impl PreviewState {
         Line::from(spans)
     }
 
-    /// Returns the selected line of a tree in full: its path, and its value if that is too long for its row.
+    /// Returns the full selected line of a tree: its path, and its value if that is too long for its row.
     fn selected_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(path) = self.selected_path() else { return Vec::new() };
         let mut out = vec![Line::from(Span::styled(text::fit_middle(&path, columns, ui.glyphs), ui.theme.muted))];
@@ -307,7 +307,7 @@ impl PreviewState {
         out
     }
 
-    /// Draws small arrows on the right edge if rows are out of view, and how much there is on other pages.
+    /// Draws arrows on the right edge if there are rows above or below the visible ones, and the number of bytes on later pages.
     fn draw_more(&self, buffer: &mut Buffer, area: Rect, preview: &PartPreview, ui: &Ui) {
         if area.width < 4 || area.height == 0 || self.rows.len() == 0 {
             return;
@@ -331,12 +331,12 @@ impl PreviewState {
     }
 }
 
-/// Draws the waveform of a sound: upwards from the middle for values above zero, downwards below.
+/// Draws the waveform of a sound, with positive values above the middle and negative ones below.
 fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
     if area.is_empty() {
         return;
     }
-    // Quiet sounds are drawn as high as loud ones; the facts show the loudness.
+    // Quiet sounds are scaled to full height; the facts contain the loudness.
     let scale = wave.loudest().max(0.001);
     let halves = f32::from(area.height) * 2.0;
     for (x, (low, high)) in (area.x..area.right()).zip(wave.columns(usize::from(area.width))) {
@@ -344,7 +344,7 @@ fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
         let bottom = halves / 2.0 * (1.0 - low / scale);
         for y in area.y..area.bottom() {
             let row = f32::from(y - area.y) * 2.0;
-            // A half cell is drawn if the line passes through it; silence is a thin line in the middle.
+            // A half cell is filled if the curve passes through it; silence is a thin line in the middle.
             let is_on = |from: f32| bottom > from + 0.05 && top < from + 0.95;
             let symbol = match (is_on(row), is_on(row + 1.0), ui.glyphs.ascii) {
                 (true, true, false) => "█",
@@ -385,7 +385,7 @@ pub fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>
             .map(|place| place.start.saturating_sub(piece.start)..place.end - piece.start)
             .collect();
         let pieces = marked(&words, &places, token_style(*tone, ui), ui.theme.matched);
-        // The sign of a line break is one column wide in both sets.
+        // The sign for a line break has one column in both character sets.
         spans.extend(pieces.into_iter().map(|span| match ui.glyphs.ascii {
             true => Span::styled(span.content.replace('↵', "$"), span.style),
             false => span,
@@ -458,7 +458,7 @@ fn fact_lines(preview: &PartPreview, columns: usize, ui: &Ui) -> Vec<Line<'stati
         .collect()
 }
 
-/// Replaces our own signs by ASCII ones if required.
+/// Replaces the program's own signs by ASCII ones, in ASCII mode.
 fn with_glyphs(words: String, ui: &Ui) -> String {
     if ui.glyphs.ascii {
         words.replace('×', "x").replace('…', "...")

@@ -1,10 +1,10 @@
-//! Draws a part of a sample, and keeps the position in it: scrolling, folding, searching, pages.
+//! Draws a part of a sample, and stores the position in it: scrolling, folding, searching, pages.
 //!
 //! ```ignore
-//! state.show(Arc::new(preview::part("json", &bytes, &cancel)));   // the preview came from a worker
-//! state.draw(buffer, area, true, &mut pixels, &look);             // body, notes and facts; the title is the pane's
-//! if !state.act(action) { /* not for the preview */ }
-//! if let Some(from) = state.take_wanted_page() { /* ask the worker for preview::page(…, from, …), then show_page */ }
+//! state.show(Arc::new(preview::part("json", &bytes, &cancel)));   // a preview from a worker
+//! state.draw(buffer, area, true, &mut pixels, &options);          // body, notes and facts; the caller draws the title
+//! if !state.handle_action(action) { /* the action is not for the preview */ }
+//! if let Some(from) = state.take_page_request() { /* request preview::page(…, from, …) from the worker, then call show_page */ }
 //! ```
 
 mod deadline;
@@ -25,7 +25,7 @@ use search::Search;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether a part is a picture by its name.
+/// Whether the name of a part is that of a picture.
 pub fn is_picture(name: &str) -> bool {
     let extension = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
     matches!(
@@ -38,26 +38,26 @@ pub fn is_picture(name: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct PreviewState {
     preview: Option<Arc<PartPreview>>,
-    /// First row in view.
+    /// First visible row.
     offset: usize,
     /// Selected row of a tree.
     selected: usize,
-    /// Rows in view when last drawn.
+    /// Number of rows as drawn last.
     height: usize,
     rows: Rows,
     folded: BTreeSet<usize>,
     search: Option<Search>,
-    /// Starts of the pages before this one.
+    /// Starts of the previous pages.
     earlier: Vec<u64>,
     requested_page: Option<ReadFrom>,
-    /// The start of the view once it is drawn: a byte of a text, a line of a tree.
+    /// The position to scroll to when drawn: a byte of a text, or a line of a tree.
     begin: Option<usize>,
     /// Whether the next page is shown from its end.
     from_end: bool,
 }
 
 impl PreviewState {
-    /// Shows another part from its beginning. The search words are kept.
+    /// Shows another part from its beginning. An active search is repeated in it.
     pub fn show(&mut self, preview: Arc<PartPreview>) {
         let search = self.search.take().map(|s| s.words().to_owned());
         *self = Self { preview: Some(preview), height: self.height, ..Self::default() };
@@ -76,18 +76,18 @@ impl PreviewState {
         }
     }
 
-    /// Shows another page of the same part, as requested by [`take_page_request`](Self::take_page_request).
+    /// Shows another page of the same part, which [`take_page_request`](Self::take_page_request) requested.
     pub fn show_page(&mut self, preview: Arc<PartPreview>) {
         let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
         self.show(preview);
         self.earlier = earlier;
         if from_end && self.begin.is_none() {
-            // Drawing clamps it to the number of rows.
+            // Drawing limits it to the number of rows.
             self.offset = usize::MAX;
         }
     }
 
-    /// Shows nothing.
+    /// Removes the preview.
     pub fn clear(&mut self) {
         let search = self.search.take();
         *self = Self { search, height: self.height, ..Self::default() };
@@ -113,7 +113,7 @@ impl PreviewState {
         self.is_reading() && (page.from > 0 || page.has_more())
     }
 
-    /// Returns the selected line of a tree, if it holds a text.
+    /// Returns the selected line of a tree, if it is a text.
     pub fn selected_text(&self) -> Option<usize> {
         let at = self.rows.tree_line(self.selected)?;
         self.tree()?.get(at).filter(|line| line.text.is_some()).map(|_| at)
@@ -126,7 +126,7 @@ impl PreviewState {
         }
     }
 
-    /// Folds long lists at first, so that the names next to them are visible at once.
+    /// Folds long lists initially, so that the names next to them are visible.
     fn fold_long(&mut self) {
         const LONG: u32 = 40;
         let Some(lines) = self.tree() else { return };
@@ -137,7 +137,7 @@ impl PreviewState {
         self.folded = long;
     }
 
-    /// Handles a moving or folding action. Returns whether it was one.
+    /// Handles an action that moves or folds. Returns whether it is one.
     pub fn handle_action(&mut self, action: Action) -> bool {
         let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
         match action {
@@ -157,7 +157,7 @@ impl PreviewState {
         true
     }
 
-    /// Moves by rows: the selection in trees, the view elsewhere. Beyond an end of a page, another page is requested.
+    /// Moves by rows: the selection in trees, the scroll position elsewhere. Beyond an end of a page, another page is requested.
     fn step(&mut self, by: isize) {
         let count = self.rows.len();
         let is_tree = self.tree().is_some();
@@ -198,12 +198,12 @@ impl PreviewState {
         }
     }
 
-    /// Takes the request for another page.
+    /// Removes and returns the request for another page.
     pub fn take_page_request(&mut self) -> Option<ReadFrom> {
         self.requested_page.take()
     }
 
-    /// Scrolls the view by rows without a key, as the mouse wheel does.
+    /// Scrolls by rows, as the mouse wheel does.
     pub fn scroll(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(self.height.max(1));
         self.offset = self.offset.min(last).saturating_add_signed(by).min(last);
@@ -211,7 +211,8 @@ impl PreviewState {
         self.selected = self.selected.clamp(self.offset, bottom.max(self.offset));
     }
 
-    /// Selects the row at a line of the drawn body (0 is its first). Returns whether it was selected before: then a click folds.
+    /// Selects the row at a line of the drawn body, counted from 0. Returns whether it was already selected, in which case the click folds
+    /// it.
     pub fn click(&mut self, line: usize) -> bool {
         let row = self.offset.saturating_add(line);
         if self.tree().is_none() || row >= self.rows.len() {
@@ -222,7 +223,7 @@ impl PreviewState {
         again
     }
 
-    /// Folds (`Some(true)`), opens (`Some(false)`) or toggles the selected line of a tree. For a line without children its parent is
+    /// Folds (`Some(true)`), unfolds (`Some(false)`) or toggles the selected line of a tree. For a line without children, its parent is
     /// folded.
     fn fold(&mut self, fold: Option<bool>) {
         let Some(lines) = self.tree() else { return };
@@ -254,7 +255,7 @@ impl PreviewState {
         }
     }
 
-    /// Folds every line that has children, or opens all of them, for tests.
+    /// Folds or unfolds all lines with children, for tests.
     #[cfg(test)]
     pub fn fold_all(&mut self, fold: bool) {
         self.folded.clear();
@@ -267,13 +268,13 @@ impl PreviewState {
         self.rows.clear();
     }
 
-    /// Returns the path of the selected line of a tree, in the grammar of the field map; safe to show and to copy.
+    /// Returns the path of the selected line of a tree, in the syntax of field maps; escaped for display and copying.
     pub fn selected_path(&self) -> Option<String> {
         let (preview, lines) = (self.preview.as_ref()?, self.tree()?);
         Some(tree::path(&preview.name, lines, self.rows.tree_line(self.selected)?))
     }
 
-    /// Returns the value of the selected line of a tree, or a whole short text; safe to show and to copy.
+    /// Returns the value of the selected line of a tree, or a whole short text; escaped for display and copying.
     pub fn selected_value(&self) -> Option<String> {
         match self.body()? {
             Drawable::Tree(lines) => {
@@ -295,7 +296,7 @@ impl PreviewState {
     }
 
     /// Searches for words, ignoring case; empty words end the search. Returns the number of matches on this page, and moves to the first
-    /// one at or after the view.
+    /// one at or after the visible rows.
     pub fn find(&mut self, words: &str) -> usize {
         self.search = (!words.is_empty()).then(|| Search::new(words, self.body()));
         if let Some(search) = &mut self.search {
@@ -311,8 +312,7 @@ impl PreviewState {
         self.matches()
     }
 
-    /// Moves to the next or previous match in the pages of the reader; beyond those of this page, the next page with the words is
-    /// requested.
+    /// Moves to the next or previous match in the reader; beyond the matches of this page, requests the next page with the words.
     pub fn find_in_pages(&mut self, forward: bool) -> Option<(usize, usize)> {
         let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
         let is_part = self.is_reading_pages();
@@ -326,7 +326,7 @@ impl PreviewState {
         self.find_next(forward)
     }
 
-    /// Moves to the next or previous match, wrapping around. Returns its number from 1, and the number of matches.
+    /// Moves to the next or previous match, wrapping around. Returns its number, counted from 1, and the number of matches.
     pub fn find_next(&mut self, forward: bool) -> Option<(usize, usize)> {
         let place = self.search.as_mut()?.advance(forward)?;
         self.go_to_match();
@@ -343,7 +343,7 @@ impl PreviewState {
         self.search.as_ref().map_or(0, Search::len)
     }
 
-    /// Returns the start of the view: a byte of the text or of the bytes, a line of a tree.
+    /// Returns the position of the first visible row: a byte of a text or of binary data, or a line of a tree.
     fn position(&self) -> usize {
         self.rows.position(if self.tree().is_some() { self.selected } else { self.offset })
     }

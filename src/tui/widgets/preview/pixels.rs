@@ -1,4 +1,4 @@
-//! Pictures on the screen: as pixels if the terminal supports it and they are already encoded, else as cells.
+//! Pictures on the screen: as pixels if the terminal supports it and they are already encoded, otherwise as cells.
 
 use crate::tui::graphics::encode::{encode, Graphics};
 use crate::tui::graphics::{self, TerminalReply};
@@ -11,12 +11,12 @@ use ratatui::widgets::Widget;
 use ratatui_image::protocol::Protocol;
 use std::sync::Arc;
 
-/// Maximum number of encoded pictures kept; the oldest are dropped first.
+/// Maximum number of cached encoded pictures; the oldest are dropped first.
 const MAX_KEPT_PICTURES: usize = 24;
-/// Maximum number of pictures kept as cells; the oldest are dropped first.
+/// Maximum number of cached pictures in cells; the oldest are dropped first.
 const KEPT_GRIDS: usize = 12;
 
-/// A picture and the box of cells to fill.
+/// A request to encode a picture for a box of cells.
 #[derive(Clone, Debug)]
 pub struct PictureRequest {
     picture: Arc<Picture>,
@@ -32,7 +32,7 @@ impl PictureRequest {
     }
 }
 
-/// A picture ready to be sent to the terminal; without a protocol it is drawn as cells.
+/// A picture that is encoded for the terminal; without a protocol, it is drawn as cells.
 #[derive(Clone)]
 pub struct EncodedPicture {
     request: PictureRequest,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for EncodedPicture {
     }
 }
 
-/// The terminal's graphics capabilities, and the pictures encoded for it.
+/// The graphics capabilities of the terminal, and the cached pictures.
 #[derive(Clone, Debug)]
 pub struct Pixels {
     graphics: Graphics,
@@ -62,12 +62,12 @@ impl Default for Pixels {
 }
 
 impl Pixels {
-    /// Returns a store for a terminal that supports `graphics`, with cells of `cell` pixels.
+    /// Creates a cache for a terminal that supports `graphics`, with cells of `cell` pixels.
     pub fn new(graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         Self { graphics, cell, ..Self::default() }
     }
 
-    /// Returns the current protocol and cell size: the terminal may have answered since the start.
+    /// Returns the current protocol and cell size, which may come from an answer of the terminal after the start.
     fn graphics(&self) -> (Graphics, Option<(u16, u16)>) {
         match self.answer() {
             Some(answer) => (answer.graphics, answer.cell),
@@ -79,7 +79,7 @@ impl Pixels {
         graphics::answer().filter(|_| self.graphics == Graphics::Cells)
     }
 
-    /// Returns the encoded picture for a box. A missing one is requested.
+    /// Returns the encoded picture for a box; requests it if it is missing.
     pub fn get(&mut self, picture: &Arc<Picture>, columns: u16, rows: u16) -> Option<&Protocol> {
         let (graphics, cell) = self.graphics();
         if graphics == Graphics::Cells || cell.is_none() {
@@ -98,13 +98,13 @@ impl Pixels {
         }
     }
 
-    /// Takes the pictures to encode, for [`encode`](Self::encode); may be empty.
+    /// Removes and returns the requests for [`encode`](Self::encode).
     pub fn take_requests(&mut self) -> Vec<PictureRequest> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
-    /// on a worker.
+    /// Encodes pictures for a terminal that supports `graphics`, or for the protocol that its later answer reports. Takes milliseconds per
+    /// picture, so it must run on a worker.
     pub fn encode(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
@@ -123,7 +123,7 @@ impl Pixels {
         self.ready.drain(..too_many);
     }
 
-    /// Draws a picture into the top left of `area`, with its aspect ratio. Returns the columns and rows it took.
+    /// Draws a picture at the top left of `area`, keeping its aspect ratio. Returns its width and height in cells.
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
         let (columns, rows) = cells::fitted_cells(picture, area.width, area.height);
         let stays = matches!(self.graphics().0, Graphics::Sixel | Graphics::Iterm2);
@@ -148,7 +148,7 @@ impl Pixels {
         (columns, rows)
     }
 
-    /// Returns the cells of a picture for a box; scaled once.
+    /// Returns the cells of a picture for a box; cached.
     fn grid(&mut self, picture: &Arc<Picture>, area: Rect, depth: Depth) -> Arc<CellGrid> {
         let known = self.grids.iter().find(|(w, d, _)| *d == depth && w.is(picture, area.width, area.height));
         if let Some((_, _, grid)) = known {

@@ -1,4 +1,4 @@
-//! The rows of a preview's body, for the available width.
+//! The rows of a preview's body at the available width.
 
 use gristmill_data::preview::hex::HexView;
 use gristmill_data::preview::tensor::TensorView;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
-/// The rows of a body. They are computed when it is first drawn, or drawn with another width.
+/// The rows of a body, computed when it is first drawn or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     built_for: Option<(usize, RowKind)>,
@@ -21,13 +21,13 @@ pub(super) struct Rows {
 enum RowKind {
     /// Byte ranges of a text.
     Text(Arc<[Range<usize>]>),
-    /// Lines of a tree that are not hidden by a fold, with long values wrapped.
+    /// Lines of a tree that no fold hides, with long values wrapped.
     Tree(Arc<[TreeRow]>),
     /// Bytes per row, and number of rows.
     Hex(usize, usize),
     /// Lines formatted for the width.
     Lines(Arc<[String]>),
-    /// It fills the available area.
+    /// A single body that fills the available area.
     Whole,
 }
 
@@ -40,21 +40,21 @@ pub(super) struct TreeRow {
     pub(super) shows: RowContent,
 }
 
-/// The part of a line that a row shows.
+/// The part of a tree line that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RowContent {
     Whole,
-    /// Its label; its value is in the rows below.
+    /// Its label, if its value is in the rows below.
     Label,
     /// A piece of its value, as a byte range.
     Piece(Range<usize>),
 }
 
-/// Bytes of the values of one tree that are wrapped; after them each long value takes one row.
+/// Maximum number of bytes of wrapped values in one tree; after them, each long value has one row.
 const MAX_WRAPPED_BYTES: usize = 256 << 10;
 
 impl Rows {
-    /// Computes the rows for `width` columns, unless they exist.
+    /// Computes the rows for a width of `columns`, unless they are already computed.
     pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize, ascii: bool) {
         (self.width, self.ascii) = (width, ascii);
         if self.built_for.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
@@ -75,7 +75,7 @@ impl Rows {
         self.built_for = Some((width, kind));
     }
 
-    /// Computes the rows for their last width.
+    /// Computes the rows for the last width.
     pub(super) fn prepare_as_before(&mut self, body: &Drawable, folded: &BTreeSet<usize>) {
         self.prepare(body, folded, if self.width == 0 { 80 } else { self.width }, self.ascii);
     }
@@ -100,7 +100,7 @@ impl Rows {
         }
     }
 
-    /// Returns the text of a row, as a range of the whole.
+    /// Returns the text of a row as a range of the whole text.
     pub(super) fn text_range(&self, row: usize) -> Option<Range<usize>> {
         match self.kind()? {
             RowKind::Text(ranges) => ranges.get(row).cloned(),
@@ -134,7 +134,7 @@ impl Rows {
         }
     }
 
-    /// Returns the bytes per row of a hex view.
+    /// Returns the number of bytes per row of a hex view.
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(RowKind::Hex(bytes, _)) => *bytes,
@@ -142,7 +142,7 @@ impl Rows {
         }
     }
 
-    /// Returns the start of a row: a byte of the text or of the bytes, a line of the tree.
+    /// Returns the start of a row: a byte of a text or of binary data, or a line of a tree.
     pub(super) fn position(&self, row: usize) -> usize {
         match self.kind() {
             Some(RowKind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),

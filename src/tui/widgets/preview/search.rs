@@ -1,29 +1,29 @@
-//! Searches words in a preview, ignoring case.
+//! Searches for words in a preview, ignoring case.
 
 use gristmill_data::preview::Drawable;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Maximum number of matches kept.
+/// Maximum number of matches.
 const MAX_PLACES: usize = 10_000;
 
 /// A search and its matches.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     words: String,
-    /// Byte ranges of a text or of bytes; in trees, the start is the number of the line.
+    /// Byte ranges of a text or of binary data; in trees, the start is the number of the line.
     places: Vec<Range<usize>>,
     current: Option<usize>,
 }
 
 impl Search {
-    /// Searches a body for `words`.
+    /// Searches for `words` in a body.
     pub(super) fn new(words: &str, body: Option<&Drawable>) -> Self {
         let places = body.map(|body| places(words, body)).unwrap_or_default();
         Self { words: words.to_owned(), places, current: None }
     }
 
-    /// Searches rows as displayed.
+    /// Searches in rows as displayed.
     pub(super) fn in_rows(&mut self, rows: &[String]) {
         let Some(pattern) = pattern(&self.words) else { return };
         let hits = rows.iter().enumerate().filter(|(_, row)| pattern.is_match(row));
@@ -38,7 +38,7 @@ impl Search {
         self.places.len()
     }
 
-    /// Makes the first match at or after a position the current one, else the first of all.
+    /// Makes the first match at or after a position the current one, or else the first of all.
     pub(super) fn go_from(&mut self, position: usize) {
         let next = self.places.partition_point(|p| p.start < position);
         self.current = match self.places.len() {
@@ -47,7 +47,7 @@ impl Search {
         };
     }
 
-    /// Moves to the next or previous match, wrapping around. Returns its number from 1, and the number of matches.
+    /// Moves to the next or previous match, wrapping around. Returns its number, counted from 1, and the number of matches.
     pub(super) fn advance(&mut self, forward: bool) -> Option<(usize, usize)> {
         let count = self.places.len();
         if count == 0 {
@@ -63,7 +63,7 @@ impl Search {
         Some((next + 1, count))
     }
 
-    /// Whether there is no match beyond the current one.
+    /// Whether the current match is the last one, or with `forward` false the first one.
     pub(super) fn is_last(&self, forward: bool) -> bool {
         match self.current {
             _ if self.places.is_empty() => true,
@@ -78,7 +78,7 @@ impl Search {
         self.places.get(self.current?).map(|p| p.start)
     }
 
-    /// Returns the matches that touch a range of a text or of bytes.
+    /// Returns the matches that overlap a range of a text or of binary data.
     pub(super) fn within(&self, range: &Range<usize>) -> &[Range<usize>] {
         let from = self.places.partition_point(|p| p.end <= range.start);
         let to = self.places.partition_point(|p| p.start < range.end);
@@ -124,7 +124,8 @@ fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
     }
 }
 
-/// Returns the pattern of words among bytes: the words themselves, and for pairs of digits separated by spaces (`ff d8`) also these bytes.
+/// Returns the pattern for words in binary data: the words themselves, and for pairs of hex digits separated by spaces (`ff d8`) also these
+/// bytes.
 fn bytes_of(words: &str) -> Option<String> {
     let pairs: Vec<&str> = words.split(' ').collect();
     let is_pair = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());

@@ -14,7 +14,7 @@ fn of(name: &str, content: &[u8]) -> PreviewState {
     state
 }
 
-/// Draws the pane like the browser, in a colour mode.
+/// Draws the pane as the browser does, in a colour mode.
 fn pane(state: &mut PreviewState, size: Size, colour: ColourMode) -> Terminal<TestBackend> {
     let depth = if size.2 { Depth::Ascii } else { Depth::Shades };
     let mut pixels = Pixels::default();
@@ -35,7 +35,7 @@ fn compare(name: &str, state: &mut PreviewState) {
     testing::compare(&format!("preview_{name}"), &SIZES, |size| {
         let (columns, rows, ascii) = size;
         let drawn = shown(state, columns, rows, ascii);
-        // Without colours no cell may have one: an empty colour sequence would reset bold and reverse.
+        // Without colours, no cell may have one: an empty colour sequence would reset bold and reverse.
         let plain = pane(state, size, ColourMode::None);
         let has_colour =
             |cell: &ratatui::buffer::Cell| [cell.fg, cell.bg].iter().any(|c| *c != ratatui::style::Color::Reset);
@@ -98,7 +98,7 @@ fn a_tree_folds_and_shows_path_and_value_of_the_selected_line() {
     let mut state = of("json", META.as_bytes());
     let first = shown(&mut state, 60, 20, false);
     assert!(first.contains("boxes: [42 items]"), "{first}");
-    // The long value above takes several rows.
+    // The long value above has several rows.
     (0..4).for_each(|_| assert!(state.handle_action(Action::Down)));
     assert_eq!(state.selected_path().unwrap(), "json[size]");
     assert_eq!(state.selected_value().unwrap(), "  0: 640\n  1: 427");

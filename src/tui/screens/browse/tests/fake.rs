@@ -28,11 +28,11 @@ pub struct Fake {
     pub parts: fn(u64) -> Vec<&'static str>,
     pub content: Content,
     pub defect: fn(u64) -> Option<&'static str>,
-    /// While it is closed, reads block.
+    /// A barrier that blocks reads while it is closed.
     pub gate: CatalogBarrier,
 }
 
-/// Blocks readers until it is opened.
+/// A barrier that blocks readers until it is opened.
 #[derive(Clone, Default)]
 pub struct CatalogBarrier(Arc<(Mutex<bool>, Condvar)>);
 
@@ -65,7 +65,7 @@ fn text(at: SampleAt, part: &str) -> Vec<u8> {
 }
 
 impl Default for Fake {
-    /// The four shards of the sketch.
+    /// Returns a catalog of four shards of about ten thousand samples each.
     fn default() -> Self {
         let counts = [10_021, 10_000, 9_998, 10_004];
         Self::of(counts.iter().enumerate().map(|(at, n)| group(&format!("shard_{at:04}.tar"), *n)).collect())
@@ -87,7 +87,7 @@ impl Fake {
         }
     }
 
-    /// Ten million samples in a thousand shards.
+    /// Returns a catalog of ten million samples in a thousand shards.
     pub fn huge() -> Self {
         Self::of((0..1_000).map(|at| group(&format!("shard_{at:04}.tar"), 10_000)).collect())
     }
@@ -191,7 +191,7 @@ pub fn env() -> UiEnv {
     UiEnv::new(gristmill_core::RunOptions::default(), PathBuf::from("/nowhere"))
 }
 
-/// The browser on a catalog, and what it last drew.
+/// The browser on a catalog, and its last frame.
 pub struct BrowserTest {
     pub screen: BrowseScreen,
     pub effects: Vec<Effect>,
@@ -230,7 +230,7 @@ impl BrowserTest {
         self.screen.handle(Input::Paste(text.to_owned()));
         self
     }
-    /// Draws until no work is in progress and nothing on the screen is waiting.
+    /// Draws until no worker is busy and no row on the screen is missing.
     pub fn settle(&mut self) -> String {
         self.wait("everything is there", |test, shown| {
             let state = &test.screen.state;
@@ -250,7 +250,7 @@ impl BrowserTest {
             std::thread::yield_now();
         }
     }
-    /// Compares the screen with its stored pictures in these sizes.
+    /// Compares the screen with its snapshots at these sizes.
     pub fn compare(&mut self, name: &str, sizes: &[Size]) {
         testing::compare(name, sizes, |(columns, rows, ascii)| {
             (self.size, self.ascii) = ((columns, rows), ascii);
@@ -267,7 +267,7 @@ impl BrowserTest {
     }
 }
 
-/// Returns what a screen draws.
+/// Returns the screen as text.
 pub fn drawn(screen: &mut dyn Screen, columns: u16, rows: u16, ascii: bool) -> String {
     shown(screen, (columns, rows), ascii, if ascii { ColourMode::None } else { ColourMode::Sixteen })
 }

@@ -5,7 +5,7 @@ use crate::tui::screens::browse::state::Pane;
 use crate::tui::testing;
 use gristmill_core::DatasetKind;
 
-/// Lines of a JSONL file; the text of one of them is many pages long.
+/// Returns a catalog with the lines of a JSONL file; the text of one of them has many pages.
 fn lines(content: fn(u64) -> String) -> Fake {
     let mut fake = Fake::of(vec![group("corpus.jsonl", 2_000)]);
     fake.kind = DatasetKind::Jsonl;
@@ -44,7 +44,7 @@ fn texts_are_listed_by_their_beginning_and_fill_the_pane() {
     assert!(shown.contains("2   Text 2 begins. It has") && shown.contains("It has a second paragraph"), "{shown}");
     test.compare("browse_texts", &testing::WINDOWS);
     test.size = (100, 30);
-    // There is one file, so it has no pane of its own.
+    // A single file has no pane of files.
     test.acts(&[Action::PreviousPane]);
     assert_eq!(test.screen.state.pane, Pane::Detail);
     test.acts(&[Action::PreviousPane, Action::Left]);
@@ -96,7 +96,7 @@ fn words_are_found_in_all_pages_of_a_long_text() {
     test.act(Action::FindText).type_text("LINE 29876").act(Action::Accept);
     test.wait("it is found", |_, shown| shown.contains("line 29876") && shown.contains("line 29880"));
     assert_eq!(test.toasts(), ["1 place on this page"]);
-    // Scrolling up continues on the previous page.
+    // Scrolling up at the start of a page shows the end of the previous page.
     for _ in 0..400 {
         test.act(Action::PageUp);
         if test.settle().contains("line 20001") {

@@ -132,7 +132,7 @@ fn a_scan_that_goes_on_shows_what_it_found() {
 #[test]
 fn a_search_shows_how_far_it_is() {
     let mut test = BrowserTest::new(Fake::default());
-    // The list scrolls from what it shows, and the parts are those of the sample that was found.
+    // The list scrolls from its current position, and the parts are those of the matching sample.
     test.settle();
     test.act(Action::FindKey).type_text("^00003").act(Action::Accept);
     test.wait("it is over", |_, shown| shown.contains("10 found") && shown.contains("#30 ·"));

@@ -30,7 +30,7 @@ fn a_key_is_answered_by_a_frame_however_slow_the_storage_is() {
     let gate = fake.gate.clone();
     gate.close();
     let mut test = BrowserTest::new(fake);
-    // A frame that waited for the workers would never end.
+    // A frame that waited for the workers would block forever.
     for action in
         [Action::Last, Action::First, Action::PageDown, Action::HalfDown, Action::Random, Action::Down].repeat(10)
     {

@@ -41,7 +41,7 @@ fn windows_show_borders_of_documents_and_what_is_left_over() {
     test.act(Action::Last);
     test.settle();
     compare("left_over", &mut test);
-    // The title counts whole windows, as the pane does: 4, 3 and 1 of three files.
+    // The title counts whole windows, like the pane: 4, 3 and 1 in three files.
     assert_eq!(test.screen.status_right().unwrap(), "8 windows  172 tokens left over");
     assert_eq!(test.screen.label(Action::LoaderView), "documents");
 }

@@ -1,4 +1,4 @@
-//! The description of a data set as lines of the page: the same facts as the `info` command prints.
+//! The description of a data set as lines of the page, with the same facts as the `info` command.
 
 use crate::tui::screens::page::{PageLine, Tone};
 use gristmill_core::report_line::LineTone;

@@ -14,7 +14,7 @@ fn plan(length: u64) -> DedupPlan {
     DedupPlan { min_length: Some(length), ..DedupPlan::new("", "") }
 }
 
-/// Opens the repeats of a folder, before the search has ended.
+/// Opens the repeats of a folder; the search may still be running.
 fn asked(folder: &Path, length: u64) -> RangesPage<FoundRepeats> {
     RangesPage::new(FoundRepeats::new(RepeatsTarget::Folder(folder.to_owned()), &plan(length), env(folder)))
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 const NOTICE: &str = "We use cookies to improve your experience. By continuing to browse you agree to our terms.";
 const FOOTER: &str = "Grüße aus Köln – 東京 und Москва, alle Rechte vorbehalten.";
 
-/// Writes two files: a notice and a footer in several documents, one document twice.
+/// Writes two files with a notice and a footer in several documents, and with one duplicate document.
 fn write_files(folder: &Path) {
     let document = |words: &str| format!("{}\n", serde_json::json!({ "id": 1, "text": words }));
     let first = [
@@ -41,7 +41,7 @@ fn draw(page: &mut RangesPage<impl Ranges>, size: Size) -> String {
     testing::shown(size, |frame, area, ui| view::draw(page, frame, area, ui))
 }
 
-/// Waits until everything in view is available, then compares the drawing at all sizes.
+/// Waits until everything visible is available, then compares the page with its snapshots at all sizes.
 fn compare(name: &str, page: &mut RangesPage<impl Ranges>) {
     testing::compare(name, &testing::SCREENS, |size| {
         page.scroll.scrolls_to_focus = true;
@@ -52,21 +52,21 @@ fn compare(name: &str, page: &mut RangesPage<impl Ranges>) {
     });
 }
 
-/// Executes an action and waits for its results.
+/// Runs an action and waits for its results.
 fn act(page: &mut RangesPage<impl Ranges>, action: Action) -> Result<(), &'static str> {
     let result = page.handle_action(action);
     testing::settle(page);
     result
 }
 
-/// Returns the current position: the file and line of the document, and the index of the range.
+/// Returns the position: the file and line of the document, and the index of the range.
 fn spot(page: &RangesPage<impl Ranges>) -> (&str, u64, usize) {
     let spot = page.displayed.as_ref().unwrap();
     let place = page.ranges.place(spot.at).unwrap();
     (place.name, place.line, spot.range)
 }
 
-/// Presses every key in every state at many sizes; `between` may change something in each round.
+/// Presses every key in every state at many sizes; `between` may change the page in each round.
 fn survive<R: Ranges>(page: &mut RangesPage<R>, mut between: impl FnMut(u16, &mut RangesPage<R>)) {
     let keys = [
         Action::FindNext,

@@ -164,7 +164,7 @@ fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_aske
     screen.handle(Input::Action(Action::Close));
     let effects = screen.handle(Input::Action(Action::Close));
     assert!(matches!(effects.as_slice(), [Effect::Pop]));
-    // Damaged ranges are reported as a failure.
+    // A damaged file of ranges is reported as a failure.
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
     assert!(matches!(page.ranges.placeholder(), Some(ListPlaceholder::Fails(_))));

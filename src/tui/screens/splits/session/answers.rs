@@ -1,4 +1,4 @@
-//! Handling of the results of a session's workers.
+//! Applies the results of a session's workers.
 
 use super::super::choice::{Choice, ChoiceOption};
 use super::super::workers::{OpenedSplits, TextChange, TextChangeResult, WriteResult};
@@ -10,11 +10,11 @@ use gristmill_core::text::{agree, count};
 use gristmill_ops::engine::splits::Draft;
 use std::sync::Arc;
 
-/// Maximum number of changes that are named when a draft is offered.
+/// Maximum number of changes that the question about a draft lists.
 const MAX_NAMED_CHANGES: usize = 5;
 
 impl SplitSession {
-    /// Applies the results of the workers. Returns whether something to be drawn changed.
+    /// Applies the results of the workers. Returns whether the screen must be redrawn.
     pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
         let before = self.revision();
         let opened = self.inner.borrow_mut().workers.open.take();
@@ -71,7 +71,7 @@ impl SplitSession {
                 inner.check();
                 drop(inner);
                 match opened.found {
-                    // These changes were in the session before the reload, so there is no need to ask.
+                    // The changes were in the session before it was reloaded, so no question is needed.
                     Some(found) if had_changes => self.rework(TextChange::Draft(found.draft.edits)),
                     Some(found) => effects.push(Effect::Push(self.draft_question(found, &base))),
                     None => {}

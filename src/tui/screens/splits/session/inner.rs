@@ -23,7 +23,7 @@ impl SessionState {
     }
 
     pub(super) fn take_small_answers(&mut self) {
-        // The draft is saved in the background; this only records whether it succeeded.
+        // The draft is saved in the background; the result only shows whether that succeeded.
         if let Some(failure) = self.workers.keep.take() {
             self.keep_failure = failure;
         }
@@ -39,7 +39,7 @@ impl SessionState {
                     self.check();
                     self.revision += 1;
                 } else {
-                    // The editor holds another file by now: its excludes are looked up instead.
+                    // The editor was replaced in the meantime: the excludes of the new one are looked up instead.
                     self.request_excludes();
                 }
             }
@@ -90,7 +90,7 @@ impl SessionState {
         }
     }
 
-    /// Requests a look-up of the excludes that were not looked up yet. A running look-up is not replaced: its results stay valid after a
+    /// Requests a lookup of the excludes that have not been looked up. A running lookup is not replaced: its results stay valid after a
     /// change.
     pub(super) fn request_excludes(&mut self) {
         let Some(editor) = &self.editor else { return };

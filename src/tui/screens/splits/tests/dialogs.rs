@@ -156,7 +156,7 @@ fn report() -> LeakReport {
 fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
     let report = report();
     let homes = ShardSplits::of(&editor());
-    // One of them is excluded in the file already.
+    // One of the leaked samples is already excluded in the file.
     let open: Vec<bool> = report.found.leaks.iter().map(|leak| homes.is_open(leak)).collect();
     assert_eq!(open, [false, true, true]);
     let mut list = ListState::new(3);

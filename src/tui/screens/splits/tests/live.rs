@@ -47,7 +47,7 @@ impl SplitsTest {
     }
     fn drafts(&self) -> usize {
         let Ok(folder) = std::fs::read_dir(self.folder.path().join("state/drafts")) else { return 0 };
-        // Excludes the temporary file of a draft that is being written.
+        // The temporary file of a draft that is being written is not counted.
         folder.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".splits.json")).count()
     }
 }
@@ -99,7 +99,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
-    // As after a crash: the session is not dropped.
+    // Simulates a crash: the session is not dropped.
     std::mem::forget(session);
     let (again, effects) = test.open();
     let mut offer = popup(effects);
@@ -115,7 +115,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 #[test]
 fn changes_that_cannot_be_kept_are_said_to_be_lost() {
     let test = SplitsTest::new();
-    // A folder cannot be created where there is a file.
+    // A folder cannot be created at the path of a file.
     write_file(&RealFs, &test.folder.path().join("state"), b"", 0o600).unwrap();
     let (session, mut effects) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
@@ -255,7 +255,7 @@ fn a_text_that_cannot_be_taken_says_where_and_offers_two_ways() {
     compare_screen("refused", text_edit::refused(session, refused).as_mut());
 }
 
-/// Presses the mouse on the first place that shows these words.
+/// Presses the mouse on the first position of these words.
 fn press_on(screen: &mut dyn Screen, words: &str) -> Vec<Effect> {
     let picture = shown(80, 22, false, &mut |frame, area, ui| screen.draw(frame, area, ui));
     let found = picture.lines().enumerate().find_map(|(row, line)| {
@@ -312,7 +312,7 @@ fn nothing_is_written_before_it_was_shown() {
     assert_ne!(session.doing(), Some("writing"));
     wait_for(review.as_mut(), "shard_0016.tar");
     assert_eq!(review.disabled_reason(Action::Accept), None);
-    // A change made elsewhere is shown before it can be written, too.
+    // A change by another screen must also be shown before it can be written.
     session.apply(moved(&["shard_0017.tar"], "test"));
     assert!(review.disabled_reason(Action::Accept).is_some());
     wait_for(review.as_mut(), "2 changes");

@@ -14,7 +14,7 @@ mod dialogs;
 mod editor;
 mod live;
 
-/// The splits of twenty shards in a hand-edited file.
+/// The split file of twenty shards, edited by hand.
 pub(super) const TEXT: &str = "\
 # made by Ana on 3 Nov
 split_parts:
@@ -65,19 +65,19 @@ pub(super) fn shown(columns: u16, rows: u16, ascii: bool, draw: &mut dyn FnMut(&
     testing::shown((columns, rows, ascii), draw)
 }
 
-/// Compares a drawing with the stored pictures.
+/// Compares a drawing with its snapshots.
 pub(super) fn compare(name: &str, sizes: &[Size], draw: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
     testing::compare(&format!("splits_{name}"), sizes, |size| testing::shown(size, &mut *draw));
 }
 
 pub(super) const ALL_SIZES: &[Size] = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
 
-/// Compares a popup that needs no session with the stored pictures.
+/// Compares a popup without a session with its snapshots.
 pub(super) fn compare_screen(name: &str, screen: &mut dyn Screen) {
     compare_over(name, &mut |frame, area, ui| screen.draw(frame, area, ui));
 }
 
-/// Compares a dialog over the editor with the stored pictures.
+/// Compares a dialog over the editor with its snapshots.
 pub(super) fn compare_over(name: &str, dialog: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
     let (editor, mut state) = (editor(), state::SplitsState::default());
     state.update(&editor);
