@@ -1,8 +1,8 @@
 //! Gristmill turns raw training data into what training frameworks read.
 //!
-//! This crate holds the front ends: `cli` → `tui`, `prompt`. Everything below them is in `crates/` (see `docs/ARCHITECTURE.md`).
+//! This crate has the front ends: `cli` → `tui`, `prompt`. The layers below are crates in `crates/` (see `docs/ARCHITECTURE.md`).
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod cli;

@@ -1,12 +1,13 @@
-//! The thin binary: everything is in the library, so that tests and benches can reach it.
+//! The binary only calls the library, so that tests and benches can use all code.
 
 use std::process::ExitCode;
 
-/// How many threads the fast reader of tokenizers takes for one text; ours are all busy with texts of their own.
+/// Sets the number of threads that the fast tokenizer library uses for one text.
 const FASTOKENS_THREADS_VARIABLE: &str = "FASTOKENS_BPE_THREADS";
 
 fn main() -> ExitCode {
-    // Set before threads start: the fast tokenizer library would otherwise start threads of its own for long texts.
+    // Set before threads start. The threads of this program already encode texts in parallel; the library would start additional ones for
+    // long texts.
     if std::env::var_os(FASTOKENS_THREADS_VARIABLE).is_none() {
         std::env::set_var(FASTOKENS_THREADS_VARIABLE, "1");
     }

@@ -1,4 +1,4 @@
-//! The command line: the flags of every command, and one variant per command.
+//! The command-line arguments: the global flags, and one variant per command with its flags.
 
 use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
@@ -157,7 +157,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it follows a plan, which `--save-plan` writes.
+    /// Whether the command has a plan, which `--save-plan` writes.
     pub fn has_plan(&self) -> bool {
         match self {
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
@@ -179,20 +179,20 @@ impl Command {
         }
     }
 
-    /// Returns the path of a command that only reads a data set.
+    /// Returns the path of the data set if the command only reads it; `None` for other commands.
     pub fn data_path(&self) -> Option<&Path> {
         match self {
             Self::Info { path, .. } | Self::Facts { path } | Self::Lint { path, .. } | Self::Verify { path, .. } => {
                 Some(path)
             }
             Self::Browse(args) => Some(&args.path),
-            // What asks a store starts threads, with which a process cannot enter a namespace.
+            // Requests to a store start threads, and a process with threads cannot enter a namespace.
             Self::Mount(args) if !args.shell => Some(&args.path),
             _ => None,
         }
     }
 
-    /// Returns the typed name, for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Run { .. } => "run",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "reading the command line";
 
-/// The values that a command line gives for the options of an operation.
+/// The values for the options of an operation on the command line.
 #[derive(Clone)]
 pub struct GivenPlan {
     operation: &'static dyn AnyOperation,
@@ -39,7 +39,7 @@ impl GivenPlan {
         self.operation.name()
     }
 
-    /// Returns the file that an option names.
+    /// Returns the path given for an option.
     pub fn path(&self, option: &str) -> Option<&Path> {
         self.answers.iter().find_map(|(row, given)| match given {
             GivenAnswer::Path(path) if row.info.name == option => Some(path.as_path()),
@@ -47,10 +47,10 @@ impl GivenPlan {
         })
     }
 
-    /// Returns the plan: the values are applied in the order of the table, then files with answers. `compat` is the global flag.
+    /// Returns the plan: the values are applied in the order of the table, then the files with answers. `compat` is the global flag.
     ///
     /// # Errors
-    /// A path that is not local, or values that the options do not accept.
+    /// A path that is not local, or a value that its option does not accept.
     pub fn plan(&self, compat: bool) -> Result<Box<dyn AnyPlan>, Vec<Failure>> {
         let mut plan = self.operation.blank();
         self.apply(&mut *plan, compat).map_err(|failure| vec![failure])?;
@@ -72,14 +72,14 @@ impl GivenPlan {
             if let (ValueKind::File, GivenAnswer::Path(path)) = (row.kind, given) {
                 let (option, part) = self.part_option_of(row.info.name).unwrap_or((row.info.name, ""));
                 plan.read_file(option, path, part)?;
-                // The flags take precedence, and with the answers of the file more of them may have a meaning.
+                // Flags take precedence over the file, and answers of the file may make further flags apply.
                 self.set(plan)?;
             }
         }
         Ok(())
     }
 
-    /// Returns the option that names the part to read of a file, and the part.
+    /// Returns the option that selects a part of `file`, and the selected part.
     fn part_option_of(&self, file: &str) -> Option<(&'static str, &str)> {
         self.answers.iter().find_map(|(row, given)| match given {
             GivenAnswer::Answer(Answer::Text(part)) if row.kind == ValueKind::FilePart && row.info.needs == file => {
@@ -115,8 +115,8 @@ impl GivenPlan {
     }
 }
 
-/// Refuses a value that has no meaning with the other answers: ignoring it would hide a mistake. While the answer that its group depends
-/// on is open, it may still fit.
+/// Refuses a value that does not apply with the other answers: ignoring it would hide a mistake. The value is accepted while the answer
+/// that decides whether it applies is missing.
 fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> Option<Failure> {
     let decided_by = row.needs.trim_start_matches("--").split(' ').next().unwrap_or_default();
     let rows = plan.operation().options();
@@ -158,7 +158,7 @@ impl FromArgMatches for GivenPlan {
     }
 }
 
-/// Operations that are commands of their own.
+/// The operations that are top-level commands.
 impl Subcommand for GivenPlan {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands(commands_of(""))
@@ -173,9 +173,9 @@ impl Subcommand for GivenPlan {
     }
 }
 
-/// Commands that have the first word of their names in common, such as those of `nanosets`.
+/// A group of commands whose names begin with the same word, such as those of `nanosets`.
 pub trait OperationGroup {
-    /// The first word.
+    /// The common first word.
     const NAME: &'static str;
 }
 
@@ -216,7 +216,7 @@ impl<G: OperationGroup> Subcommand for Grouped<G> {
     }
 }
 
-/// Returns the commands of a group, such as `merge` and `shuffle` of `nanosets`; for the group without a name, those that are in no group.
+/// Returns the commands of a group, such as `merge` and `shuffle` of `nanosets`; for an empty name, the operations outside of groups.
 fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     OPERATIONS.iter().filter_map(move |operation| {
         let (of, name) = operation.name().split_once(' ').unwrap_or(("", operation.name()));
@@ -233,7 +233,7 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     })
 }
 
-/// Adds a flag of older documents.
+/// Adds a flag that only older versions of the documentation contain.
 fn add_obsolete(command: Command, flag: &ObsoleteFlag) -> Command {
     let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::SetTrue);
     if flag.needs_one_of.is_empty() {
@@ -253,7 +253,7 @@ fn given_answers(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     Some(GivenPlan { operation, answers: answers.collect() })
 }
 
-/// Returns the usage of an operation: the required options are prompted for where questions are possible, so parsing does not require them.
+/// Returns the usage of an operation. It lists required options, which parsing does not require because they can be answered in prompts.
 fn usage(operation: &dyn AnyOperation) -> String {
     let mut usage = format!("gristmill {} [OPTIONS]", operation.name());
     let shown = operation.options().into_iter().filter(|row| row.info.is_required || row.info.is_positional);
@@ -270,7 +270,7 @@ fn usage(operation: &dyn AnyOperation) -> String {
     usage
 }
 
-/// Returns the help of an option: its effect, then what counts without it.
+/// Returns the help of an option: its effect, then its default.
 fn help(info: &OptionInfo) -> String {
     match (info.default, info.unset) {
         ("", "") => info.help.to_owned(),
@@ -281,7 +281,7 @@ fn help(info: &OptionInfo) -> String {
 fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     let OptionRow { info, kind, .. } = *row;
     let mut arg = Arg::new(info.name).help(help(&info)).value_name(info.value_name).conflicts_with_all(info.conflicts);
-    // Of several positional arguments, none can be left out.
+    // If there are several positional arguments, all are required.
     let positional = operation.options().into_iter().filter(|row| row.info.is_positional);
     if info.is_positional && positional.count() > 1 {
         arg = arg.required(true);
@@ -301,7 +301,7 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     if let Some(value) = info.bare {
         arg = arg.num_args(0..=1).require_equals(true).default_missing_value(value);
     }
-    // Whether an answer that needs others is valid is known when the plan is complete.
+    // An answer that depends on others is checked when the plan is complete.
     let checked = move |text: &str| {
         let (mut plan, answer) = (operation.blank(), Answer::List(vec![text.to_owned()]));
         match plan.applies(info.name) {
@@ -311,7 +311,7 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     };
     let has_text = matches!(kind, ValueKind::Number(..) | ValueKind::Text | ValueKind::FilePart | ValueKind::List(_));
     if has_text && !info.completes_paths {
-        // Without it a shell offers the names of files.
+        // Otherwise, a shell would complete names of files.
         arg = arg.value_hint(ValueHint::Other);
     }
     match kind {
@@ -358,7 +358,7 @@ mod tests {
     use gristmill_ops::operations::read_plan;
     use proptest::prelude::*;
 
-    /// Returns a value of an option, from a few random bytes; for some, no value.
+    /// Returns a value for an option from a few random bytes; for some options `Unset`.
     fn value(row: &OptionRow, draw: (u8, u32)) -> Answer {
         let (kind_of_text, number) = draw;
         if kind_of_text % 3 == 0 && !row.info.is_required {
@@ -402,7 +402,7 @@ mod tests {
                 };
                 let lacks_other = !info.needs.is_empty() && plan.get(info.needs) == Answer::Unset;
                 if plan.applies(info.name) && !lacks_other && !rows.iter().any(|row| excludes(&row.info)) {
-                    // A text that the option does not accept leaves its default.
+                    // If the option does not accept the value, it keeps its default.
                     let _ = plan.set(info.name, &value(row, *draw));
                 }
             }

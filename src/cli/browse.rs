@@ -1,4 +1,4 @@
-//! `browse`: the browser if there is a full screen, else a few samples line by line.
+//! `browse`: opens the browser on a terminal with a full screen, otherwise prints a few samples line by line.
 
 use super::context::Context;
 use super::exit::{fields, CommandResult, CommandSuccess};
@@ -23,9 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Samples printed if none is named.
+/// Number of samples printed if no sample is named.
 const DEFAULT_SAMPLES: usize = 10;
-/// How often the state of a scan is read.
+/// Interval between two checks for the progress of a scan.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What `browse` takes.
@@ -47,7 +47,7 @@ pub struct BrowseArgs {
     pub sequence_length: Option<u64>,
 }
 
-/// Opens the browser, or prints the samples that it would start with.
+/// Opens the browser, or prints the samples at which it would start.
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
     let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
     if let Some(store) = bucket_list(&args.path).filter(|_| is_bucket_list(&args.path)) {
@@ -71,7 +71,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
         (None, None) => BrowseStart::First,
     };
     let opens_screen = context.has_full_screen();
-    // The screen reports what cannot be read in a store, and does not wait for it.
+    // For a store, the browser reports errors itself, so this thread does not wait for the store.
     let is_checked = !(opens_screen && is_remote(&path));
     check_view(&path, &view, is_checked)?;
     if is_checked {
@@ -92,7 +92,7 @@ pub(super) fn print_buckets(store: &Path, context: &Context) -> CommandResult {
     Ok(CommandSuccess::ok(fields(serde_json::json!({ "path": store.to_string_lossy(), "buckets": addresses }))))
 }
 
-/// Refuses what cannot be read: a missing path, a file that cannot be opened, a folder of shards none of which can.
+/// Refuses data that cannot be read: a missing path, an unreadable file, or a folder of which no shard can be opened.
 fn check_readable(path: &Path) -> Outcome<()> {
     let kind = kind_of(path)?;
     if files::is_file(path) {
@@ -111,7 +111,7 @@ fn check_readable(path: &Path) -> Outcome<()> {
     first.map_or(Ok(()), Err)
 }
 
-/// Refuses invalid values of the flags of packed tokens, and the flags for other data if that is checked.
+/// Refuses invalid values of the flags of packed tokens and, if `is_checked`, these flags for other data.
 fn check_view(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
     if view.sequence_length == Some(0) {
         let refusal = Failure::usage("opening the tokens", "a window has at least one token");
@@ -120,7 +120,7 @@ fn check_view(path: &Path, view: &TokenView, is_checked: bool) -> Outcome<()> {
     if is_checked {
         view.check_kind(kind_of(path)?)?;
     }
-    // The browser shows errors of a tokenizer in its place; here nothing has been drawn yet.
+    // The browser shows an error of the tokenizer on the screen, but the screen is not open yet.
     view.tokenizer.as_deref().map(Tokenizer::load).transpose().map(drop)
 }
 
@@ -130,7 +130,7 @@ struct Listing {
     path: String,
     kind: &'static str,
     samples: u64,
-    /// Whether `samples` is final: the scan is complete.
+    /// Whether `samples` is final, because the scan is complete.
     is_complete: bool,
     /// The word for a group: shard, file or folder.
     group_word: &'static str,
@@ -173,7 +173,7 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
     };
     let kind = catalog.kind();
     if kind.is_web_dataset() && kind.has_splits() {
-        // The sizes of its shards are compared with the index meanwhile.
+        // Waits until the sizes of the shards have been compared with the index.
         while catalog.groups().version == 0 {
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -198,7 +198,7 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
     Ok(done)
 }
 
-/// Waits until a running scan has progressed far enough, or is complete.
+/// Waits until `is_enough` holds for a running scan, or until the scan is complete.
 fn wait_until(catalog: &dyn Catalog, is_enough: impl Fn(&Groups) -> bool) -> Arc<Groups> {
     catalog.scan_all();
     loop {
@@ -218,7 +218,7 @@ fn numbered(catalog: &dyn Catalog, number: u64) -> Outcome<SampleAt> {
     })
 }
 
-/// Finds the sample of a key; `shard/key` if no sample has that whole key.
+/// Returns the sample of a key; if no sample has the whole key, `shard/key` is the name of a shard and a key.
 fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt> {
     wait_until(catalog, |_| false);
     if let Some(at) = locate(catalog, key, cancel)? {
@@ -229,7 +229,7 @@ fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt>
         .with_hint("--number N opens a sample by its number; / in the browser searches keys"))
 }
 
-/// Finds the sample that a problem concerns, or the nearest one.
+/// Returns the sample that contains the subject of a problem, or the nearest one.
 fn find_sample(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SampleAt> {
     wait_until(catalog, |_| false);
     let place = place_of(catalog, subject, cancel)?;

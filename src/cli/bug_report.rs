@@ -1,4 +1,4 @@
-//! `bug-report`: versions and terminal capabilities, never data; and the facts that `doctor` shows.
+//! `bug-report`: prints versions and terminal capabilities, never data; also collects facts for `doctor`.
 
 use super::context::Context;
 use super::exit::{CommandResult, CommandSuccess};
@@ -7,7 +7,7 @@ use gristmill_core::text::display_safe;
 use serde_json::{json, Map};
 use std::io::IsTerminal;
 
-/// The properties of the terminal, from the environment only: no query is sent.
+/// The properties of the terminal according to the environment; the terminal is not queried.
 pub struct Terminal {
     /// Whether standard input, output and error are terminals.
     pub streams: [bool; 3],
@@ -34,7 +34,7 @@ const VARIABLES: [&str; 10] = [
     "KITTY_WINDOW_ID",
 ];
 
-/// Values of these may contain names of people or machines; only whether they are set is reported.
+/// Variables whose values may contain names of people or machines: only whether they are set is reported.
 const ONLY_PRESENCE: [&str; 3] = ["TMUX", "STY", "SSH_TTY"];
 
 /// Reads the properties of the terminal from the environment.
@@ -58,7 +58,7 @@ pub fn terminal() -> Terminal {
 }
 
 impl Terminal {
-    /// Formats them as one line.
+    /// Returns the properties as one line.
     pub fn describe(&self) -> String {
         let [input, output, _] = self.streams;
         let term =
@@ -88,7 +88,7 @@ pub fn system() -> String {
     )
 }
 
-/// Prints the content of a bug report.
+/// Prints the bug report.
 pub fn run(context: &Context) -> CommandResult {
     let terminal = terminal();
     let mut lines = vec![

@@ -16,13 +16,13 @@ use gristmill_tokenizer::Tokenizer;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Returns the vocabulary that ids are compared with, of a tokenizer by name.
+/// Returns the vocabulary of a tokenizer, with which ids are compared.
 pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
     let facts = Tokenizer::load_unproven(name)?.facts();
     Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }
 
-/// Checks with progress, and prints the findings.
+/// Runs a check with progress, and prints its findings.
 pub fn checked(
     context: &Context,
     words: CheckTexts,
@@ -33,7 +33,7 @@ pub fn checked(
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut view = ProgressView::named(context, "checking");
     let start = Instant::now();
-    // Some checks read the files several times; the shown progress must not go back.
+    // Some checks read the files several times; the progress must not decrease.
     let mut most = 0.0_f64;
     let look = || {
         let mut status = status(&progress, words.item, start);

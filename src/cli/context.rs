@@ -1,4 +1,4 @@
-//! The context of every command: the global flags, the printer, and the stop request.
+//! The context of every command: the global flags, the printer, and the stop signals.
 
 use super::globals::{Color, Globals};
 use super::locale::is_other_than_utf8;
@@ -22,22 +22,22 @@ const MAX_THREADS: usize = 16;
 pub struct Context {
     /// Global flags.
     pub globals: Globals,
-    /// The only way to stdout and stderr.
+    /// The only access to stdout and stderr.
     pub printer: Printer,
-    /// Stop requests by signal; listens only once a command requests it.
+    /// Stop requests by signal; signals are caught only after a command requests it.
     pub signals: Signals,
-    /// Whether a full screen has the terminal.
+    /// Whether the full screen is open.
     has_screen: AtomicBool,
 }
 
 impl Context {
-    /// Returns a context; starts nothing. Work that is given no folder for scratch uses that of the flag.
+    /// Returns a context without starting any work. Sets the default scratch folder to that of `--scratch`.
     pub fn new(globals: Globals, printer: Printer) -> Self {
         globals.scratch.iter().cloned().for_each(scratch::name_folder);
         Self { globals, printer, signals: Signals::default(), has_screen: AtomicBool::new(false) }
     }
 
-    /// Returns the run options, from the flags. Threads default to the CPUs that affinity and cgroup allow, at most 16.
+    /// Returns the run options for the flags. The default number of threads is that of the CPUs allowed by affinity and cgroup, at most 16.
     pub fn run_options(&self) -> RunOptions {
         let g = &self.globals;
         let defaults = RunOptions::default();
@@ -52,27 +52,27 @@ impl Context {
         }
     }
 
-    /// Records that a full screen has the terminal, from now on.
+    /// Records that the full screen is open from now on.
     pub fn set_screen(&self) {
         self.has_screen.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a full screen has the terminal.
+    /// Whether the full screen is open.
     pub fn has_screen(&self) -> bool {
         self.has_screen.load(Ordering::Relaxed)
     }
 
-    /// Whether questions may be shown: stdin and stderr are terminals, no `--yes`, no `--json`.
+    /// Whether questions may be asked: stdin and stderr are terminals, and neither `--yes` nor `--json` is given.
     pub fn may_prompt(&self) -> bool {
         !self.globals.yes && !self.globals.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Whether the terminal takes full screens, and they may be opened.
+    /// Whether the terminal supports full screens, and the flags allow them.
     pub fn has_full_screen(&self) -> bool {
         self.may_prompt() && !self.prefers_prompts()
     }
 
-    /// Whether questions are shown as plain prompts: by flag, or because the terminal cannot do more.
+    /// Whether questions are asked by plain prompts: because of a flag, or because the terminal does not support full screens.
     pub fn prefers_prompts(&self) -> bool {
         self.globals.plain
             || self.globals.drop_in
@@ -94,12 +94,12 @@ impl Context {
 }
 
 impl Context {
-    /// Returns the user's settings, with the errors in them.
+    /// Returns the user's settings, with the mistakes in them.
     pub fn settings(&self) -> Settings {
         config::load(&xdg::config_dir()).with_picture_protocol(std::env::var("GRISTMILL_PICTURES").ok().as_deref())
     }
 
-    /// Returns the environment of the full-screen program: the flags, then the settings. A theme given by `--theme` has to exist.
+    /// Returns the environment of the full-screen program from the flags and the settings. A theme given by `--theme` must exist.
     pub fn ui_env(&self) -> Outcome<UiEnv> {
         let settings = self.settings();
         let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
@@ -126,7 +126,7 @@ impl Context {
     }
 }
 
-/// Loads a theme by name: a missing one, or one with a mistake, is refused.
+/// Loads a theme by name; a missing theme, or one with a mistake, is a failure.
 fn named_theme(name: &str) -> Outcome<Theme> {
     let refuse = |why: String, hint: Option<String>| {
         let mut failure = Failure::usage("choosing the theme", why).on(Subject::field("--theme"));

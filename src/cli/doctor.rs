@@ -1,4 +1,4 @@
-//! `doctor`: checks whether this machine is fit for the work, and whether a data set is in a good state.
+//! `doctor`: checks whether this machine is suitable, and whether a data set is in a good state.
 
 mod store;
 
@@ -21,9 +21,9 @@ use serde_json::{json, Map, Value};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Less free space than this is reported, in bytes.
+/// Free space in bytes below which a warning is printed.
 const LITTLE_SPACE: u64 = 1 << 30;
-/// A lower limit of open files than this is reported.
+/// Limit of open files below which a warning is printed.
 const FEW_FILES: u64 = 256;
 
 /// The result of one check.
@@ -59,7 +59,7 @@ fn print_checks(checks: &[Check], context: &Context) {
     }
 }
 
-/// Checks the machine, and one data set if a path is given; or the store of an address alone.
+/// Checks the machine and, if a path is given, a data set; for the address of a store, checks only the store.
 pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> CommandResult {
     if args.clear_cache {
         let is_dry = context.globals.dry_run;
@@ -104,7 +104,7 @@ fn machine(context: &Context) -> Vec<Check> {
     checks
 }
 
-/// Checks the settings file; returns one more check for each mistake in it.
+/// Checks the settings file; returns a further check for each mistake in it.
 fn settings(context: &Context) -> Vec<Check> {
     let settings = context.settings();
     let path = settings.path.to_string_lossy();
@@ -123,7 +123,7 @@ fn settings(context: &Context) -> Vec<Check> {
     mistakes.into_iter().map(check).collect()
 }
 
-/// Returns what is kept of stores.
+/// Returns the size of the cached data of stores.
 fn cache() -> Check {
     match cache_usage() {
         Ok(usage) => {
@@ -176,7 +176,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     Ok(checks)
 }
 
-/// Checks a JSONL file: the folder that its index is in, and the index.
+/// Checks a JSONL file: the folder of its index, and the index.
 fn jsonl(path: &Path) -> Outcome<Vec<Check>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut checks = place(folder, "link the file into a folder of your own");

@@ -1,4 +1,4 @@
-//! How a command ends: its result, its exit code, and the one place where both are reported.
+//! The end of a command: its result, its exit code, and the function that reports both.
 
 use super::context::Context;
 use gristmill_core::text::count;
@@ -6,31 +6,31 @@ use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_storage::near::with_near_address;
 use serde_json::{json, Map, Value};
 
-/// Maximum number of errors printed per command.
+/// Maximum number of printed errors per command.
 const ERRORS_SHOWN: usize = 20;
 
-/// Version of the result object; incremented when a field changes its meaning or is removed.
+/// Version of the result object; incremented when the meaning of a field changes or a field is removed.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// The status of finished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done; notes are possible.
+    /// Done, possibly with notes.
     Ok,
-    /// Done, but something was found that a user would call damaged or lost.
+    /// Done, but data were found to be damaged or lost.
     Problems,
 }
 
-/// A command that did its work.
+/// A command that has done its work.
 #[derive(Debug)]
 pub struct CommandSuccess {
     /// Its status.
     pub status: Status,
     /// Fields of the result object, except `status` and the schema version.
     pub result: Map<String, Value>,
-    /// The kinds of findings that are more than a note.
+    /// The kinds of findings, except notes.
     pub kinds: Vec<ProblemKind>,
-    /// An explicit exit code: the full screen ends with one.
+    /// The exit code of the full screen, which replaces the one for the status.
     pub code: Option<u8>,
 }
 
@@ -45,7 +45,7 @@ impl CommandSuccess {
         Self { code: Some(code), ..Self::ok(Map::new()) }
     }
 
-    /// Returns finished work with these findings: fine unless one is more than a note.
+    /// Returns finished work with these findings; the status is `Ok` if all of them are notes.
     pub fn with_findings(
         result: Map<String, Value>,
         findings: impl IntoIterator<Item = (Severity, ProblemKind)>,
@@ -56,7 +56,7 @@ impl CommandSuccess {
         Self { status, result, kinds, code: None }
     }
 
-    /// Adds problems found before the work.
+    /// Adds problems that were found before the work started.
     pub fn add_problems(&mut self, problems: &[Problem]) {
         if problems.is_empty() {
             return;
@@ -72,7 +72,7 @@ impl CommandSuccess {
     }
 }
 
-/// A command that did not do its work: at least one failure.
+/// A command that has failed; has at least one failure.
 #[derive(Debug)]
 pub struct CommandFailure {
     /// The failures; each is printed.
@@ -82,7 +82,7 @@ pub struct CommandFailure {
 }
 
 impl CommandFailure {
-    /// Whether a failure has the reason of a note.
+    /// Whether one of the failures has the same reason as a note.
     pub fn states(&self, note: &Problem) -> bool {
         note.severity == Severity::Note && self.failures.iter().any(|failure| note.message.ends_with(&failure.why))
     }
@@ -100,10 +100,10 @@ impl From<Vec<Failure>> for CommandFailure {
     }
 }
 
-/// What every command returns.
+/// The result of a command.
 pub type CommandResult = Result<CommandSuccess, CommandFailure>;
 
-/// Converts anything that serialises to an object into result fields.
+/// Converts a serializable object into fields of the result object.
 pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map,
@@ -112,7 +112,7 @@ pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
     }
 }
 
-/// Prints how a command ended and returns the exit code.
+/// Prints the result of a command, and returns the exit code.
 pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
     let printer = &context.printer;
     let code = match finished {
@@ -130,7 +130,7 @@ pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
     };
     printer.write_failure().map_or(code, |failure| {
         printer.error(&failure);
-        // Findings that could not be printed do not count as reported.
+        // If stdout failed, findings are not reported completely, so the exit code is that of the write failure.
         match code {
             0 | 1 => failure.class.code(),
             code => code,
@@ -140,7 +140,7 @@ pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
 
 fn failed(context: &Context, command: &str, mut stopped: CommandFailure) -> u8 {
     let printer = &context.printer;
-    // Several failures are not about a name that was typed.
+    // With several failures, the reason is not a mistyped address.
     if let [failure] = stopped.failures.as_mut_slice() {
         *failure = with_near_address(failure.clone());
     }
@@ -182,7 +182,7 @@ pub fn object(command: &str, status: &str, code: u8, result: Map<String, Value>,
     Value::Object(object)
 }
 
-/// Returns a failure as in the result object and in the event on stderr.
+/// Returns a failure as JSON, for the result object and the event on stderr.
 pub fn error_value(failure: &Failure) -> Value {
     let mut value = fields(failure);
     value.insert("message".into(), json!(failure.to_string()));

@@ -1,4 +1,4 @@
-//! The facts that commands print about a data set: its name, one fact per line, the findings.
+//! Prints the facts about a data set: its name, one fact per line, the findings.
 
 use super::context::Context;
 use super::exit::CommandSuccess;
@@ -16,12 +16,12 @@ use std::path::Path;
 /// Maximum number of files listed individually.
 pub const MAX_LISTED: usize = 50;
 
-/// Formats one fact.
+/// Returns the line of one fact.
 pub fn item(name: &str, value: &str) -> String {
     format!("- {}: {}", paint(Tone::Strong, &display_safe(name)), display_safe(value))
 }
 
-/// Formats the first line.
+/// Returns the title line.
 pub fn title(name: &str) -> String {
     paint(Tone::Strong, &format!("# {}", display_safe(name)))
 }
@@ -40,7 +40,7 @@ pub fn name_of(path: &str) -> String {
         .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// Returns the line after a list that leaves this many entries out.
+/// Returns the line that states how many entries of a list were omitted; `None` for 0.
 pub fn unlisted_line(unlisted: u64) -> Option<String> {
     (unlisted > 0).then(|| format!("  … and {} more", grouped(unlisted)))
 }
@@ -61,7 +61,7 @@ pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context:
     print_facts((path, kind), lines, &info.problems, info.result, context)
 }
 
-/// Prints facts and findings. The result is what `facts` serializes to, with path, kind and findings.
+/// Prints facts and findings. The fields of the result object are those of `facts`, with path, kind and findings.
 pub fn print_facts(
     (path, kind): (&str, DatasetKind),
     lines: Vec<String>,

@@ -1,4 +1,4 @@
-//! `facts`: the figures of the facts view, as lines and as JSON.
+//! `facts`: prints the figures of the facts view, as lines or as JSON.
 
 use super::context::Context;
 use super::exit::{fields, CommandResult};
@@ -59,7 +59,7 @@ fn text_of(name: &str) -> String {
     format!("text '{}'", display_safe(name))
 }
 
-/// Formats a distribution of lengths in a unit.
+/// Returns a distribution of lengths as text.
 fn spread(lengths: &Lengths, unit: &str) -> String {
     let mean = grouped(lengths.mean().round() as u64);
     match lengths.count {

@@ -1,4 +1,4 @@
-//! Flags that hold for every command.
+//! Global flags, which every command accepts.
 
 use clap::{ArgAction, Args, ValueEnum};
 use gristmill_storage::location::is_remote;
@@ -108,7 +108,7 @@ pub struct Globals {
 }
 
 impl Globals {
-    /// Returns the flags of stores that were given, for printed commands: an address may need them.
+    /// Returns the given flags for stores, for printed commands: their addresses may need these flags.
     pub fn store_flags(&self) -> String {
         #[cfg(feature = "remote")]
         return self.stores.text();

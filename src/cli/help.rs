@@ -1,4 +1,4 @@
-//! Completions, help and manual pages of the program.
+//! `completions`, `help` and `man`: shell completions, help and manual pages.
 
 use super::args::Cli;
 use super::context::Context;
@@ -19,7 +19,7 @@ pub fn completions(shell: clap_complete::Shell, context: &Context) -> CommandRes
     success_without_fields()
 }
 
-/// Adds the names that options and commands take and that only data or files add to, so that a shell offers them.
+/// Adds possible values for the completions of a shell: the names of commands, and those values of options that data or files can extend.
 fn with_values(program: clap::Command) -> clap::Command {
     let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
     let names: Vec<String> = shown.map(|command| command.get_name().to_owned()).collect();
@@ -45,14 +45,14 @@ pub fn help(names: &[String], context: &Context) -> CommandResult {
     let mut program = Cli::command();
     find_command(&program, names, "finding the help")?;
     let words = std::iter::once("gristmill").chain(names.iter().map(String::as_str)).chain(["--help"]);
-    // A request for help always ends the parser, with the help as its message.
+    // A request for help always ends the parser with an error that contains the help.
     if let Err(help) = program.try_get_matches_from_mut(words) {
         context.printer.raw(&help.render().ansi().to_string());
     }
     success_without_fields()
 }
 
-/// Prints the manual page of the program or of one command, with the options of every command below it.
+/// Prints the manual page of the program or of one command, including its subcommands.
 pub fn man(names: &[String], context: &Context) -> CommandResult {
     let mut program = Cli::command();
     program.build();
@@ -65,7 +65,7 @@ pub fn man(names: &[String], context: &Context) -> CommandResult {
     success_without_fields()
 }
 
-/// Follows the names from the program to one of its commands.
+/// Returns the command with this path of names.
 fn find_command<'a>(program: &'a clap::Command, names: &[String], action: &str) -> Outcome<&'a clap::Command> {
     names.iter().try_fold(program, |parent, name| {
         parent.find_subcommand(name).ok_or_else(|| {
@@ -83,14 +83,14 @@ fn render_page(page: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     for line in first.split_inclusive(|byte| *byte == b'\n') {
         text.extend_from_slice(line);
         if line.starts_with(b".TH ") {
-            // Words without a break, as JSON, are wider than what is adjusted on both sides.
+            // Left-aligned, because JSON has long words without a break, which cannot be justified.
             text.extend_from_slice(b".ad l\n");
         }
     }
     commands.into_iter().try_for_each(|command| render_command(command, text))
 }
 
-/// Adds the synopsis and the options of a command, and of its subcommands. Global options are in the page's own list.
+/// Adds the synopsis and the options of a command and its subcommands. Global options have a list of their own.
 fn render_command(command: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     if command.is_hide_set() {
         return Ok(());

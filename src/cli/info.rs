@@ -1,4 +1,4 @@
-//! `info`: the content of a data set.
+//! `info`: describes the content of a data set.
 
 use super::browse::print_buckets;
 use super::context::Context;
@@ -10,7 +10,7 @@ use gristmill_ops::datasets::{Dataset, InfoRequest};
 use gristmill_storage::location::{bucket_list, is_bucket_list};
 use std::path::Path;
 
-/// Prints the content of a data set of any kind, or the buckets of a store.
+/// Prints a description of a data set of any kind, or the buckets of a store.
 pub fn run(path: &Path, request: InfoRequest, context: &Context) -> CommandResult {
     if let Some(store) = bucket_list(path).filter(|_| is_bucket_list(path)) {
         return print_buckets(&store, context);

@@ -1,4 +1,4 @@
-//! `jobs`: running and interrupted jobs, found by the folders that runs leave next to their data sets.
+//! `jobs`: lists running and interrupted jobs, which are found by their own folders next to data sets and outputs.
 
 use super::context::Context;
 use super::exit::{CommandResult, CommandSuccess};
@@ -15,7 +15,7 @@ use gristmill_storage::xdg;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
-/// A run that left files.
+/// A run that is active or was interrupted.
 struct Job {
     path: PathBuf,
     state: &'static str,
@@ -26,7 +26,7 @@ struct Job {
 /// Lists the jobs of recently used data sets and outputs, of those in the current folder, and of the given paths.
 pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     for path in paths.iter().filter(|path| !files::is_taken(path)) {
-        // An output may not exist yet while a run works on it.
+        // A run may work on an output that does not exist yet.
         if unfinished::of(&files::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
             let failure = Failure::environment(
                 "looking for jobs",
@@ -66,7 +66,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     Ok(CommandSuccess::ok(Map::from_iter([("jobs".to_owned(), json!(values)), ("mounts".to_owned(), json!(mounts))])))
 }
 
-/// Returns the mounts of data sets: what is mounted, and where.
+/// Returns the mounted data sets with their mount points.
 #[cfg(all(feature = "mount", target_os = "linux"))]
 fn mounts() -> Vec<(PathBuf, PathBuf)> {
     gristmill_fuse::list_mounts().into_iter().map(|mount| (mount.source.into(), mount.at)).collect()
@@ -77,7 +77,7 @@ fn mounts() -> Vec<(PathBuf, PathBuf)> {
     Vec::new()
 }
 
-/// Returns the description of a run, and the command that continues it.
+/// Returns the description of a run, and the command that resumes it.
 fn job_of(run: UnfinishedRun) -> Job {
     let UnfinishedRun { path, run_folder: own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
@@ -111,7 +111,7 @@ fn waiting(files: usize) -> String {
     count_verb(files as u64, "file", "waits", "wait")
 }
 
-/// Returns the command that runs the plan of a stopped run again, with the same scratch folder; empty if there is no plan.
+/// Returns the command that resumes a stopped run by its plan, with the same scratch folder; empty if there is no plan.
 fn resume_command(own: &RunFolder) -> String {
     let plan = own.running_plan();
     if !files::is_file(&plan) {

@@ -1,4 +1,4 @@
-//! `keys`: the key bindings, from the table that the screens use, with the user's own keys in it.
+//! `keys`: prints the key bindings, including those of the user's settings.
 
 use super::context::Context;
 use super::exit::{CommandResult, CommandSuccess};
@@ -21,7 +21,7 @@ pub fn run(context: &Context) -> CommandResult {
     Ok(CommandSuccess::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
 }
 
-/// Prints the bindings of one context; `None` if it has none.
+/// Prints the bindings of one context; `None` if there are none.
 fn section(place: Place, keymap: &Keymap, ascii: bool, context: &Context) -> Option<Value> {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     let mut entries = Vec::new();

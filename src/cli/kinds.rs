@@ -1,4 +1,4 @@
-//! Refuses paths with another kind of data than a command takes.
+//! Refuses paths whose kind of data a command does not support.
 
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,12 +6,12 @@ use gristmill_ops::datasets::Dataset;
 use gristmill_storage::files;
 use std::path::Path;
 
-/// Refuses paths without shards: files, whatever their content.
+/// Refuses files, which have no shards.
 pub fn only_folders(path: &str) -> Outcome<()> {
     Dataset::find(Path::new(path))?.check_shards()
 }
 
-/// Refuses anything but a metadataset.
+/// Refuses data other than metadatasets.
 pub fn only_metadatasets(path: &str) -> Outcome<()> {
     match files::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),

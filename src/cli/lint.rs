@@ -1,4 +1,4 @@
-//! `lint` and `verify`: check whether data matches what describes it.
+//! `lint` and `verify`: check data against their index and metadata.
 
 use super::check::{checked, vocabulary};
 use super::context::Context;
@@ -8,21 +8,21 @@ use gristmill_core::ProblemLog;
 use gristmill_ops::datasets::{CheckRequest, Dataset};
 use std::path::{Path, PathBuf};
 
-/// What `verify` compares with, in addition to the path.
+/// The references of `verify`, in addition to the path.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyReferences {
-    /// A tokenizer: no id may exceed its highest.
+    /// The name of a tokenizer whose highest id must not be exceeded.
     pub tokenizer: Option<String>,
-    /// The file that a raw index belongs to, if it is not the `.jsonl` next to it.
+    /// The text file of a raw index, if it is not the `.jsonl` next to the index.
     pub source: Option<PathBuf>,
 }
 
-/// Checks indexes, splits, excludes, field maps and whatever else describes a data set.
+/// Checks the indexes, splits, excludes, field maps and other metadata of a data set.
 pub fn run(path: &Path, request: CheckRequest, context: &Context) -> CommandResult {
     check(path, request, &VerifyReferences::default(), context)
 }
 
-/// Reads everything again and compares it with the index.
+/// Reads all data again and compares them with the index.
 pub fn verify(path: &Path, against: &VerifyReferences, context: &Context) -> CommandResult {
     check(path, CheckRequest { is_deep: true, ..CheckRequest::default() }, against, context)
 }

@@ -1,5 +1,5 @@
-//! The log file: only on request, only in the state folder, never on the terminal. It is safe to read in a terminal: names from the data
-//! are made safe before they are written.
+//! The log file: written only on request, only to the state folder. It is safe to print on a terminal: text from the data is escaped before
+//! it is written.
 
 use super::context::Context;
 use super::globals::LogLevel;
@@ -12,10 +12,10 @@ use tracing::level_filters::LevelFilter;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 
-/// Maximum number of log files kept.
+/// Maximum number of log files.
 const KEPT_FILES: usize = 7;
 
-/// Starts the log file of the full screen, which has no other place to report errors; never fails.
+/// Starts the log file of the full screen, which cannot report errors elsewhere; never fails.
 pub fn start_for_screen(context: &Context) {
     if context.globals.log_level.is_none() {
         let _ = open(LevelFilter::INFO);
@@ -48,9 +48,9 @@ fn open(filter: LevelFilter) -> Outcome<()> {
         .max_log_files(KEPT_FILES)
         .build(&folder)
         .map_err(|error| refused(error.to_string()))?;
-    // The texts of other crates may hold addresses with signatures.
+    // Messages of other crates may contain addresses with signatures, so they are not logged.
     let ours = EnvFilter::new(format!("gristmill={filter}"));
-    // There are few lines; each is written at once, so that none is lost if the program is killed.
+    // Each line is written immediately, so that none is lost if the program is killed.
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(ours)
         .with_ansi(false)
@@ -59,7 +59,7 @@ fn open(filter: LevelFilter) -> Outcome<()> {
     tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(error.to_string()))
 }
 
-/// Makes whole lines safe before they are written: the subscriber passes one at a time.
+/// Escapes lines before they are written; the subscriber writes one whole line at a time.
 struct SafeWriter<W: Write>(W);
 
 impl<W: Write> Write for SafeWriter<W> {

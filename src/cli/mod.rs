@@ -1,7 +1,7 @@
 //! The command line: arguments → plan → job, and one printed result.
 //!
-//! Owns all output to stdout and stderr outside the full-screen program, and the exit codes. Uses plans, jobs and checks; must not decide
-//! anything that is not in a plan.
+//! Owns the exit codes, and all output to stdout and stderr outside the full-screen program. Uses plans, jobs and checks; must not make
+//! decisions that are not in a plan.
 
 mod args;
 mod arguments;
@@ -114,11 +114,11 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     let path = command.as_ref().and_then(Command::data_path);
-    // `browse` and `info` take the list of buckets, which is not looked up as data.
+    // `browse` and `info` list the buckets of a store, which is not an address of data.
     let takes_list = matches!(command, Some(Command::Browse(_) | Command::Info { .. }));
     let is_list = |path: &&Path| takes_list && is_bucket_list(path);
     let path = path.filter(|path| !is_list(path));
-    // A screen does not wait for the store.
+    // The screen opens without waiting for the store.
     let opens_screen = matches!(command, Some(Command::Browse(_))) && context.has_full_screen();
     let (at_once, meanwhile) = match path {
         Some(path) if opens_screen && is_remote(path) => (None, begin_losses(path.to_owned())),
@@ -140,18 +140,18 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Returns the problems of reading what a path leads to: that its store does not have all of it.
+/// Returns the problems of reading a path: data that are missing in its store.
 fn losses(path: &Path) -> Outcome<Vec<Problem>> {
     let path = paths::local_or_readable(path)?;
     files::losses(&path).map_err(|error| Failure::io("reading", &path, &error))
 }
 
-/// Finds the losses of a path on a thread; `None` if none can be started.
+/// Starts a thread that finds the losses of a path; `None` if the thread cannot be started.
 fn begin_losses(path: PathBuf) -> Option<JoinHandle<Outcome<Vec<Problem>>>> {
     std::thread::Builder::new().name("losses".to_owned()).spawn(move || losses(&path)).ok()
 }
 
-/// Prints losses.
+/// Prints losses, and returns them.
 fn report_losses(losses: Vec<Problem>, context: &Context) -> Result<Vec<Problem>, CommandFailure> {
     let log = ProblemLog::new(context.globals.strict);
     losses.into_iter().try_for_each(|problem| log.report(problem))?;
@@ -197,7 +197,7 @@ fn run(command: Option<Command>, context: &Context) -> CommandResult {
     }
 }
 
-/// Returns a success without fields in addition to `status: ok`.
+/// Returns a success whose result object has no fields except the status.
 fn success_without_fields() -> CommandResult {
     Ok(CommandSuccess::ok(serde_json::Map::new()))
 }

@@ -28,23 +28,23 @@ use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Maximum number of threads that a configuration can request.
+/// Maximum number of threads in a configuration.
 const MAX_THREADS: usize = 1024;
 
-/// Applies the settings of the run that a file with answers has: the threads of a configuration of Modalities, unless a flag gives others.
-/// Mistakes in the file are reported when the plan is read.
+/// Applies the number of threads in a configuration of Modalities, unless a flag sets it. Mistakes in the file are reported when the plan
+/// is read.
 pub fn adjust(given: &GivenPlan, globals: &mut Globals) {
     if let (Some(path), None) = (given.path("config").filter(|_| given.name() == "pack"), globals.threads) {
         globals.threads = threads_of(path);
     }
 }
 
-/// Returns the number of processes of a configuration of Modalities, as a number of threads.
+/// Returns the number of processes in a configuration of Modalities, which becomes the number of threads.
 pub fn threads_of(config: &Path) -> Option<usize> {
     config::read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
-/// Runs the plan of a command line; if it is incomplete and questions may be shown, the form opens.
+/// Runs the plan of a command line. If it is incomplete and questions may be asked, opens the form.
 pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
     let plan = given.plan(context.globals.compat)?;
     if let Some(plan) = plan.typed::<PreparePlan>() {
@@ -54,7 +54,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
     if !is_open || !context.may_prompt() || context.globals.dry_run {
         return execute(&*plan, context);
     }
-    // The form lists the files of a folder; an index has none.
+    // The form lists the files of a folder; an index has no files.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
         return screen::screen(FirstScreen::Form(plan), context);
     }
@@ -73,7 +73,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     if let Some(plan) = plan.typed::<PreparePlan>() {
         return prepare::run(plan.clone(), Confirmation::Confirmed, context);
     }
-    // The preview, the questions and the run read the same files.
+    // While this exists, the preview, the questions and the run use the same list of files.
     let _files = FilesAhead::keep();
     let is_preview = context.globals.dry_run;
     let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(refused_plan).collect();
@@ -106,7 +106,7 @@ pub fn finish(
     let is_preview = context.globals.dry_run;
     let (problems, counts) = report.findings();
     let mut result = match context.printer.is_json() {
-        // Built for JSON only: with very many files it would need more memory than the run.
+        // Created for JSON only: for very many files it would need more memory than the run.
         true => result_of(plan, report, notes, context),
         false => Map::new(),
     };
@@ -129,12 +129,12 @@ pub fn finish(
     Ok(CommandSuccess::with_findings(result, findings))
 }
 
-/// Returns the failure of a plan that is refused before anything is run.
+/// Returns the failure for a plan that is refused before the run.
 pub fn refused_plan(problem: Problem) -> Failure {
     Failure { what: "checking the plan".to_owned(), ..problem.into_failure() }
 }
 
-/// Writes the plan to the file of `--save-plan`, if that is given.
+/// Writes the plan to the file of `--save-plan`, if the flag is given.
 pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
     let Some(path) = &context.globals.save_plan else { return Ok(()) };
     write_plan(path, &plan.to_yaml()?)?;
@@ -145,7 +145,7 @@ pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
 /// Maximum size in bytes of a plan file.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is kept, and is a usage failure.
+/// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is not replaced, and is a usage failure.
 fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
     let is_free = match files::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => false,
@@ -170,8 +170,7 @@ fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {
     }
 }
 
-/// Returns the equivalent command. A preview does without some answers, but the printed command has to be runnable: it ends with the
-/// placeholders of required flags without an answer.
+/// Returns the equivalent command. A preview needs fewer answers than a run, so placeholders for missing required flags are appended.
 fn runnable_command(plan: &dyn AnyPlan) -> String {
     let options = plan.operation().options().into_iter();
     let open = options.filter(|row| row.info.is_required && plan.get(row.info.name) == Answer::Unset);
@@ -179,7 +178,7 @@ fn runnable_command(plan: &dyn AnyPlan) -> String {
 }
 
 fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, context: &Context) {
-    // The result of a dry run is the result of the command: `--quiet` keeps it.
+    // The report of a dry run is the result of the command, so `--quiet` does not suppress it.
     let print = |line: String| match is_preview {
         true => context.printer.line(line),
         false => context.printer.print_status(line),

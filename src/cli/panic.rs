@@ -6,13 +6,13 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
 
-/// Installs a panic hook that prints the message, which may quote text from the data, safely. One line explains what to do.
+/// Installs a panic hook that prints the escaped message, which may contain text from the data, and a line about what to do.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
         if is_caught() {
             return;
         }
-        // If stderr fails there is nowhere to report it.
+        // If stderr fails, the error cannot be reported.
         let _ = anstream::stderr().lock().write_all(message(info).as_bytes());
     }));
 }

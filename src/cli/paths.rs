@@ -1,4 +1,4 @@
-//! Checks of arguments: paths, sizes with a unit, and small text files.
+//! Parses and checks arguments: paths, sizes with a unit, and small text files.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
@@ -22,7 +22,7 @@ pub fn read_text(path: &Path, what: &str, limit: u64) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure::usage(what, "it is not a text file in UTF-8").on(Subject::path(path)))
 }
 
-/// Like `parse_size`; `0` is a size, too.
+/// Like `parse_size`, but also accepts `0`.
 #[cfg(any(test, feature = "remote"))]
 pub fn size_or_zero(text: &str) -> Result<u64, String> {
     match text.trim() {

@@ -1,8 +1,8 @@
-//! The only way to stdout and stderr of the command line.
+//! All output of the command line to stdout and stderr.
 //!
-//! Text from data is made safe where a line is composed (`Failure` and `Problem` do it themselves); anything missed is made safe here,
-//! where every line but help, completions and manual pages goes through [`guarded`]. A reader that went away is not an error; any other
-//! write failure is remembered and ends the program with exit code 3.
+//! Text from data is escaped where a line is composed (`Failure` and `Problem` do it themselves). In addition, every line except
+//! help, completions and manual pages is escaped by [`guarded`]. A closed pipe is not an error; any other write failure is stored, and the
+//! program ends with exit code 3.
 
 use super::exit::error_value;
 use super::globals::{Color, Globals};
@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Roles of printed text; each has one style.
+/// The role of printed text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Failures.
@@ -30,7 +30,7 @@ pub enum Tone {
     Faint,
 }
 
-/// Returns `text` in its role's colours; they are stripped on writing if the output has none.
+/// Returns `text` in the colours of its role; the colours are removed on writing if the output does not support them.
 pub fn paint(look: Tone, text: &str) -> String {
     let code = match look {
         Tone::Error => STYLE_CODES[0],
@@ -45,7 +45,7 @@ pub fn paint(look: Tone, text: &str) -> String {
 const STYLE_CODES: [&str; 5] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[32m", "\x1b[1m", "\x1b[2m"];
 const PLAIN: &str = "\x1b[0m";
 
-/// Makes our own text safe, whatever it contains: only line feeds and the styles of [`paint`] stay.
+/// Escapes a composed line: only line feeds and the styles of [`paint`] stay.
 fn guarded(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return display_safe_lines(text);
@@ -66,14 +66,14 @@ fn guarded(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The only way to stdout and stderr.
+/// The only access to stdout and stderr.
 pub struct Printer {
     json: bool,
     quiet: bool,
     verbose: u8,
     bar: Mutex<Option<indicatif::ProgressBar>>,
     broken: Mutex<Option<io::Error>>,
-    /// The last printed hint: consecutive findings with the same hint print it once.
+    /// The last printed hint: consecutive findings with the same hint print it only once.
     last_hint: Mutex<Option<String>>,
 }
 
@@ -103,7 +103,7 @@ impl Printer {
         }
     }
 
-    /// Returns the same printer, configured by the parsed flags.
+    /// Configures the printer by the parsed flags.
     #[must_use]
     pub fn configured(mut self, globals: &Globals) -> Self {
         self.json = globals.json;
@@ -133,28 +133,28 @@ impl Printer {
         *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
-    /// Prints a line of the result. Suppressed with `--json`.
+    /// Prints a line of the result; nothing with `--json`.
     pub fn line(&self, text: impl AsRef<str>) {
         if !self.json {
             self.out(&guarded(text.as_ref()), true);
         }
     }
 
-    /// Prints a line about the work. Suppressed with `--json` and `-q`.
+    /// Prints a line about the work; nothing with `--json` and `-q`.
     pub fn print_status(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
             self.out(&guarded(text.as_ref()), true);
         }
     }
 
-    /// Prints a line about the work on stderr, for progress. Suppressed with `--json` and `-q`.
+    /// Prints a line about the progress on stderr; nothing with `--json` and `-q`.
     pub fn progress_line(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
             self.err(&guarded(text.as_ref()), true);
         }
     }
 
-    /// Prints text on stdout unchanged, with or without `--json`: help, completions, manual pages.
+    /// Prints text on stdout unchanged, also with `--json`: help, completions, manual pages.
     pub fn raw(&self, text: &str) {
         self.out(text, false);
     }
@@ -183,7 +183,7 @@ impl Printer {
         self.hint_once(problem.hint.as_deref());
     }
 
-    /// Prints a note with or without `-v`. Suppressed with `-q`.
+    /// Prints a note, even without `-v`; nothing with `-q`.
     pub fn note(&self, problem: &Problem) {
         if self.json {
             return self.event(json!({ "event": "problem", "problem": problem }));
@@ -203,7 +203,7 @@ impl Printer {
         self.hint(hint);
     }
 
-    /// Prints a hint, unless it is the same as that of the previous finding.
+    /// Prints a hint, unless the previous finding had the same hint.
     fn hint_once(&self, hint: Option<&str>) {
         let mut last = self.last_hint.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_deref() != hint {
@@ -232,7 +232,7 @@ impl Printer {
         }
     }
 
-    /// Returns why something could not be written to stdout, once. A closed pipe does not count.
+    /// Returns the failure of writing to stdout, once. A closed pipe is not a failure.
     pub fn write_failure(&self) -> Option<Failure> {
         let error = self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Failure::environment("writing the output", error.to_string()))
@@ -253,7 +253,7 @@ impl Printer {
     fn err(&self, text: &str, newline: bool) {
         self.above_the_bar(|| {
             let mut stderr = anstream::stderr().lock();
-            // If stderr fails there is nowhere to report it.
+            // If stderr fails, the error cannot be reported.
             let _ = write!(stderr, "{}{}", text, if newline { "\n" } else { "" });
         });
     }
@@ -267,8 +267,8 @@ impl Printer {
     }
 }
 
-/// Formats a value as one line of JSON that is safe to print: what [`display_safe`] would replace is written as `\uXXXX`, so that a parser
-/// still yields the original text. Such characters occur only inside strings.
+/// Returns a value as one line of JSON that is safe to print: characters that [`display_safe`] would replace become `\uXXXX`, so that a
+/// parser returns the original text. Such characters occur only inside strings.
 fn json_line(value: &Value) -> String {
     use std::fmt::Write as _;
     let text = value.to_string();

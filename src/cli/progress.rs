@@ -1,4 +1,4 @@
-//! Progress of a job: a bar on terminals, JSON lines with `--json`, else a line every ten seconds or five percent.
+//! Shows the progress of a job: a bar on terminals, JSON lines with `--json`, otherwise a line every ten seconds or five percent.
 
 use super::context::Context;
 use super::printer::Printer;
@@ -9,11 +9,11 @@ use serde_json::json;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Maximum time between two lines while there is progress.
+/// Maximum time between two lines while the job makes progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Columns of the bar that are not its figures.
+/// Columns of the bar without its figures.
 const FIXED_COLUMNS: usize = 42;
-/// A line is printed for each such percentage of the job.
+/// Number of percent of the job between two lines.
 const LINE_PERCENT: u64 = 5;
 
 enum Kind {
@@ -23,19 +23,19 @@ enum Kind {
     Json,
 }
 
-/// Shows the status of one job.
+/// The progress display of one job.
 pub struct ProgressView<'a> {
     printer: &'a Printer,
     kind: Kind,
     phase: Option<Phase>,
     last: Instant,
     last_percent: u64,
-    /// The word shown instead of the phase.
+    /// The word for the work, if it replaces that for the phase.
     verb: Option<&'static str>,
 }
 
 impl<'a> ProgressView<'a> {
-    /// Returns a view of the kind that the flags and the terminal require.
+    /// Returns the display for the flags and the terminal.
     pub fn new(context: &'a Context) -> Self {
         let printer = &context.printer;
         let kind = if printer.is_json() {
@@ -50,7 +50,7 @@ impl<'a> ProgressView<'a> {
         Self { printer, kind, phase: None, last: Instant::now(), last_percent: 0, verb: None }
     }
 
-    /// Returns a view with its own word for the work.
+    /// Returns the display with its own word for the work.
     pub fn named(context: &'a Context, verb: &'static str) -> Self {
         let mut view = Self::new(context);
         view.verb = Some(verb);
@@ -69,7 +69,7 @@ impl<'a> ProgressView<'a> {
             Kind::Json => new_phase || self.last.elapsed() >= Duration::from_millis(500),
             Kind::Lines => {
                 let step = percent / LINE_PERCENT > self.last_percent / LINE_PERCENT;
-                // Short phases print nothing; a step of five percent counts only once a second has passed.
+                // Short phases print no lines: for five percent, a line is printed only after at least a second.
                 self.last.elapsed() >= LINE_EVERY || step && self.last.elapsed() >= Duration::from_secs(1)
             }
             Kind::Silent | Kind::Bar(_) => false,
@@ -122,7 +122,7 @@ fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
     bar.set_message(fitted(figures, columns.saturating_sub(FIXED_COLUMNS)));
 }
 
-/// Returns the first figures that fit whole; the remaining time comes first.
+/// Returns the first figures that fit completely; the remaining time comes first.
 fn fitted(figures: impl Iterator<Item = String>, columns: usize) -> String {
     let mut shown = String::new();
     for figure in figures {
@@ -154,7 +154,7 @@ fn percent(status: &JobStatus) -> u64 {
     status.share.map_or(0, |share| (share * 100.0) as u64)
 }
 
-/// Returns the work done, and its speed.
+/// Returns the amount of work done, and its speed.
 fn speeds(status: &JobStatus) -> Vec<String> {
     let p = status.progress;
     let mut texts = match (p.items_done, p.items_total) {

@@ -1,4 +1,4 @@
-//! `repair`: repairs what a program is known to have written wrongly. Each format defines what that is.
+//! `repair`: corrects files that another program is known to write wrongly. Each format defines its repairs.
 
 use super::context::Context;
 use super::exit::{fields, CommandResult, CommandSuccess};
@@ -13,7 +13,7 @@ use gristmill_ops::job::report::counts_value;
 use serde_json::{json, Map};
 use std::path::Path;
 
-/// Repairs the data set at a path, or names the command that corrects it.
+/// Repairs the data set at a path, or prints the command that does.
 pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = &*paths::local_or_writable(path)?;
     let dry = context.globals.dry_run;

@@ -1,4 +1,4 @@
-//! Formats the lines of reports, and selects the findings that are printed.
+//! Composes the lines of reports, and selects the findings to print.
 
 use super::printer::{paint, Tone};
 use gristmill_core::text::{agree, count, display_safe, grouped};
@@ -6,17 +6,17 @@ use gristmill_core::{Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::{self, LineTone, ReportLine};
 use std::path::Path;
 
-/// Maximum number of findings per kind that are printed; the others are only counted.
+/// Maximum number of printed findings per kind; further ones are only counted.
 const LINES_PER_KIND: usize = 10;
-/// Maximum number of notes per kind that are printed.
+/// Maximum number of printed notes per kind.
 const NOTES_PER_KIND: usize = 5;
 
-/// Returns a path as shown inside a sentence.
+/// Returns a path quoted for a sentence.
 pub fn quoted(path: &Path) -> String {
     display_safe(&path.to_string_lossy()).into_owned()
 }
 
-/// Formats a table of the findings, worst first.
+/// Returns a table of the findings, most severe first.
 pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     report::problem_table(counts).into_iter().map(painted).collect()
 }
@@ -31,12 +31,12 @@ pub fn painted(line: ReportLine) -> String {
     }
 }
 
-/// Whether the problem is a note that is printed even without `-v`.
+/// Whether the problem is a note that is printed without `-v`, too.
 fn is_shown_note(problem: &Problem) -> bool {
     problem.severity == Severity::Note && problem.kind.has_shown_notes()
 }
 
-/// Returns the notes printed even without `-v`: the first few of each kind, and a line that counts the others.
+/// Returns the notes that are printed without `-v`: the first few of each kind, and a line with the number of the others.
 pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
     let mut seen = std::collections::HashMap::new();
     let all = problems.iter().filter(|problem| is_shown_note(problem));
@@ -53,7 +53,7 @@ pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
     (shown, (!more.is_empty()).then_some(line))
 }
 
-/// Returns the findings to print: the first few of each kind, notes only when `verbose`.
+/// Returns the findings to print: the first few of each kind, and notes only if `verbose`.
 pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
     let mut seen = std::collections::HashMap::new();
     problems
@@ -68,7 +68,7 @@ pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
         .collect()
 }
 
-/// Returns a line with the number of unprinted findings above the severity of a note; `None` if all were printed.
+/// Returns a line with the number of findings that are not printed, without notes; `None` if all are printed.
 pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], verbose: bool) -> Option<String> {
     let all: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let shown =

@@ -1,4 +1,4 @@
-//! `run`: replays a saved plan.
+//! `run`: runs a saved plan.
 
 use super::context::Context;
 use super::exit::CommandResult;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Maximum size of a plan file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Runs a plan file unchanged; flags that control the run still apply. With `overwrite`, it behaves like the command of the plan with
+/// Runs a plan file unchanged; flags that control the run apply. With `overwrite`, it behaves like the command of the plan with
 /// `--force-overwrite`.
 pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
     let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match files::exists(path) {

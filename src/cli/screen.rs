@@ -1,4 +1,4 @@
-//! The full-screen program as a command, and its home screen.
+//! The command that opens the full-screen program, and its home screen.
 
 use super::context::Context;
 use super::exit::{CommandResult, CommandSuccess};
@@ -7,7 +7,7 @@ use crate::tui::theme::ColourMode;
 use crate::tui::FirstScreen;
 use gristmill_core::{Failure, Subject};
 
-/// Opens the home screen; needs a terminal.
+/// Opens the home screen, for which a terminal is required.
 pub fn home(context: &Context) -> CommandResult {
     if !context.may_prompt() {
         return Err(Failure::usage("opening the home screen", "it needs a terminal")
@@ -22,10 +22,10 @@ pub fn home(context: &Context) -> CommandResult {
     screen(FirstScreen::Home(None), context)
 }
 
-/// Runs the full-screen program until the user leaves it.
+/// Runs the full-screen program until the user quits.
 pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() {
-        // The answers are not known yet, and the user may give them several times.
+        // The plan is not known yet, and the user may run several plans.
         let failure = Failure::usage("opening the screens", "the screens save a plan with a key, not with this flag");
         let way = "press s on the page Review; or give all answers as flags, or --plain, and the plan is written first";
         return Err(failure.on(Subject::field("--save-plan")).with_hint(way).into());
@@ -34,7 +34,7 @@ pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
     logging::start_for_screen(context);
     let env = context.ui_env()?;
     if env.colour != ColourMode::None {
-        // Whether to use colours is already decided; the backend must not decide differently.
+        // The program has already decided whether to use colours; the backend must use the same decision.
         ratatui::crossterm::style::force_color_output(true);
     }
     let code = crate::tui::run(start, env)?;

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM as stop requests: the first requests every worker to stop, the second ends the program at once.
+//! Signals as stop requests: the first one requests all workers to stop, the second one ends the program immediately.
 
 use gristmill_core::Cancel;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -12,17 +12,17 @@ pub struct Signals {
     listening: OnceLock<()>,
 }
 
-/// Makes a file that would exceed the system's size limit a write error instead of the end of the program.
+/// Makes writing beyond the file size limit of the system a write error, instead of ending the program.
 pub fn survive_large_files() {
-    // If this fails, the system's default remains.
+    // If this fails, the default of the system applies.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 impl Signals {
-    /// Starts to listen (once), and returns the flag that the first signal sets.
+    /// Starts to catch signals, unless already started, and returns the flag that the first signal sets.
     pub fn cancel_on_signal(&self) -> Cancel {
         self.listening.get_or_init(|| self.start());
-        // The thread that asks goes on to wait for stores, to the end of the program.
+        // Never ended: this thread may wait for stores until the end of the program.
         std::mem::forget(self.cancel.begin_wait_scope());
         self.cancel.clone()
     }
@@ -32,12 +32,11 @@ impl Signals {
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
         let (cancel, received) = (self.cancel.clone(), Arc::clone(&self.received));
         let thread = std::thread::Builder::new().name("signals".into());
-        // If the thread cannot be started, the signals have lost their default effect and the flag is never set; this is acceptable on a
-        // machine that cannot start a thread.
+        // If the thread cannot be started, signals have no effect, because their default effect is already disabled.
         let _ = thread.spawn(move || {
             for signal in signals.forever() {
                 if received.swap(signal, Ordering::SeqCst) != 0 {
-                    // Published files are complete at any moment; scratch files of a dead process are removed by the next one.
+                    // Published files are complete at any time; the next process removes the scratch files of this one.
                     std::process::exit(128 + signal);
                 }
                 cancel.cancel();

@@ -1,4 +1,4 @@
-//! Flags of data in stores.
+//! Flags for data in stores.
 
 use clap::Args;
 use gristmill_core::text::shell_quote;
@@ -48,7 +48,7 @@ pub struct StoreFlags {
 }
 
 impl StoreFlags {
-    /// Returns the given flags as they are typed, each with a blank before it.
+    /// Returns the given flags as typed on a command line, each with a blank before it.
     pub fn text(&self) -> String {
         let value = |flag: &str, value: &Option<String>| {
             value.as_deref().map(|value| format!(" {flag} {}", shell_quote(value)))
@@ -74,7 +74,7 @@ impl StoreFlags {
         .collect()
     }
 
-    /// Sets the settings of the process.
+    /// Applies the flags to the settings of the process.
     pub fn apply(&self) {
         let usual = RemoteSettings::default();
         set_cache_bytes(self.remote_cache.unwrap_or(DEFAULT_CACHE_BYTES));

@@ -1,4 +1,4 @@
-//! Follows a job from start to end: progress, stop requests, and its findings.
+//! Runs a job to its end: shows progress, handles stop requests, and prints its findings.
 
 use super::context::Context;
 use super::exit::CommandFailure;
@@ -13,7 +13,7 @@ use gristmill_ops::job::JobStatus;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 
-/// How often the progress of the job is read.
+/// Interval between two readings of the progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
@@ -53,7 +53,7 @@ pub fn show_progress(
     view.finish();
 }
 
-/// Reports the findings of the run that made the output, if this run has nothing to do: they determine the exit code of this one, too.
+/// Reports the findings of the run that made the output if this run has nothing to do: they also determine its exit code.
 pub fn report_earlier_problems(
     problems: &[Problem],
     counts: &[(Severity, ProblemKind, u64)],
@@ -80,7 +80,7 @@ fn with_findings(
 ) -> CommandFailure {
     let (refusals, others): (Vec<Problem>, Vec<Problem>) =
         problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
-    // A failure that summarises refusals adds nothing to the individual ones.
+    // A failure that only summarizes refusals is replaced by the refusals.
     let each = |problem: Problem| Failure {
         kind: Some(problem.kind),
         class: failure.class,
@@ -94,7 +94,7 @@ fn with_findings(
         false => CommandFailure::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
     };
     if !counts.is_empty() {
-        // The refusals are reported as errors.
+        // Refusals are printed as errors, so they are not printed as findings.
         let of_others: Vec<_> = counts.iter().copied().filter(|(s, ..)| *s != Severity::Refusal).collect();
         print_findings(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
         stopped.result.insert("problems".into(), json!(problems));

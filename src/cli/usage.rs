@@ -1,4 +1,4 @@
-//! Arguments that do not parse.
+//! Reports arguments that cannot be parsed.
 
 use super::args::Cli;
 use super::exit::object;
@@ -11,10 +11,10 @@ use gristmill_storage::files;
 use serde_json::Map;
 use std::ffi::OsString;
 
-/// Commands of other programs that list files.
+/// Commands that list files in other programs.
 const LISTING_WORDS: [&str; 3] = ["ls", "list", "dir"];
 
-/// Ends the program because the arguments do not parse; `--help` and `--version` are handled here too.
+/// Reports that the arguments cannot be parsed, and returns the exit code; also handles `--help` and `--version`.
 pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
         printer.raw(&error.render().ansi().to_string());
@@ -39,7 +39,7 @@ pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     2
 }
 
-/// Returns a file or folder given where a command belongs, as typed.
+/// Returns the file or folder that was typed in place of a command.
 fn path_for_a_command(error: &clap::Error) -> Option<String> {
     let word = match error.get(clap::error::ContextKind::InvalidSubcommand) {
         Some(clap::error::ContextValue::String(word)) => word,
@@ -48,13 +48,13 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
     files::exists(word).then(|| gristmill_core::text::shell_quote(word))
 }
 
-/// The commands named by arguments that do not parse.
+/// The commands named in arguments that cannot be parsed.
 struct TypedCommand<'a> {
-    /// Names from the outermost command inwards.
+    /// Names of the commands, outermost first.
     names: Vec<&'a str>,
-    /// The innermost command; the program if none is named.
+    /// The innermost command; the program itself if no command is named.
     command: &'a clap::Command,
-    /// The next word that is neither a flag nor a command.
+    /// The next word that is neither a flag nor a known command.
     unknown: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl TypedCommand<'_> {
     }
 }
 
-/// Follows the command names in the arguments, past flags and their values.
+/// Finds the command names in the arguments, skipping flags and their values.
 fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedCommand<'a> {
     let mut typed = TypedCommand { names: Vec::new(), command: program, unknown: None };
     let mut words = args.iter().skip(1).map_while(|word| word.to_str()).take_while(|word| *word != "--");
@@ -96,7 +96,7 @@ fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedComm
     typed
 }
 
-/// Converts the parser's message into a failure: its first line is the reason, its tip, choices or usage the hint.
+/// Converts the message of the parser into a failure: its first line becomes the reason, and its tip, choices or usage the hint.
 fn usage_failure(text: &str, commands: Option<String>) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("the arguments are not valid");
@@ -116,7 +116,7 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
             why.push_str(line);
         }
     }
-    // A value cannot follow `--`, which ends the flags.
+    // A tip with `--` is wrong for negative values: a word after `--` is never the value of a flag.
     let is_negative = |tip: &String| !tip.contains("'-- -");
     let tip = tip.filter(is_negative);
     let hint = commands.or(tip).or(choices).or(usage);
@@ -124,7 +124,7 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
 }
 
-/// Returns the hint for a command that does not exist below `parent`: the most similar name, or all names.
+/// Returns the hint for a command that does not exist below `parent`: the most similar name, or the list of all names.
 pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
     if typed.is_some_and(|word| LISTING_WORDS.contains(&word)) && parent.find_subcommand("browse").is_some() {
         return "gristmill browse PATH opens a data set, gristmill info PATH describes it".to_owned();
@@ -135,7 +135,7 @@ pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
     }
 }
 
-/// Returns the names of the commands below `parent` that help lists.
+/// Returns the names of the visible commands below `parent`.
 pub fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
     parent.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name)
 }

@@ -1,4 +1,4 @@
-//! Reports on stderr which host a command waits for.
+//! Reports on stderr the host for which a command waits.
 
 use super::context::Context;
 use gristmill_storage::traffic::{silent_host, traffic};
@@ -6,12 +6,12 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Time without an answer after which a host is reported.
+/// Time without an answer after which the host is reported.
 const SILENT_TIME: Duration = Duration::from_secs(2);
 /// Interval between two checks of the requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Does the work of a command. On a terminal, a host that does not answer meanwhile is reported once, unless a full screen reports it.
+/// Runs a command. On a terminal, reports once if a host does not answer, unless the full screen is open.
 pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
     if context.printer.is_json() || context.printer.is_quiet() || !std::io::stderr().is_terminal() {
         return work();
@@ -28,13 +28,13 @@ pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
                 if (now.received, now.sent) != (seen.received, seen.sent) {
                     (seen, since) = (now, Instant::now());
                 }
-                // Other hosts, and other requests, may still move data.
+                // The host is not reported while other requests transfer data.
                 if let Some(host) = silent_host(SILENT_TIME).filter(|_| since.elapsed() >= SILENT_TIME) {
                     return context.printer.progress_line(format!("waiting for {host}"));
                 }
             }
         };
-        // Without a thread, nothing is reported.
+        // If the thread cannot be started, no hosts are reported.
         _ = std::thread::Builder::new().name("waits".to_owned()).spawn_scoped(scope, watch);
         let _done = done;
         work()

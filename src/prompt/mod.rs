@@ -1,7 +1,7 @@
 //! The guided commands as plain prompts: the same questions as the full screen, one line per state change.
 //!
-//! Owns questions and their order. Decides nothing itself: every answer is stored in the plan. What a plan means, and what the data say about
-//! it, comes from `operations`. For screen readers, logs, and terminals without a full screen.
+//! Owns the questions and their order, and stores every answer in the plan. Makes no decisions: `operations` checks plans and provides the
+//! advice from the data. For screen readers, logs, and terminals without a full screen.
 
 mod options;
 mod plain;
@@ -18,15 +18,15 @@ use gristmill_core::Outcome;
 use gristmill_data::preview::text::cut_end;
 use gristmill_data::source::decode::Value;
 
-/// A shown value is cut here, in columns.
+/// Maximum width of a displayed value in columns.
 const SHOWN_COLUMNS: usize = 100;
 
-/// Asks one question that is answered by yes or no.
+/// Asks a yes-or-no question.
 pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
     Prompter::new()?.confirm(question, default)
 }
 
-/// A value in one line, safe to print.
+/// Returns a value in one line, escaped.
 pub fn value_line(value: &Value) -> String {
     let text = match value {
         Value::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The dialogue of every operation: the prompt requires the options without which a plan cannot run, and all can be changed as a numbered list.
+//! The dialogue for all operations: asks for the required options; all other options can be changed in a numbered list.
 
 use super::prompter::Prompter;
 use super::review::Review;
@@ -9,10 +9,10 @@ use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::paths::checked_answer;
 use gristmill_ops::operations::{Advice, AnyPlan, QuestionNeed};
 
-/// The answer that removes a typed one.
+/// The answer that clears an option.
 const EMPTY: &str = "-";
 
-/// The plan with the answers so far, and what the data say about them.
+/// The plan with the answers so far, and the advice from the data.
 struct Dialogue {
     prompt: Prompter,
     plan: Box<dyn AnyPlan>,
@@ -20,7 +20,7 @@ struct Dialogue {
     options: RunOptions,
 }
 
-/// Asks for the options that a plan leaves open, then what to do; `None` if nothing is to be written.
+/// Asks for the missing options of a plan, then what to do; `None` if nothing is to be written.
 pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<dyn AnyPlan>>> {
     let advice = plan.operation().advice(options);
     let mut dialogue = Dialogue { prompt: Prompter::new()?, plan, advice, options: options.clone() };
@@ -36,14 +36,14 @@ pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<
     Ok(dialogue.review()?.then_some(dialogue.plan))
 }
 
-/// Returns the rows with these names in their order, then the others that are required.
+/// Returns the rows with these names in their order, then the other required rows.
 fn in_order<'a>(rows: &'a [OptionRow], names: &'a [&str]) -> impl Iterator<Item = &'a OptionRow> {
     let first = names.iter().filter_map(|name| rows.iter().find(|row| row.info.name == *name));
     first.chain(rows.iter().filter(|row| row.info.is_required && !names.contains(&row.info.name)))
 }
 
 impl Dialogue {
-    /// Asks for an option if it is open, and again while its answer cannot be used.
+    /// Asks for an option without an answer, until the answer is usable.
     fn prompt_if_open(&mut self, row: &OptionRow) -> Outcome<()> {
         let option = row.info.name;
         let mut is_refused = false;
@@ -67,7 +67,7 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Returns the question for an option without an answer, with the other ways to answer it.
+    /// Returns the question for an option without an answer, with the alternative options.
     fn question(&self, row: &OptionRow, need: QuestionNeed) -> Question {
         let rows = self.plan.operation().options().into_iter();
         let is_named = |name: &&'static str| row.info.conflicts.contains(name) || row.info.alternatives.contains(name);
@@ -89,21 +89,21 @@ impl Dialogue {
         Question { words, proposed, need, alternatives }
     }
 
-    /// Whether neither an option nor one that excludes it has an answer.
+    /// Whether neither an option nor a conflicting one has an answer.
     fn is_open(&self, row: &OptionRow) -> bool {
         let mut names = std::iter::once(&row.info.name).chain(row.info.conflicts);
         names.all(|name| self.plan.get(name) == Answer::Unset)
     }
 
-    /// Removes the answer to an option, or to the one that is given in its place.
+    /// Removes the answers to an option, to its alternatives and to conflicting options.
     fn clear(&mut self, row: &OptionRow) {
         for name in std::iter::once(&row.info.name).chain(row.info.conflicts).chain(row.info.alternatives) {
-            // No answer is valid for every option.
+            // Some options cannot be unset.
             let _ = self.plan.set(name, &Answer::Unset);
         }
     }
 
-    /// Prints what the data say about an answer; returns whether it can be used.
+    /// Prints the advice about an answer; returns whether the answer is usable.
     fn check(&mut self, option: &str) -> Outcome<bool> {
         let lines = self.advice.check(&*self.plan, option);
         let lines = self.prompt.or_refuse(lines)?;
@@ -111,17 +111,17 @@ impl Dialogue {
         Ok(lines.is_some())
     }
 
-    /// Asks for options until no more are to be changed.
+    /// Asks which options to change, until the user selects none.
     fn change_options(&mut self) -> Outcome<()> {
         while let Some(option) = change_option(&self.prompt, &mut *self.plan, |_| true)? {
-            // The review reports an answer that cannot be used.
+            // An unusable answer is reported in the review.
             self.check(option)?;
         }
         Ok(())
     }
 }
 
-/// Asks which of the options that may be changed is to be, and for its answer. Returns its name; `None` if no more are to be changed.
+/// Asks which option to change, and for its answer. Returns the name of the option; `None` if the user selects none.
 pub(super) fn change_option(
     ask: &Prompter,
     plan: &mut dyn AnyPlan,
@@ -160,7 +160,7 @@ impl Review for Dialogue {
     }
 }
 
-/// Returns the options that can be changed now.
+/// Returns the options that can be changed with the current answers.
 fn offered(plan: &dyn AnyPlan) -> Vec<OptionRow> {
     let rows = plan.operation().options().into_iter();
     let is_offered = |row: &OptionRow| !row.info.is_global && !row.step.is_empty() && row.kind.is_stored();
@@ -174,7 +174,7 @@ fn name(row: &OptionRow) -> String {
     }
 }
 
-/// Returns what counts as long as an option has no answer; empty if nothing does.
+/// Returns the meaning of an option without an answer; empty if there is none.
 fn unset(row: &OptionRow) -> &'static str {
     if row.info.default.is_empty() {
         row.info.unset
@@ -183,12 +183,12 @@ fn unset(row: &OptionRow) -> &'static str {
     }
 }
 
-/// Returns what counts as long as an option has no answer, or its effect.
+/// Returns the meaning of an option without an answer, or else its help.
 fn note(row: &OptionRow) -> &'static str {
     Some(unset(row)).filter(|meaning| !meaning.is_empty()).unwrap_or(row.info.help)
 }
 
-/// Returns the present answer.
+/// Returns the current answer as text.
 fn shown(row: &OptionRow, plan: &dyn AnyPlan) -> String {
     let answer = plan.get(row.info.name);
     match (row.kind, &answer) {
@@ -213,18 +213,18 @@ fn line_of(choice: &options::Choice) -> String {
     }
 }
 
-/// The question for an option.
+/// A question for an option.
 struct Question {
     words: String,
-    /// The answer that is proposed if there is none.
+    /// The suggested answer if there is none.
     proposed: Option<String>,
     need: QuestionNeed,
-    /// Options that can be answered in its place, as they are typed on the command line.
+    /// Alternative options, which the user can answer by typing them as flags.
     alternatives: Vec<OptionRow>,
 }
 
 impl Question {
-    /// Returns the question for an option that is to be changed.
+    /// Returns the question for an option to be changed.
     fn question_of(row: &OptionRow) -> Self {
         let words = match row.kind {
             ValueKind::Choice(_) | ValueKind::Choices(_) => name(row),
@@ -236,7 +236,7 @@ impl Question {
     }
 }
 
-/// Asks which option of a group is to be given, and for its answer.
+/// Asks which option of a group to answer, and for its answer.
 fn prompt_alternatives(ask: &Prompter, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
     let lines: Vec<String> = group.iter().map(|row| format!("{}: {}", row.info.label(), row.info.help)).collect();
     let heading = group.first().map_or("", |row| row.heading);
@@ -248,7 +248,7 @@ fn prompt_alternatives(ask: &Prompter, group: &[OptionRow], plan: &mut dyn AnyPl
     Ok(())
 }
 
-/// Asks for the answer to an option, and stores it; returns `false` if it is not valid.
+/// Asks for the answer to an option, and stores it; returns `false` if the answer is invalid.
 fn prompt_option(ask: &Prompter, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
     let before = plan.get(row.info.name);
     let answer = match row.kind {
@@ -278,7 +278,7 @@ fn prompt_option(ask: &Prompter, row: &OptionRow, question: &Question, plan: &mu
     Ok(set(ask, plan, row, &answer))
 }
 
-/// Asks for an answer that is typed. Returns it, with the option that it belongs to: this one or an alternative.
+/// Asks for a typed answer. Returns it with its option, which is this one or an alternative.
 fn prompt_text(
     ask: &Prompter,
     row: &OptionRow,
@@ -290,7 +290,7 @@ fn prompt_text(
     let default = Some(shown.as_str()).filter(|text| !text.is_empty()).or(question.proposed.as_deref());
     let typed = ask.text(&question.words, default, question.need != QuestionNeed::Required)?;
     if typed == shown {
-        // Several paths are shown in one line, from which they cannot be read back.
+        // The displayed text of several paths cannot be parsed back, so the answer stays unchanged.
         return Ok((*row, before));
     }
     let flag = typed.strip_prefix("--").map(|flag| flag.split_once([' ', '=']).unwrap_or((flag, "")));
@@ -303,7 +303,7 @@ fn prompt_text(
     Ok(other.unwrap_or_else(own))
 }
 
-/// Stores an answer; returns `false` if it is not valid, after printing why.
+/// Stores an answer. If it is invalid, prints the reason and returns `false`.
 fn set(ask: &Prompter, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
     let checked = checked_answer(row, answer).map_err(|failure| failure.to_string());
     let stored = checked.and_then(|answer| plan.set(row.info.name, &answer));

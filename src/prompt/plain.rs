@@ -1,9 +1,9 @@
-//! Stderr without escape sequences: what a log or a screen reader can take.
+//! Output to stderr without escape sequences, for logs and screen readers.
 
 use std::io::{self, Stderr, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Writes to stderr; cursor movements and clearings are left out, a step back becomes a backspace.
+/// Writes to stderr, but omits cursor movements and clearing; a move to the left becomes a backspace.
 #[derive(Debug)]
 pub(super) struct PlainWriter {
     stderr: Stderr,
@@ -34,7 +34,7 @@ impl AsRawFd for PlainWriter {
     }
 }
 
-/// The position in an escape sequence at the end of the last write.
+/// The state of the parser of escape sequences at the end of the last write.
 #[derive(Debug, Default)]
 enum Filter {
     #[default]

@@ -1,4 +1,4 @@
-//! Single questions on the terminal: text, numbered choice, yes or no. One line each, nothing is redrawn.
+//! Single questions on the terminal: text, numbered choice, yes or no. One line each, without redrawing.
 
 use super::plain::PlainWriter;
 use dialoguer::console::Term;
@@ -9,13 +9,13 @@ use gristmill_core::{Failure, Outcome};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// Asks on the terminal: questions go to stderr, answers come from stdin.
+/// Asks questions on the terminal: writes to stderr, and reads answers from stdin.
 pub struct Prompter {
     term: Term,
 }
 
 impl Prompter {
-    /// Refuses if there is no terminal to answer on.
+    /// Creates a prompter; fails if there is no terminal for the answers.
     pub fn new() -> Outcome<Self> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return Err(Failure::usage("asking questions", "this is not a terminal")
@@ -24,13 +24,13 @@ impl Prompter {
         Ok(Self { term: Term::read_write_pair(std::io::stdin(), PlainWriter::new()) })
     }
 
-    /// A line of information, or several. Whatever is in it is made safe.
+    /// Prints one or several lines of information, escaped.
     pub fn print(&self, line: impl AsRef<str>) {
-        // A terminal that went away ends the next question with an error.
+        // If the terminal is gone, the next question fails.
         let _ = writeln!(&self.term, "{}", display_safe_lines(line.as_ref()));
     }
 
-    /// Why something cannot be, and the way out.
+    /// Prints the reason of a failure, and its hint.
     pub fn refuse(&self, failure: &Failure) {
         self.print(format!("Invalid answer: {failure}"));
         if let Some(hint) = &failure.hint {
@@ -38,7 +38,7 @@ impl Prompter {
         }
     }
 
-    /// Returns the result; `None` after an error, which is printed. Only an interruption is a failure.
+    /// Returns the result; for an error, prints it and returns `None`. Only an interruption is a failure.
     pub fn or_refuse<T>(&self, found: Outcome<T>) -> Outcome<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
@@ -50,13 +50,13 @@ impl Prompter {
         }
     }
 
-    /// A line of text; an empty answer takes the default, or is empty where that is allowed.
+    /// Asks for a line of text. An empty answer means the default, or an empty text if `may_be_empty`.
     pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
         let mut question = display_safe(question).into_owned();
         let shown = default.map(display_safe);
         let is_shown_as_it_is = shown.as_deref() == default;
         if let Some(shown) = shown.filter(|_| !is_shown_as_it_is) {
-            // The answer is the true text; what is drawn of it is not.
+            // The answer is the original text, not its escaped form.
             question = format!("{question} [{shown}]");
         }
         let mut input =
@@ -67,7 +67,7 @@ impl Prompter {
         input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(prompt_failure)
     }
 
-    /// Yes or no.
+    /// Asks a yes-or-no question.
     pub fn confirm(&self, question: &str, default: bool) -> Outcome<bool> {
         loop {
             let answer = self.text(&format!("{question} (y or n)"), Some(if default { "y" } else { "n" }), false)?;
@@ -79,7 +79,7 @@ impl Prompter {
         }
     }
 
-    /// One of several, by its number from 1.
+    /// Asks for one of several choices by its number, counted from 1; returns its index.
     pub fn choose(&self, question: &str, choices: &[String], default: usize) -> Outcome<usize> {
         self.print_choices(question, choices);
         let first = (default + 1).to_string();
@@ -92,7 +92,7 @@ impl Prompter {
         }
     }
 
-    /// One or more of several, by their numbers from 1, like `1,3`.
+    /// Asks for one or more of several choices by their numbers, counted from 1, such as `1,3`.
     pub(super) fn choose_several(&self, question: &str, choices: &[String], chosen: &[bool]) -> Outcome<Vec<usize>> {
         self.print_choices(question, choices);
         let known: Vec<String> =
@@ -118,7 +118,7 @@ impl Prompter {
     }
 }
 
-/// `1-5,8` → numbers from 1 to `most`, each once, in order.
+/// Parses numbers and ranges such as `1-5,8`, from 1 to `most`; returns each number once, in order.
 pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
     let mut numbers = BTreeSet::new();
     let number = |text: &str| match text.trim().parse::<usize>() {

@@ -1,4 +1,5 @@
-//! The review at the end of every dialogue: what a run would do, then write it, save the plan, change an answer, or leave it.
+//! The review at the end of every dialogue: shows what a run would do, then asks whether to write, to save the plan, to change an answer,
+//! or to quit.
 
 use super::prompter::Prompter;
 use gristmill_core::text::display_safe;
@@ -9,19 +10,19 @@ use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::path::Path;
 
-/// A dialogue whose questions are answered.
+/// A dialogue whose questions have been answered.
 pub(super) trait Review {
-    /// Answers that can be changed.
+    /// An answer that can be changed.
     type Change: Copy;
 
     fn prompt(&self) -> &Prompter;
     /// Returns the plan with the answers.
     fn plan(&self) -> Box<dyn AnyPlan>;
-    /// Returns what a run would do.
+    /// Returns the preview of a run.
     fn preview(&self) -> Outcome<Box<dyn Report>>;
     /// Returns the answers that can be changed now, with their descriptions.
     fn changes(&self) -> Vec<(Self::Change, &'static str)>;
-    /// Asks for something again.
+    /// Asks again for an answer.
     fn change(&mut self, what: Self::Change) -> Outcome<()>;
 
     /// Shows the preview and asks what to do; returns `false` if nothing is to be written.

@@ -1,4 +1,4 @@
-//! A small antialiased canvas on which the pictures of the demo are drawn.
+//! A small antialiased canvas for the pictures of the demo.
 
 use image::{ImageFormat, Rgb, RgbImage};
 use std::io::Cursor;
@@ -17,7 +17,7 @@ pub fn mix(a: Color, b: Color, t: f32) -> Color {
     [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t, a[2] + (b[2] - a[2]) * t]
 }
 
-/// A shape, drawn from the distance of each point to its edge: in pixels, negative inside.
+/// A shape, defined by the signed distance of each point from its edge, in pixels, negative inside.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
     /// A disc.
@@ -78,7 +78,7 @@ impl Canvas {
         }
     }
 
-    /// Recomputes every pixel from its coordinates and colour.
+    /// Replaces the colour of every pixel by the result of `paint` for its coordinates and colour.
     pub fn repaint(&mut self, paint: impl Fn(f32, f32, Color) -> Color) {
         for (i, pixel) in self.pixels.iter_mut().enumerate() {
             let (x, y) = (i as u32 % WIDTH, i as u32 / WIDTH);

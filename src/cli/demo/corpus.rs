@@ -9,7 +9,7 @@ use serde_json::json;
 /// Number of documents in the corpus.
 pub const DOCUMENTS: u64 = 400;
 
-/// Words and sentence patterns of all languages.
+/// The words and sentence patterns of all languages, as YAML.
 const WORDS: &str = include_str!("../../../assets/demo/corpus.yaml");
 
 #[derive(Deserialize)]

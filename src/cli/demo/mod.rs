@@ -1,6 +1,6 @@
-//! `demo`: a generated data set to try everything on.
+//! `demo`: writes a generated data set for trying out the program.
 //!
-//! Pictures with captions in tar shards, and a text corpus next to them. The bytes are the same on every machine.
+//! Tar shards of pictures with captions, and a text corpus next to them. The bytes are the same on every machine.
 
 mod canvas;
 mod corpus;
@@ -81,8 +81,8 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
     }
 }
 
-/// Writes the missing files; returns names and sizes of what was written. The marker is written first, so that an interrupted
-/// demo is recognized and completed by the next run.
+/// Writes the missing files; returns the names and sizes of the written ones. The marker is written first, so that the next run recognizes
+/// an interrupted demo and completes it.
 fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
     paths::make_folder(dir, 0o755)?;
     paths::make_folder(&dir.join("shards"), 0o755)?;

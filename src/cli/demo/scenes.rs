@@ -13,7 +13,7 @@ pub struct Picture {
     pub short: String,
     /// A caption of one sentence.
     pub long: String,
-    /// Words to search by.
+    /// Search words.
     pub tags: Vec<&'static str>,
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 pub const SHARDS: u64 = 6;
 /// Number of samples in each shard.
 pub const PER_SHARD: u64 = 50;
-/// The number of the sample without `json`, which needs the second choice of the field map.
+/// The number of the sample without `json`, for which the field map needs its second alternative.
 const WITHOUT_JSON: u64 = 137;
 /// The number of the shard with an entry that belongs to no sample.
 const WITH_README: u64 = 2;

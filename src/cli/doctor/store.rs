@@ -1,4 +1,4 @@
-//! `doctor ADDRESS`: tries what the credentials permit at an address of a store, and lists unfinished uploads.
+//! `doctor ADDRESS`: checks the permissions of the credentials at an address of a store, and lists unfinished uploads.
 
 use super::{print_checks, Check};
 use crate::cli::context::Context;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const ACTIVITY: &str = "examining the store";
-/// Requests whose time is measured.
+/// Number of requests whose time is measured.
 const MEASURED_REQUESTS: usize = 5;
-/// Beginning of the name of the object that is put and removed.
+/// Prefix of the name of the object that is written and removed.
 const PROBE: &str = ".gristmill-doctor-";
 const PROBE_CONTENT: &[u8] = b"gristmill doctor\n";
-/// Unfinished uploads that are printed one by one.
+/// Maximum number of unfinished uploads that are listed.
 const MAX_PRINTED_UPLOADS: usize = 20;
 
 /// Flags that concern stores.
@@ -123,7 +123,7 @@ impl Examination<'_> {
         self.checks.push(Check::new(name, true, found));
     }
 
-    /// Adds the result of something that was tried.
+    /// Adds the result of testing a permission.
     fn try_right<T>(&mut self, name: &str, tried: io::Result<T>) -> Outcome<T> {
         match tried {
             Ok(value) => {
@@ -142,10 +142,10 @@ impl Examination<'_> {
         }
     }
 
-    /// Tries each right alone.
+    /// Tests each permission separately.
     ///
     /// # Errors
-    /// What is at the address cannot be read.
+    /// The data at the address cannot be read.
     fn examine(&mut self, is_read_only: bool) -> Outcome<()> {
         let (info, times) = self.measure();
         if let Ok(settings) = self.store.settings(&self.url) {
@@ -164,7 +164,7 @@ impl Examination<'_> {
             );
         }
         let info = info.map_err(|error| Failure::io(ACTIVITY, self.path, &error));
-        // A store that cannot be reached refuses nothing.
+        // Permissions cannot be tested if the store cannot be reached.
         if let Some(failure) = info.as_ref().err().filter(|failure| failure.kind.is_none()) {
             return Err(failure.clone());
         }
@@ -197,13 +197,13 @@ impl Examination<'_> {
         }
     }
 
-    /// Looks up the address, and measures similar requests; returns the result and the sorted times.
+    /// Requests the facts about the address, and measures similar requests. Returns the facts and the sorted times.
     fn measure(&self) -> (io::Result<Option<FileInfo>>, Vec<Duration>) {
         let mut times = Vec::new();
-        // The first request also connects.
+        // Not measured, because the first request also connects.
         let info = self.store.info(&self.url);
         for _ in 0..if info.is_ok() { MEASURED_REQUESTS } else { 0 } {
-            // What was listed a moment ago is answered without a request, so each lists another folder, which is not there.
+            // Recent listings are cached, so each request lists another folder, which does not exist.
             let key = format!("{}{PROBE}{}", self.url.prefix(), uuid::Uuid::new_v4().simple());
             let begin = Instant::now();
             match self.store.list(&RemoteUrl { key: &key, ..self.url }, true, &mut |_| Ok(false)) {
@@ -215,7 +215,7 @@ impl Examination<'_> {
         (info, times)
     }
 
-    /// Puts, replaces and removes an object below the address; that of an object is next to it.
+    /// Writes, replaces and removes an object below the address, or next to it if the address is that of an object.
     fn try_writing(&mut self, is_object: bool) {
         let folder = match self.url.key.rsplit_once('/') {
             Some((folder, _)) if is_object => format!("{folder}/"),
@@ -253,13 +253,13 @@ impl Examination<'_> {
         }
     }
 
-    /// Finds the locks of runs that write an output or a data set of this address.
+    /// Finds the locks of runs that write an output or a data set at this address.
     fn find_locks(&mut self) {
         if self.url.key.is_empty() {
             return;
         }
         for own in [RunFolder::for_output(self.path), RunFolder::for_webdataset(self.path)] {
-            // Without the right to read, none is known.
+            // Without the permission to read, no lock can be found.
             if let Ok(Some(lock)) = DatasetLock::stored(&own) {
                 let found = format!("{}, of {}", lock.path.display(), lock.holder);
                 self.checks.push(Check::new("lock", false, display_safe(&found)).hint(lock.hint));
@@ -294,7 +294,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Ends the uploads that are old enough, after a question, and returns their number.
+    /// Asks for confirmation, aborts the uploads that are old enough, and returns their number.
     fn end_uploads(&self, uploads: &[UnfinishedUpload], args: &StoreArgs, context: &Context) -> Outcome<usize> {
         let least = args.older_than.unwrap_or(Duration::from_secs(24 * 3600));
         let old: Vec<&UnfinishedUpload> = uploads.iter().filter(|upload| upload.age >= least).collect();
@@ -337,7 +337,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Mutex;
 
-    /// Records what is listed.
+    /// A store that records the listed keys.
     #[derive(Default)]
     struct ListingStore {
         listed: Mutex<Vec<String>>,

@@ -248,7 +248,7 @@ pub fn run(args: EnergonArgs, context: &Context) -> CommandResult {
     }
 }
 
-/// Refuses requested splits that do not exist, listing those that do. The default ones may be missing.
+/// Refuses requested splits that do not exist, with a list of the existing ones. Splits that are requested by default may be missing.
 fn known_splits(args: &LintArgs) -> Outcome<()> {
     if args.split_parts == USUAL_SPLITS {
         return Ok(());
@@ -264,12 +264,12 @@ fn known_splits(args: &LintArgs) -> Outcome<()> {
     }
 }
 
-/// Returns the name of the split yaml if it differs from the default.
+/// Returns the name of the split file if it differs from the default.
 fn own_name(name: &str) -> Option<&str> {
     (name != "split.yaml").then_some(name)
 }
 
-/// Refuses a command that only the original has.
+/// Refuses a command that only the original program has.
 fn refuse_command(name: &str, why: &str) -> CommandResult {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
@@ -314,7 +314,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Sets the status to `Ok` if `energon` accepts all findings.
+/// Sets the status to `Ok` if `energon` would succeed despite all findings.
 fn ignore_findings(done: &mut CommandSuccess) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
@@ -335,7 +335,7 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Indexes a JSONL file. Only the flags about media are refused there; the others have no effect.
+/// Indexes a JSONL file. Flags about media are refused; other flags have no effect.
 fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> CommandResult {
     jsonl::prepare(&plan_without_questions(args, "JSONL files have no media metadata", context)?, context)
 }
@@ -344,7 +344,7 @@ fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     mix::prepare(&plan_without_questions(args, "metadatasets have no media metadata", context)?, context)
 }
 
-/// Returns a plan for data that needs no questions. Media flags are refused, the others are accepted.
+/// Returns a plan for data that needs no questions. Media flags are refused, other flags are accepted.
 fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> Outcome<PreparePlan> {
     let media = [
         (args.media.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
@@ -362,7 +362,7 @@ fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> O
     Ok(plan)
 }
 
-/// Whether `energon` would ask nothing, so that neither a terminal nor consent is needed.
+/// Whether `energon` would ask no questions, so that neither a terminal nor `--yes` is needed.
 fn is_complete(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
     if plan.scope == Scope::TarIndexOnly {
         return true;
@@ -372,12 +372,12 @@ fn is_complete(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
     plan.splits != SplitPlan::Unset && loading && (!prepared || plan.rerun == Rerun::Overwrite)
 }
 
-/// Removes an `--exclude` without a match, with a warning, since it has no effect in `energon`. Returns whether any shard is left;
-/// if none is, `energon` succeeds and writes nothing. A pattern that does not compile is left for the run to refuse.
+/// Removes an `--exclude` that matches no shard and prints a warning, because it has no effect in `energon`. Returns whether any shard is
+/// left; otherwise `energon` succeeds and writes nothing. A pattern that does not compile stays in the plan and is refused by the run.
 fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> {
     let found = discover(Path::new(&plan.path))?;
     if found.shards.is_empty() {
-        // The run reports files named like a shard that are none, and a database without shards.
+        // The run reports files that are named like shards but are no archives, and a database without shards.
         let leftover = files::is_file(Path::new(&plan.path).join(".nv-meta/index.sqlite"));
         let (unread, others): (Vec<_>, Vec<_>) =
             found.findings.iter().partition(|finding| finding.kind == ProblemKind::UnreadShard);
@@ -405,7 +405,7 @@ pub(super) fn is_prepared(root: &Path) -> bool {
     files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml"))
 }
 
-/// Returns how to refuse the value of a flag, given the reason.
+/// Returns a function that makes the failure for an invalid value of a flag from the reason.
 fn invalid(flag: &'static str) -> impl Fn(String) -> Failure {
     move |why| Failure::usage("reading the command line", why).on(Subject::field(flag))
 }
@@ -420,7 +420,7 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     }
     plan.exclude_shards.extend(args.exclude.clone());
     plan.shuffle_tars = args.shuffle_tars;
-    // `energon` writes a pattern without a match as an empty split.
+    // `energon` writes an empty split for a pattern without a match.
     plan.allow_empty_splits = true;
     plan.media = args.media.filter()?.map(|filter| MediaPlan { filter, decode: false });
     plan.compat = context.globals.compat;
@@ -436,7 +436,8 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     Ok(plan)
 }
 
-/// Returns how samples are loaded. Without questions, no sample type means no yaml, and no field map means a sample loader.
+/// Returns the sample mapping. Without questions, a missing sample type means no `dataset.yaml`, and a missing field map means a sample
+/// loader.
 fn loading(args: &PrepareArgs, context: &Context) -> Outcome<SampleMapping> {
     let asks = context.may_prompt();
     if args.skip_dataset_yaml {
@@ -455,7 +456,7 @@ fn loading(args: &PrepareArgs, context: &Context) -> Outcome<SampleMapping> {
     })
 }
 
-/// Whether `energon` exits with 0 on a finding and no output that it would have written is missing.
+/// Whether `energon` exits with 0 despite this finding, and the output has all files that it would have written.
 fn peer_accepts(kind: ProblemKind) -> bool {
     use ProblemKind as K;
     matches!(

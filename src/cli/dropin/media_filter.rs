@@ -1,9 +1,9 @@
-//! The flags of `energon` that select media. Mistakes in them are data errors, since `energon` exits with 1 there.
+//! The flags of `energon` that select media. Mistakes in them are data errors, because `energon` exits with 1 for them.
 
 use clap::Args;
 use gristmill_core::{Failure, MediaFilter, Outcome};
 
-/// The flags of which one can be given.
+/// The mutually exclusive flags.
 const FILTERS: &str = "--media-metadata-by-extension, --media-metadata-by-header, --media-metadata-by-glob";
 
 /// The flags that select media.
@@ -24,7 +24,7 @@ pub(super) struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// Returns the filter. More than one way is reported as a data error, as `energon` does.
+    /// Returns the filter. More than one of the flags is a data error, as in `energon`.
     pub(super) fn filter(&self) -> Outcome<Option<MediaFilter>> {
         let glob = match self.media_metadata_by_glob.as_deref() {
             Some(text) => Some(MediaFilter::of_patterns(text).ok_or_else(|| {

@@ -14,7 +14,7 @@ use gristmill_ops::tokens::formats::PairMergePlan;
 use gristmill_storage::files;
 use std::path::PathBuf;
 
-/// The key of the text by default.
+/// The default key of the text.
 const USUAL_KEY: &str = "text";
 
 /// The tools.
@@ -121,7 +121,7 @@ impl ToolCommand {
         }
     }
 
-    /// Applies the number of workers, which is that of the threads.
+    /// Sets the number of threads to the number of workers.
     pub fn adjust(&self, globals: &mut Globals) {
         if let Self::PreprocessData(args) = self {
             globals.threads = globals.threads.or(Some(usize::from(args.workers)));
@@ -159,7 +159,7 @@ pub fn run(command: &ToolCommand, context: &Context) -> CommandResult {
     }
 }
 
-/// Refuses what is not supported, with what to do instead.
+/// Refuses unsupported flags, with a hint about alternatives.
 fn refuse_unsupported(args: &PreprocessArgs) -> Outcome<()> {
     let (flag, why, hint) = if args.split_sentences {
         let hint = "split the texts first: a list of strings makes a document of several sequences, without the flag";
@@ -173,14 +173,14 @@ fn refuse_unsupported(args: &PreprocessArgs) -> Outcome<()> {
     Err(Failure::usage("preprocess_data", why).on(Subject::field(flag)).with_hint(hint))
 }
 
-/// Packs texts as a tool does, and overwrites existing files without asking, as it does.
+/// Packs texts as the tools do: existing files are overwritten without a question.
 fn pack(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, context: &Context) -> CommandResult {
     let chosen = choose(&args.tokenizer, args.append_eod)?;
     for note in args.tokenizer.notes(&chosen) {
         context.printer.note(&note);
     }
     let plan = plan(args, target, takes_pattern, &chosen)?;
-    // The tokenizer is in use until then, so that it is not loaded again.
+    // The tokenizer stays loaded until the end of the run, so that the run does not load it again.
     let done = operation::execute(&*erase::<Pack>(PackPlan { compat: context.globals.compat, ..plan }), context);
     std::mem::forget(chosen);
     done
@@ -211,7 +211,7 @@ fn plan(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, chosen: &C
     Ok(plan)
 }
 
-/// Divides a pattern into the folder before its first special character and the pattern of files in it.
+/// Splits a pattern into the folder before its first special character, and the pattern of files in that folder.
 fn split_pattern(pattern: &str) -> (String, Option<String>) {
     let is_special = |part: &str| part.contains(['*', '?', '[']);
     let Some(first) = pattern.split('/').position(is_special) else { return (pattern.to_owned(), None) };

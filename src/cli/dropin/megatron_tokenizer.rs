@@ -10,15 +10,15 @@ use gristmill_tokenizer::{numbers_name, path_of, vocab_merges_name, Tokenizer, T
 use std::path::PathBuf;
 
 const ACTIVITY: &str = "choosing the tokenizer";
-/// The type that reads a `tokenizer.json`.
+/// The tokenizer type for `tokenizer.json`.
 const HUGGING_FACE: &str = "HuggingFaceTokenizer";
-/// The types that read a SentencePiece model.
+/// The tokenizer types for SentencePiece models.
 const SENTENCE_PIECE: [&str; 3] = ["SentencePieceTokenizer", "GPTSentencePieceTokenizer", "Llama2Tokenizer"];
-/// The piece that ends texts of a SentencePiece model.
+/// The end token of SentencePiece models.
 const SENTENCE_PIECE_END: &str = "</s>";
-/// The type of vocabulary and merges.
+/// The tokenizer type for a vocabulary and merges.
 const BYTE_PAIRS: &str = "GPT2BPETokenizer";
-/// The type of texts that are ids.
+/// The tokenizer type for texts that consist of ids.
 const NUMBERS: &str = "NullTokenizer";
 
 /// Which tokenizer, and what it adds.
@@ -92,22 +92,22 @@ struct OtherTokenizerArgs {
 
 /// The tokenizer of a run.
 pub(super) struct ChosenTokenizer {
-    /// A path, or a name of the hub.
+    /// A path, or the name of a tokenizer in the hub.
     pub(super) name: String,
     /// The end token, if documents get one.
     pub(super) end: Option<SpecialToken>,
     loaded: Tokenizer,
-    /// What `tokenizer_config.json` says of begin and end tokens.
+    /// The settings of `tokenizer_config.json` for begin and end tokens.
     adds: [(&'static str, Option<bool>); 2],
 }
 
 impl TokenizerArgs {
-    /// Whether the tokens of the template are left out.
+    /// Whether the tokens of the template are omitted.
     pub(super) fn leaves_out_template(&self) -> bool {
         self.tokenizer_hf_no_include_special_tokens
     }
 
-    /// Refuses types that the fast tool does not have.
+    /// Refuses tokenizer types that `preprocess_data_fast` does not support.
     pub(super) fn refuse_slow(&self) -> Outcome<()> {
         match [HUGGING_FACE, BYTE_PAIRS].contains(&self.tokenizer_type.as_str()) {
             true => Ok(()),
@@ -116,7 +116,7 @@ impl TokenizerArgs {
         }
     }
 
-    /// Returns notes on flags without effect, and on settings that the tokenizer does not follow.
+    /// Returns notes about flags without effect, and about settings that the tokenizer ignores.
     pub(super) fn notes(&self, chosen: &ChosenTokenizer) -> Vec<Problem> {
         let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
         let mut notes = Vec::new();
@@ -147,10 +147,10 @@ fn wrong_type(why: &str) -> Failure {
     Failure::usage(ACTIVITY, why).on(Subject::field("--tokenizer-type"))
 }
 
-/// Loads the tokenizer, and looks up the end token that `has_end` asks for.
+/// Loads the tokenizer and, if `has_end`, looks up its end token.
 ///
 /// # Errors
-/// The type is not supported, the tokenizer cannot be loaded, or has no end token.
+/// The type is not supported, the tokenizer cannot be loaded, or it has no end token.
 pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenTokenizer> {
     let is_hugging_face = args.tokenizer_type == HUGGING_FACE;
     let is_sentence_piece = SENTENCE_PIECE.contains(&args.tokenizer_type.as_str());
@@ -211,7 +211,7 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
     Ok(ChosenTokenizer { name, end, loaded, adds })
 }
 
-/// Returns the name of the tokenizer for a plan.
+/// Returns the path or name of the tokenizer for a plan.
 fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
     let missing = |flag, hint| Failure::usage(ACTIVITY, "it is missing").on(Subject::field(flag)).with_hint(hint);
     if has_model {
@@ -238,7 +238,7 @@ fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
     Ok(vocab_merges_name(&vocab, &merges))
 }
 
-/// Returns the refusal of a type, with what to use instead.
+/// Returns the failure for an unsupported tokenizer type, with a hint about alternatives.
 fn refusal_of(tokenizer_type: &str) -> Failure {
     let same_model = "the folder of the tokenizer.json of the same model";
     let (why, folder) = match tokenizer_type {

@@ -1,4 +1,4 @@
-//! Drop-in names: the commands and flags of other programs, for existing scripts.
+//! Drop-in commands: the names and arguments of other programs, for existing scripts.
 
 pub mod energon;
 mod media_filter;

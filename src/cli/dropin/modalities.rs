@@ -192,7 +192,7 @@ struct ChunkArgs {
 }
 
 impl DataArgs {
-    /// Whether it follows a plan, which `--save-plan` writes.
+    /// Whether the command has a plan, which `--save-plan` writes.
     pub fn has_plan(&self) -> bool {
         use DataCommand as C;
         matches!(self.command, C::CreateRawIndex(_) | C::PackEncodedData(_) | C::PrepareInstructionTuningData(_))
@@ -245,7 +245,7 @@ fn create_index(args: IndexArgs, context: &Context) -> CommandResult {
     operation::execute(&*erase::<Index>(plan), context)
 }
 
-/// Packs by a configuration file. Every error in it is reported before the work starts.
+/// Packs as a configuration file specifies. All errors in the file are reported before the work starts.
 fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     let config = config::read(&args.config)?;
     for (path, check) in [
@@ -284,7 +284,8 @@ fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Sets the status to `Ok` if `modalities` succeeds: it warns of documents it cannot use, and ignores those beyond an outdated index.
+/// Sets the status to `Ok` if `modalities` would succeed: it only warns about unusable documents, and ignores documents that are missing
+/// from an outdated index.
 fn ignore_findings(done: &mut CommandSuccess) {
     let is_warning = |kind: &ProblemKind| {
         use ProblemKind as K;
@@ -305,7 +306,7 @@ fn ignore_findings(done: &mut CommandSuccess) {
     }
 }
 
-/// Applies the number of threads in a configuration. Errors in it are reported when it is executed.
+/// Applies the number of threads of a configuration. Errors in the configuration are reported when the command runs.
 pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     globals.drop_in = true;
     if let DataCommand::PackEncodedData(args) = &args.command {
@@ -340,7 +341,7 @@ fn chunk(
     let chunk = Chunk::new(args.id, args.of)?;
     let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
     let files = files_of_list(&args.list, &args.root, suffix)?;
-    // A generated seed is reported, so that the same order can be requested again.
+    // A generated seed is reported, so that the user can repeat the same order.
     let random = args.seed.is_none().then(|| some_seed().to_string());
     let seed = chunk.seed(args.seed.as_ref().or(random.as_ref()).map_or("0", String::as_str));
     let what = what(files, chunk, seed);
@@ -353,12 +354,12 @@ fn seed_of(text: &str) -> Result<Seed, String> {
     Seed::parse(text).ok_or_else(|| "expected a whole number".to_owned())
 }
 
-/// Returns a seed where `modalities` takes a random one: below 2³¹, so that it is easy to type.
+/// Returns a seed for commands for which `modalities` uses a random one: below 2³¹, so that it is short.
 fn some_seed() -> u64 {
     (uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff) as u64
 }
 
-/// Decides what to do with an output; `None` skips the run and keeps the existing file.
+/// Returns how to handle an existing output; `None` means to skip the run and keep the existing file.
 pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<ExistingOutput>> {
     let is_there = files::try_is_taken(output)?;
     match policy {

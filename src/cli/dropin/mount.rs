@@ -1,4 +1,4 @@
-//! `gristmill energon mount`: the layouts and lines of the other program.
+//! `gristmill energon mount`: the layouts and messages of the `energon` program.
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
@@ -29,7 +29,7 @@ pub struct EnergonMountArgs {
     allow_slow: bool,
 }
 
-/// Mounts a data set as the other program does. What that one refuses is refused, with the command that mounts it.
+/// Mounts a data set as `energon` does. Data that `energon` refuses are refused, with a hint about the command that mounts them.
 pub fn run(args: EnergonMountArgs, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(&args.path)?;
     let refused = |why: String| Failure::data("mounting", why).on(Subject::path(&args.path));

@@ -110,7 +110,7 @@ pub fn run(args: NanotronArgs, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Whether the tool skips a finding and succeeds: lines without text, and files of another kind than most of a split.
+/// Whether the tool skips the finding and succeeds: lines without text, and files that differ in kind from most files of a split.
 fn is_skipped(kind: ProblemKind) -> bool {
     use ProblemKind as K;
     matches!(
@@ -126,7 +126,7 @@ fn ignore_findings(done: &mut CommandSuccess) {
     }
 }
 
-/// Returns the address of a data set of the hub that is named in place of a folder; `None` for a path that exists.
+/// Returns the address of a data set in the hub if `dataset` is the name of one; `None` for an existing path.
 fn address(dataset: &Path) -> Outcome<Option<String>> {
     let name = dataset.to_string_lossy();
     if is_hub_url(&name) {
@@ -180,7 +180,7 @@ fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPla
     Ok(plan)
 }
 
-/// Returns the name of a folder that does not exist yet: `logs/2024-02-29_12-34-56_abcde`.
+/// Returns the name for a new log folder: `logs/2024-02-29_12-34-56_abcde`.
 fn log_folder(now: SystemTime) -> String {
     let stamp = utc::log_stamp(now);
     let noise = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());

@@ -1,4 +1,4 @@
-//! `energon preview`: prints samples one by one, as the trainer receives them.
+//! `energon preview`: prints samples one by one, as the training code receives them.
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
@@ -21,11 +21,11 @@ use std::collections::HashSet;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-/// Maximum size in bytes of a sample that is read.
+/// Maximum size of a sample in bytes.
 const MAX_BYTES: usize = 256 << 20;
 /// Maximum size of a picture in character cells.
 const PICTURE: (u16, u16) = (72, 24);
-/// Maximum number of characters shown of a text.
+/// Maximum number of printed characters of a text.
 const MAX_CHARS: usize = 2_000;
 
 /// The location of a sample.
@@ -35,13 +35,13 @@ struct SampleSpan<'a> {
     index: u64,
 }
 
-/// A sample as stored in its shard: key, then part names and contents.
+/// A sample as stored in its shard: its key, and the names and contents of its parts.
 struct RawSample {
     key: String,
     parts: Vec<(String, Vec<u8>)>,
 }
 
-/// Shows samples until the user stops; without a terminal only the first.
+/// Prints samples until the user stops; without a terminal, only the first one.
 pub fn run(args: &PreviewArgs, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(&args.path)?;
     let root = Path::new(&path);
@@ -100,7 +100,7 @@ fn index_path(root: &Path, shard: &str) -> std::path::PathBuf {
     root.join(shard_of(root, shard).index_name())
 }
 
-/// Reads one sample; `None` if its bytes hold no entry with a part name.
+/// Reads a sample; `None` if its bytes contain no entry with a part name.
 fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<RawSample>> {
     let broken = |why: String| Failure::data("reading a sample", why).on(Subject::shard(shard).at(from));
     let size = to.saturating_sub(from);
@@ -152,7 +152,7 @@ fn show(place: &SampleSpan<'_>, raw: &RawSample, dataset: Option<&DatasetYaml>, 
 fn show_fields(raw: &RawSample, fields: &[gristmill_core::plan::FieldExpr], context: &Context) {
     let decoded: Vec<(&str, DecodedPart)> =
         raw.parts.iter().map(|(name, content)| (name.as_str(), decode::decode_part(name, content))).collect();
-    // If a part occurs twice, the loader keeps the last one.
+    // If a part occurs twice, the loader uses the last one.
     let part = |name: &str| decoded.iter().rev().find(|(known, _)| *known == name).map(|(_, part)| part);
     for field in fields {
         let expression = FieldExpression::parse(&field.expr);
@@ -208,7 +208,7 @@ fn draw(picture: &picture::Picture, context: &Context) {
     }
 }
 
-/// Returns the colour depth: colours if the terminal supports them; letters in files and pipes.
+/// Returns the colour depth: colours if the terminal supports them, and letters for files and pipes.
 fn depth(context: &Context) -> Depth {
     let variable = |name| std::env::var(name).ok();
     if context.globals.ascii || !std::io::stdout().is_terminal() {

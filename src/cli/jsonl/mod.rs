@@ -1,4 +1,4 @@
-//! JSONL files on the command line: `prepare` of one.
+//! `prepare` for JSONL files.
 
 mod prepare;
 

@@ -12,7 +12,7 @@ use gristmill_ops::job::jsonl::{clean_path, preview_plan, start_plan};
 use gristmill_ops::operations::{erase, Prepare};
 use std::path::Path;
 
-/// Indexes the file of a plan. Flags without effect are noted under a drop-in name, and refused otherwise.
+/// Indexes the JSONL file of a plan. Flags without effect are noted if the command is a drop-in, and refused otherwise.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
     let options = context.run_options();
@@ -27,7 +27,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     finish(&*erase::<Prepare>(plan), &result, None, context)
 }
 
-/// Asks, if questions are allowed, whether to index a copy without the bad lines for which a run was refused.
+/// If questions are allowed, asks whether to index a copy without the bad lines for which a run was refused.
 fn confirm_skipping_bad_lines(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
     let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };

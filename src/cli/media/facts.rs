@@ -1,4 +1,4 @@
-//! The content of the media tables of a data set, in lines for `facts`.
+//! The facts about the media tables of a data set, as lines for `facts`.
 
 use super::super::facts::item;
 use crate::cli::printer::{paint, Tone};

@@ -1,4 +1,4 @@
-//! Media on the command line: what their tables hold.
+//! Media metadata on the command line.
 
 mod facts;
 

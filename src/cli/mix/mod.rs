@@ -1,4 +1,4 @@
-//! Mixtures on the command line: `mix new`, `mix check`, `mix index`, and `prepare` of a metadataset.
+//! Metadatasets and mixtures on the command line: `mix new`, `mix check`, `mix index`, and `prepare` of a metadataset.
 
 mod args;
 mod prepare;

@@ -32,14 +32,14 @@ pub enum ModalitiesCommand {
 }
 
 impl ModalitiesArgs {
-    /// Applies the drop-in names and configurations that correspond to global flags.
+    /// Applies the drop-in arguments and configurations that correspond to global flags.
     pub fn adjust(&self, globals: &mut Globals) {
         if let ModalitiesCommand::Data(args) = &self.command {
             dropin::modalities::adjust(args, globals);
         }
     }
 
-    /// Whether it follows a plan, which `--save-plan` writes.
+    /// Whether the command has a plan, which `--save-plan` writes.
     pub fn has_plan(&self) -> bool {
         match &self.command {
             ModalitiesCommand::Operation(_) => true,

@@ -1,5 +1,5 @@
-//! The files of Modalities on the command line: commands that write one file from others.
-//! Packing itself is `gristmill pack`; the command names of the `modalities` program are under `data`.
+//! The commands for files of Modalities, each of which writes one file from others. Packing itself is `gristmill pack`; the commands of the
+//! `modalities` program are below `data`.
 
 mod args;
 pub mod rewrite;

@@ -1,4 +1,4 @@
-//! Runs the rewrites that the drop-in commands of Modalities ask for.
+//! Runs the rewrites of the drop-in commands of Modalities.
 
 use super::super::context::Context;
 use super::super::exit::{fields, CommandResult, CommandSuccess};
@@ -10,7 +10,7 @@ use gristmill_ops::job::report::Report as _;
 use gristmill_ops::operations::RewritePreview;
 use serde_json::json;
 
-/// Runs a plan and reports the result. `seed` is a generated seed, which is reported; `None` if the user gave one.
+/// Runs a plan and reports the result, including the `seed` if it was generated; `None` if the user gave one.
 pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> CommandResult {
     if context.globals.dry_run {
         let preview = RewritePreview::of(&plan)?;

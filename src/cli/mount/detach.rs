@@ -1,4 +1,4 @@
-//! A mount in the background: the program starts itself again, and waits until the mount is there.
+//! Mounts in the background: starts this program again, and waits until the mount is ready.
 
 use super::super::context::Context;
 use gristmill_core::{Failure, Outcome, Problem};
@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const ACTIVITY: &str = "starting the mount in the background";
-/// Set for the process in the background.
+/// Variable that is set for the process in the background.
 const VARIABLE: &str = "GRISTMILL_MOUNT_IN_BACKGROUND";
-/// What the process in the background prints before and after its problems, once the mount is there.
+/// The byte that the process in the background prints before and after its problems, once the mount is ready.
 const READY: u8 = 0;
-/// The most bytes that it prints, and the most problems that it passes on.
+/// Maximum number of bytes read from the process in the background; the next constant limits the problems that it passes on.
 const MAX_PRINTED_BYTES: u64 = 16 << 20;
 const MAX_PASSED_PROBLEMS: usize = 1000;
 
-/// Returns this program.
+/// Returns the path of this program.
 pub(super) fn program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"))
 }
@@ -26,15 +26,15 @@ pub(super) fn is_background() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// What has come of a mount in the background.
+/// The result of mounting in the background.
 pub(super) enum BackgroundMount {
-    /// It is there, with these problems, which were printed.
+    /// The mount is ready; the process in the background has printed these problems.
     Mounted(Vec<Problem>),
-    /// Its process ended without a mount, with this code.
+    /// The process ended without a mount, with this exit code.
     Ended(u8),
 }
 
-/// Starts the same command in the background and passes on what it prints.
+/// Starts the same command in the background, prints its output, and waits until the mount is ready or the process has ended.
 pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     let program = program();
     let failed = |error: std::io::Error| Failure::io(ACTIVITY, &program, &error);
@@ -47,7 +47,7 @@ pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     }
     let mut pieces = printed.split(|byte| *byte == READY);
     context.printer.raw(&String::from_utf8_lossy(pieces.next().unwrap_or_default()));
-    // After what was cut off at the limit, the process has ended.
+    // Without both bytes, the process has ended, or its output was longer than the limit.
     if let (Some(problems), Some([])) = (pieces.next(), pieces.next()) {
         let failed = |error: serde_json::Error| Failure::internal(ACTIVITY, error.to_string());
         return serde_json::from_slice(problems).map(BackgroundMount::Mounted).map_err(failed);
@@ -56,13 +56,13 @@ pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     Ok(BackgroundMount::Ended(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3)))
 }
 
-/// Leaves the terminal: reports that the mount is there, with its problems, and closes what was inherited.
+/// Detaches from the terminal: reports that the mount is ready, with its problems, and closes the inherited streams.
 pub(super) fn leave_terminal(problems: &[Problem]) -> Outcome<()> {
     let failed = |error: rustix::io::Errno| Failure::io(ACTIVITY, "/dev/null", &error.into());
-    // The leader of a session has no need of a new one.
+    // Fails only for a session leader, which needs no new session.
     let _ = rustix::process::setsid();
     rustix::process::chdir("/").map_err(failed)?;
-    // The printer would make it visible.
+    // Written directly, because the printer would escape the bytes.
     let problems = problems.get(..MAX_PASSED_PROBLEMS).unwrap_or(problems);
     let problems = serde_json::to_vec(problems).map_err(|error| Failure::internal(ACTIVITY, error.to_string()))?;
     let mut rest = [&[READY], &*problems, &[READY]].concat();

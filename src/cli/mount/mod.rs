@@ -1,7 +1,7 @@
-//! `mount`: a data set as folders and files.
+//! `mount`: mounts a data set as folders and files.
 //!
-//! The command serves the mount until it is unmounted; `--detach` starts itself again in the background. A hidden command is the process
-//! that unmounts when the server is killed.
+//! The command serves the mount until it is unmounted; with `--detach` it starts itself again in the background. A hidden command runs in
+//! the process that unmounts if the server is killed.
 
 #[cfg(all(feature = "mount", target_os = "linux"))]
 mod detach;
@@ -80,13 +80,13 @@ pub struct GuardArgs {
     pub made: Vec<PathBuf>,
 }
 
-/// What is different when another program's command mounts.
+/// The command that mounts, which affects the mount point and signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MountCaller {
-    /// This program's own.
+    /// The command of this program.
     #[default]
     Own,
-    /// The drop-in: the mount point is made with its parents, and a signal is a success.
+    /// The drop-in command: parents of the mount point are created, and ending by a signal is a success.
     DropIn,
 }
 
@@ -100,7 +100,7 @@ mod unsupported {
     use super::{CommandResult, Context, GuardArgs, MountArgs, MountCaller};
     use gristmill_core::{Failure, Subject};
 
-    /// Refuses to mount, with the reason.
+    /// Returns the failure that mounts are not supported, with the reason.
     pub fn serve(args: &MountArgs, _: MountCaller, _: &Context) -> CommandResult {
         let why = match cfg!(target_os = "linux") {
             true => "this build is without the feature 'mount'",
@@ -109,7 +109,7 @@ mod unsupported {
         Err(Failure::environment("mounting", why).on(Subject::path(&args.path)).into())
     }
 
-    /// Has nothing to watch over.
+    /// Does nothing, because there are no mounts.
     pub fn guard(_: &GuardArgs) -> CommandResult {
         super::super::success_without_fields()
     }

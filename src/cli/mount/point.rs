@@ -1,4 +1,4 @@
-//! The folder that a data set is mounted at: what it must be, and making it.
+//! Checks and creates the mount point.
 
 use super::super::paths;
 use super::MountCaller;
@@ -11,10 +11,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "mounting";
-/// The error number of a mount whose process is gone.
+/// The error number of a mount whose process has ended.
 const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
 
-/// Checks the mount point, without changing anything. `data` is what is mounted.
+/// Checks the mount point without changing anything. `data` is the path of the data set.
 pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: MountCaller) -> Outcome<()> {
     paths::local(dir)?;
     let refuse = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::path(dir));
@@ -47,7 +47,7 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: Mount
     Ok(())
 }
 
-/// Refuses a folder inside of the data, which would change by it.
+/// Refuses a mount point inside the data, because the mount would change them.
 fn check_outside(dir: &Path, data: &Path) -> Outcome<()> {
     let absolute = files::absolute(dir).map_err(|error| Failure::io(ACTIVITY, dir, &error))?;
     let above = absolute.ancestors().find_map(|folder| files::canonicalize(folder).ok());
@@ -77,7 +77,7 @@ fn quoted(path: &Path) -> String {
     gristmill_core::text::shell_quote(&path.to_string_lossy())
 }
 
-/// Makes the mount point if it does not exist. Returns its real path, and the folders that were made, the inner ones first.
+/// Creates the mount point if it does not exist. Returns its real path, and the folders that were created, inner ones first.
 pub(super) fn make(dir: &Path) -> Outcome<(PathBuf, Vec<PathBuf>)> {
     let failed = |error: io::Error| Failure::io(ACTIVITY, dir, &error);
     let absolute = files::absolute(dir).map_err(failed)?;

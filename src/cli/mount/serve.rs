@@ -17,20 +17,21 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "mounting";
-/// Threads that answer reads when they wait for a store, and as many for other requests: more than the kernel reads ahead at once.
+/// Number of threads that answer reads which wait for a store, and of as many for other requests: more than the number of reads that the
+/// kernel sends ahead.
 const STORE_THREADS: usize = 64;
 
-/// Mounts a data set in the given manner.
+/// Mounts a data set, and serves the mount until it ends.
 pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> CommandResult {
     let data = PathBuf::from(paths::local_or_readable(&args.path)?);
     if args.shell {
-        // Before there are threads.
+        // Must be called before the process has threads.
         gristmill_fuse::enter_namespace()?;
     }
     point::check(&args.dir, &data, args.nonempty, caller)?;
     if args.detach && !detach::is_background() {
         return match detach::start(context)? {
-            // What failed has been reported.
+            // The process in the background has reported its failure.
             BackgroundMount::Ended(code) => std::process::exit(i32::from(code)),
             BackgroundMount::Mounted(problems) => {
                 let mut done = CommandSuccess::ok(result(args, &data));
@@ -46,7 +47,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     let given = data;
     let data = files::absolute(&given).map_err(|error| Failure::io(ACTIVITY, &given, &error))?;
     let cancel = match args.shell {
-        // Signals are for the command, however many come; before it there is nothing to clean up.
+        // Signals are passed to the command; before the command starts, there is nothing to clean up.
         true => Cancel::default(),
         false => context.signals.cancel_on_signal(),
     };
@@ -94,7 +95,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
                 }
             }
             MountEvent::Signal(signal) if shell.pass(signal) => {}
-            // Processes of the command have files open.
+            // The command has ended, but its child processes have files open.
             MountEvent::Signal(signal) => report(MountEvent::Abandoned(signal), &options.at, context),
             MountEvent::Ended => shell.wait(),
             other => report(other, &options.at, context),
@@ -154,7 +155,7 @@ fn view_of(args: &MountArgs) -> MountView {
     }
 }
 
-/// Prints that of samples with the same key only the first is shown, where no mark says so.
+/// Prints a note that only the first sample of each repeated key is shown, for layouts that do not mark repeated keys.
 fn report_repeats(args: &MountArgs, set: &MountedSet, context: &Context) {
     let (repeats, layout) = (set.repeated_keys(), layout_of(args.layout));
     if repeats > 0 && matches!(layout, Layout::Tree | Layout::All) {
@@ -173,7 +174,7 @@ fn layout_of(layout: LayoutArg) -> Layout {
     }
 }
 
-/// Returns what is printed once it is mounted, with the way out.
+/// Returns the line that is printed once the mount is ready, with how to end it.
 fn mounted_line(args: &MountArgs, data: &Path, set: &MountedSet) -> String {
     let name = data.file_name().unwrap_or(data.as_os_str()).to_string_lossy();
     let split = args.split.as_ref().map(|split| format!(", split {split}")).unwrap_or_default();
@@ -197,7 +198,7 @@ fn report(event: MountEvent, at: &Path, context: &Context) {
             "another mount is over this one at {}: unmount that, then this; a second signal ends this one at once",
             at.display()
         )),
-        // The guard does the rest.
+        // The guard process unmounts.
         MountEvent::Abandoned(signal) => std::process::exit(128 + signal),
         MountEvent::Reloaded => {
             tracing::info!("the splits were read again");
@@ -225,7 +226,7 @@ fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
     }
 }
 
-/// Watches over a mount until its process is gone.
+/// Unmounts once the process of a mount has ended.
 pub fn guard(args: &GuardArgs) -> CommandResult {
     match gristmill_fuse::unmount_after_exit(&args.at, &args.made) {
         UnmountOutcome::Covered => {

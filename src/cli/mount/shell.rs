@@ -1,4 +1,4 @@
-//! The command for which a mount is made: it runs once the mount is there, signals are for it, and the mount ends with it.
+//! The command of `mount --shell`: it runs once the mount is ready, receives the signals, and the mount ends with it.
 
 use super::super::context::Context;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What runs without a command, where `SHELL` is not set.
+/// The default shell if `SHELL` is not set.
 const SHELL: &str = "/bin/sh";
 
-/// A command, or a shell if there are no words.
+/// A command with its arguments, or a shell if there are none.
 pub(super) struct Shell<'a> {
     at: &'a Path,
     words: &'a [OsString],
@@ -22,16 +22,16 @@ pub(super) struct Shell<'a> {
 
 #[derive(Default)]
 struct ShellState {
-    /// The process, as long as it exists.
+    /// The process, until it has ended.
     process: Option<Pid>,
-    /// A signal that came before it was started.
+    /// A signal that arrived before the process was started.
     pending_signal: Option<Signal>,
     /// The exit code.
     code: Option<u8>,
 }
 
 impl<'a> Shell<'a> {
-    /// Creates the command of a mount at a folder.
+    /// Returns the command for a mount at the path `at`.
     pub(super) fn new(at: &'a Path, words: &'a [OsString]) -> Self {
         Self { at, words, state: Mutex::default(), has_ended: Condvar::new() }
     }
@@ -40,7 +40,7 @@ impl<'a> Shell<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the command, then ends the mount of this number; returns what came of that.
+    /// Runs the command, then unmounts the mount with this id; returns the result of unmounting.
     pub(super) fn run(&self, id: u64, context: &Context) -> UnmountOutcome {
         let code = self.run_command().unwrap_or_else(|failure| {
             context.printer.error(&failure);
@@ -51,7 +51,7 @@ impl<'a> Shell<'a> {
         gristmill_fuse::unmount_own(self.at, id)
     }
 
-    /// Waits until the command has ended: it may unmount the folder itself.
+    /// Waits until the command has ended: the command itself may have unmounted the folder.
     pub(super) fn wait(&self) {
         let is_running = |state: &mut ShellState| state.code.is_none();
         drop(self.has_ended.wait_while(self.state(), is_running).unwrap_or_else(PoisonError::into_inner));
@@ -62,7 +62,8 @@ impl<'a> Shell<'a> {
         self.state().code
     }
 
-    /// Passes a signal on; returns false if the command has ended already. The keys of a terminal reach the command without that.
+    /// Passes a signal to the command; returns `false` if the command has ended. Signals by keys of the terminal are not passed on, because
+    /// the command receives them directly.
     pub(super) fn pass(&self, signal: i32) -> bool {
         let Some(signal) = Signal::from_named_raw(signal) else { return true };
         let mut state = self.state();
@@ -73,7 +74,7 @@ impl<'a> Shell<'a> {
             return true;
         }
         match state.process {
-            // It may end at this moment.
+            // Fails if the process has just ended.
             Some(process) => _ = kill_process(process, signal),
             None => state.pending_signal = Some(signal),
         }
@@ -97,10 +98,10 @@ impl<'a> Shell<'a> {
             state.pending_signal.take()
         };
         if let Some(signal) = early {
-            // It may have ended already.
+            // Fails if the process has already ended.
             let _ = kill_process(process, signal);
         }
-        // Its number is not free for another process before the last line of this.
+        // `NOWAIT` reserves the process id until the end of this function, so no other process can receive the signals.
         let ended = loop {
             match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -115,7 +116,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Whether the terminal sends the signals of its keys to this process group, which the command is in, too.
+/// Whether the terminal sends the signals of its keys to this process group, to which the command belongs, too.
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(rustix::stdio::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }

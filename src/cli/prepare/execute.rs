@@ -1,4 +1,4 @@
-//! Runs a complete plan for a folder of shards: the job and its progress.
+//! Runs a complete plan of `prepare` for a folder of shards, with progress.
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
@@ -42,7 +42,7 @@ fn run_job(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Out
     job.wait()
 }
 
-/// Refuses answers that are wrong before any shard is read, so that no plan is saved that cannot run.
+/// Refuses invalid answers before any shard is read, so that a plan is saved only if it can run.
 fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
     let facts = dataset::open(Path::new(&plan.path)).map_err(|failure| vec![failure])?.facts;
     let plan = inherited(plan, facts.prepared.as_ref());

@@ -1,4 +1,4 @@
-//! Tries the field map on the first real samples before anything is written.
+//! Evaluates the field map on the first real samples before anything is written.
 
 use super::super::context::Context;
 use super::super::operation::refused_plan;
@@ -10,13 +10,13 @@ use gristmill_ops::engine::plan::fields::{load, try_on};
 use gristmill_ops::engine::plan::splits;
 use std::path::Path;
 
-/// Number of samples that are tried.
+/// Number of samples on which the field map is evaluated.
 const SAMPLES: usize = 8;
-/// Maximum number of shards that the samples are taken from.
+/// Maximum number of shards from which the samples are taken.
 const SHARDS: usize = 8;
 
-/// Refuses a field that fails on every sample tried, and warns of one that fails on some. A drop-in name only warns, since
-/// the program it imitates does not check.
+/// Refuses a field that fails on all evaluated samples, and prints a warning about a field that fails on some of them. For drop-in commands
+/// it is only a warning, because the original program does not check.
 pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failure>> {
     let SampleMapping::FieldMap { fields, .. } = &plan.loading else { return Ok(()) };
     if plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly || fields.is_empty() {
@@ -41,7 +41,7 @@ pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failu
     }
 }
 
-/// Returns the first samples of shards spread over the data set, without excluded shards.
+/// Returns the first samples of shards that are spread over the data set, without excluded shards.
 fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let shards = discover(Path::new(&plan.path))?.shards;
     let facts: Vec<ShardFacts> =
@@ -51,7 +51,7 @@ fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let chosen = stay.len().min(SHARDS);
     let mut sketches = Vec::new();
     for shard in (0..chosen).filter_map(|n| stay.get(n * stay.len() / chosen)) {
-        // The run itself reports a shard that cannot be read.
+        // A shard that cannot be read is reported by the run.
         sketches.extend(peek_samples(shard, SAMPLES.div_ceil(chosen)).unwrap_or_default());
     }
     Ok(sketches)

@@ -1,4 +1,4 @@
-//! The printed lines of `prepare` for data that needs no answers: JSONL files and metadatasets.
+//! The printed reports of `prepare` for data without questions: JSONL files and metadatasets.
 
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
@@ -8,7 +8,7 @@ use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::{problem_table, Report, ReportLine};
 use std::path::Path;
 
-/// The report of a run, or its preview, of a JSONL file.
+/// The result of a run, or of its preview, for a JSONL file.
 pub struct JsonlResult {
     /// The file.
     pub path: String,
@@ -17,7 +17,7 @@ pub struct JsonlResult {
 }
 
 impl JsonlResult {
-    /// Returns the file that is indexed: a copy, if lines are left out.
+    /// Returns the path of the indexed file, which is a copy if lines were left out.
     fn indexed(&self) -> String {
         match self.report.lines_left_out {
             0 => self.path.clone(),
@@ -59,7 +59,7 @@ impl Report for JsonlResult {
     }
 }
 
-/// The report of a run, or its preview, of a metadataset.
+/// The result of a run, or of its preview, for a metadataset.
 pub struct MetadatasetResult {
     /// The file.
     pub path: String,

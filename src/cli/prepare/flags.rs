@@ -1,4 +1,4 @@
-//! The flags of `prepare` that have no effect on a JSONL file or a metadataset, which need no questions.
+//! The flags of `prepare` that have no effect on JSONL files and metadatasets.
 
 use super::super::context::Context;
 use super::super::operation::save_plan;
@@ -10,11 +10,11 @@ use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::xdg;
 use std::path::Path;
 
-/// Returns the flags of a plan without effect on data that needs no questions.
+/// Returns the flags of a plan that have no effect on its data.
 fn meaningless_flags(plan: &PreparePlan) -> Vec<String> {
     let has_lines = plan.path.ends_with(".jsonl");
     let has_effect = |flag: &str| match flag {
-        // An index is replaced in any case.
+        // An existing index is always replaced, so these flags are accepted.
         "--yes" | "--compat" | "--force-overwrite" => true,
         _ => flag == "--skip-bad-lines" && has_lines,
     };
@@ -25,8 +25,8 @@ fn meaningless_flags(plan: &PreparePlan) -> Vec<String> {
     flags
 }
 
-/// Refuses flags without effect on `what`; under a drop-in name they are noted, unless they are about media. Returns the plan without
-/// them, and saves it if that is requested.
+/// Refuses flags without effect on `what`; for drop-in commands they are only noted, except those about media. Returns the plan without
+/// these flags, and saves it if requested.
 pub fn without_meaningless_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<PreparePlan> {
     let flags = meaningless_flags(plan);
     let has_lines = plan.path.ends_with(".jsonl");

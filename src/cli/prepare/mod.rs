@@ -28,7 +28,7 @@ pub enum Confirmation {
     Confirmed,
 }
 
-/// Prepares a data set: asks questions if they are allowed and the plan is not confirmed, otherwise follows the plan alone.
+/// Prepares a data set. Asks questions if they are allowed and the plan is not confirmed; otherwise runs the plan as it is.
 pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context) -> CommandResult {
     let wrong: Vec<Failure> = wrong_answers(&plan).into_iter().map(refused_plan).collect();
     if !wrong.is_empty() {
@@ -49,7 +49,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
     execute(plan, None, context)
 }
 
-/// Refuses a plan with open questions, naming the flag of each; with [`Confirmation::ByFlag`] a missing `--yes` is one of them.
+/// Refuses a plan with missing answers, with the flag of each; with [`Confirmation::ByFlag`], a missing `--yes` is one of them.
 fn refuse_missing(plan: &PreparePlan, confirmation: Confirmation, context: &Context) -> Result<(), CommandFailure> {
     let open = Prepare::check(plan, context.globals.dry_run);
     let is_prepared = open.iter().any(|problem| problem.kind == ProblemKind::AlreadyPrepared);

@@ -1,4 +1,4 @@
-//! `splits balance`.
+//! `splits balance`: moves shards until the splits have given ratios.
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
@@ -14,12 +14,12 @@ use std::path::Path;
 /// Maximum number of moves in the printed list.
 const MAX_LISTED_MOVES: usize = 20;
 
-/// Proposes moves and applies them.
+/// Suggests moves and applies them.
 pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> CommandResult {
     balancing(open(path)?, ratios, new, context)?.finish(context)
 }
 
-/// Prints and applies the moves without writing them.
+/// Prints the moves, and applies them without writing.
 pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &Context) -> Outcome<PendingChange> {
     let ratios = parse_ratios(&editor, ratios)?;
     if let Some((name, _)) = ratios.iter().find(|(name, _)| !new && !is_split(&editor, name)) {

@@ -1,4 +1,4 @@
-//! A change of `split.yaml`, from the first edit to the written file: messages, difference, question, write.
+//! Changes of `split.yaml`: applies edits, prints messages and the difference, asks for confirmation, and writes.
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
@@ -14,7 +14,7 @@ use serde_json::{json, Map, Value};
 /// Edits that have been applied but not written.
 pub(super) struct PendingChange {
     pub(super) editor: SplitEditor,
-    /// The problems before the edits.
+    /// The problems before the first edit.
     problems_before: Vec<Problem>,
     pub(super) problems: Vec<Problem>,
     pub(super) messages: Vec<String>,
@@ -56,13 +56,13 @@ impl PendingChange {
         self.editor
     }
 
-    /// Returns the problems that the edits caused.
+    /// Returns the problems caused by the edits.
     fn new_problems(&self) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         for problem in self.editor.problems() {
             let is_old = self.problems_before.contains(&problem)
                 || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
-            // An edit that empties a split is noted, too.
+            // An empty split is only a note, but is printed, too.
             let is_shown = problem.severity > Severity::Note || problem.kind == ProblemKind::EmptySplit;
             if !is_old && is_shown {
                 problems.push(problem);
@@ -95,7 +95,7 @@ impl PendingChange {
                 printer.print_status(sentence(message));
             }
         };
-        // Without a question, the messages are printed only after the write has succeeded.
+        // Without a question, the messages are printed after the file was written.
         let is_printed_first = is_idle || is_dry || context.may_prompt();
         if is_printed_first {
             print_messages();
@@ -132,7 +132,8 @@ impl PendingChange {
     }
 }
 
-/// Writes the edits; where questions are allowed, after showing the difference and asking, each time that the file was changed meanwhile.
+/// Writes the edits. If questions are allowed, shows the difference and asks for confirmation, again whenever another process changes the
+/// file in the meantime.
 fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Option<SplitFile>> {
     let (shown, mut is_first) = (shown_path(editor), true);
     rewrite(editor, &context.run_options(), &mut |editor| {
@@ -147,19 +148,19 @@ fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Optio
     })
 }
 
-/// Returns the path of `split.yaml` as shown in messages.
+/// Returns the path of `split.yaml` for messages.
 pub(super) fn shown_path(editor: &SplitEditor) -> String {
     display_safe(&editor.path().to_string_lossy()).into_owned()
 }
 
-/// Formats a message of the editor as a sentence.
+/// Returns a message of the editor as a sentence.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
     format!("{}.", display_safe(&text))
 }
 
-/// Formats a difference with `-` and `+` before the lines.
+/// Returns the lines of a difference with `-` and `+` before them.
 pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
     let line = |line: &DiffLine| {
         let text = display_safe(&line.text);

@@ -1,4 +1,4 @@
-//! `splits check`: errors in the file, and leaks between the splits.
+//! `splits check`: checks for errors in the file, and for leaks between the splits.
 
 use super::super::context::Context;
 use super::super::exit::{fields, CommandResult, CommandSuccess};
@@ -21,7 +21,7 @@ use gristmill_storage::publish::write_file;
 use serde_json::json;
 use std::path::Path;
 
-/// Maximum number of leaks per kind that are listed without `-v`.
+/// Maximum number of listed leaks per kind without `-v`.
 const MAX_LISTED_LEAKS: usize = 10;
 
 /// Checks the splits and prints the findings.
@@ -142,7 +142,7 @@ fn verdict(report: &LeakReport) -> String {
     format!("{found} in {of} ({how}).")
 }
 
-/// Returns the line with the command that removes the first leak.
+/// Returns a line with the command that ends the first leak.
 fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
     let path = shell_quote(&editor.root().to_string_lossy());
     let repair = report.found.leaks.iter().filter(|leak| leak.kind.is_sure()).find_map(|leak| leak.repairs.first())?;
@@ -157,7 +157,7 @@ fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
     Some(format!("{next} gristmill splits {command}\n  for all of them --excludes-to FILE writes a list for splits exclude --from"))
 }
 
-/// Returns the excludes that leave each certain leak only in its largest split.
+/// Returns the exclude items that end each certain leak by keeping it in its largest split.
 fn items(report: &LeakReport) -> Vec<&str> {
     let sure = report.found.leaks.iter().filter(|leak| leak.kind.is_sure());
     let mut items: Vec<&str> = Vec::new();

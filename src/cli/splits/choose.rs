@@ -1,4 +1,4 @@
-//! The selection of shards for a command.
+//! Selects shards by the arguments of a command.
 
 use super::ACTIVITY;
 use gristmill_core::did_you_mean::nearest;
@@ -9,7 +9,7 @@ use gristmill_pycompat::braces;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Selects shards by names, ranges and patterns; each once, in the order of the data set.
+/// Selects shards by names, ranges and patterns, without duplicates and in the order of the data set.
 pub(super) fn shards(
     editor: &SplitEditor,
     names: &[String],
@@ -55,7 +55,7 @@ fn unknown(editor: &SplitEditor, name: &str) -> Failure {
     }
 }
 
-/// Parses `FIRST..LAST` into the positions of both, in order. Names may contain dots, so every `..` is tried.
+/// Parses `FIRST..LAST` into the indexes of both shards, in order. Names may contain dots, so every `..` is tried.
 fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> Outcome<(usize, usize)> {
     let refused = |why: String| Failure::usage(ACTIVITY, why).on(Subject::field(text));
     let count = editor.shards().len();

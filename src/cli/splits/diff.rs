@@ -28,7 +28,7 @@ struct MovedShard<'a> {
     to: Vec<&'a str>,
 }
 
-/// Compares with `file`, or with the newest backup.
+/// Compares the current splits with those in `file`, or in the newest backup.
 pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) -> CommandResult {
     let path = match file {
         Some(path) => path.to_path_buf(),
@@ -47,7 +47,7 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
     Ok(CommandSuccess::ok(result))
 }
 
-/// Compares the file with the result of the unwritten changes that the editor has kept.
+/// Compares the file with the result of the unwritten changes in the draft of the editor.
 pub(super) fn of_draft(file: SplitEditor, context: &Context) -> CommandResult {
     let place = splits::draft_place(&xdg::state_dir(), file.root());
     let Some(found) = splits::load_draft(&place) else {
@@ -123,7 +123,7 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
     Ok(result)
 }
 
-/// Returns `split.yaml.bak-TIME` with the latest time.
+/// Returns the path of the `split.yaml.bak-TIME` with the latest time.
 fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     let folder = editor.root().join(layout::NV_META);
     let entries = files::read_dir(&folder).map_err(|error| Failure::io(ACTIVITY, &folder, &error))?;
@@ -137,7 +137,7 @@ fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     })
 }
 
-/// Maps each shard to the splits it is in.
+/// Returns the splits of each shard.
 fn homes(editor: &SplitEditor) -> BTreeMap<&str, Vec<&str>> {
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for split in editor.splits() {

@@ -1,4 +1,4 @@
-//! `splits exclude` and `splits include`.
+//! `splits exclude` and `splits include`: add and remove excludes.
 
 use super::super::context::Context;
 use super::super::exit::{CommandFailure, CommandResult};
@@ -18,9 +18,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Maximum size of a file of items in bytes.
+/// Maximum size of a file with items, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// Maximum number of refused items that are listed; the others are only counted.
+/// Maximum number of listed items that were refused; further ones are only counted.
 const MAX_LISTED_ITEMS: usize = 20;
 
 /// Runs `splits exclude`: every item must match something, unless `--allow-unmatched` is given.
@@ -37,7 +37,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> CommandResult {
     excluding(open(&args.path)?, texts, args, context)?.finish(context)
 }
 
-/// Applies and looks up the excludes without writing them. The items of `args` are ignored in favour of `texts`.
+/// Applies excludes and looks them up, without writing. `texts` are used instead of the items in `args`.
 pub(super) fn excluding(
     editor: SplitEditor,
     texts: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) fn excluding(
     Ok(change)
 }
 
-/// Resolves braces and backslashes: an item that matches nothing as an expression but is the name of a sample is taken as the name.
+/// Resolves braces and backslashes: an item that matches nothing as an expression, but is the name of a sample, is treated as a name.
 fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Outcome<Vec<String>> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let escaped = |text: &str| {
@@ -80,7 +80,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
     Ok(texts)
 }
 
-/// Looks up the new items in the index; without sample tables a note says that they were not looked up.
+/// Looks up the new items in the index; without sample tables, adds a note that they were not looked up.
 fn resolve_items(change: &mut PendingChange, context: &Context) -> Outcome<()> {
     let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
@@ -141,7 +141,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
     Failure::usage(ACTIVITY, why).on(Subject::field(item)).with_hint(hint)
 }
 
-/// Notes ranges that the data set contains only in part.
+/// Adds notes about ranges of which the data set contains only a part.
 fn report_partial(change: &mut PendingChange) {
     let mut notes = Vec::new();
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
@@ -160,12 +160,13 @@ fn report_partial(change: &mut PendingChange) {
     change.problems.extend(notes);
 }
 
-/// Runs `splits include`: an item written like an exclude removes that exclude; other items remove only the names they match.
+/// Runs `splits include`: an item equal to an exclude removes that exclude; other items remove only the names that they match from the
+/// excludes.
 pub(super) fn include(path: &Path, items: &[String], context: &Context) -> CommandResult {
     including(open(path)?, items)?.finish(context)
 }
 
-/// Removes the excludes without writing the file.
+/// Removes excludes without writing the file.
 pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<PendingChange> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let written: HashMap<&str, usize> =
@@ -174,7 +175,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Pendin
     for item in items {
         let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
         if let Some(&index) = written.get(item.as_str()) {
-            // Other excludes may match the same single name: it is removed from all of them.
+            // If the item is a single name, other excludes may match it, too: it is removed from all of them.
             let names_one = braces::expand(item, 2).is_ok_and(|names| names == [item.as_str()]);
             match literal.filter(|_| names_one) {
                 Some(edit) => edits.push(edit),
@@ -182,7 +183,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Pendin
             }
             continue;
         }
-        // Braces may be part of the name; then there is an exclude of exactly that name.
+        // Braces may be part of a name, if an exclude of exactly that name exists.
         if let Some(edit) =
             literal.filter(|edit| !item.contains(['{', '\\']) || editor.clone().apply(edit.clone()).is_ok())
         {
@@ -196,7 +197,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Pendin
             include_edit(shard, key)
         }));
     }
-    // Removed from last to first, so that the positions of the others stay valid.
+    // From last to first, so that the indexes of the others stay valid.
     whole.sort_unstable();
     whole.dedup();
     edits.extend(whole.into_iter().rev().map(|index| Edit::RemoveItem { index }));
@@ -217,7 +218,7 @@ fn include_edit(shard: &str, key: Option<&str>) -> Edit {
     Edit::Include { shard: shard.into(), key: key.map(Arc::from) }
 }
 
-/// Splits a name into the longest shard name that it begins with, and the key after it.
+/// Splits a name into its longest prefix that is the name of a shard, and the key.
 fn shard_and_key<'n>(name: &'n str, shards: &HashSet<&str>) -> Option<(&'n str, Option<&'n str>)> {
     if shards.contains(name) {
         return Some((name, None));

@@ -1,4 +1,4 @@
-//! The editor without a full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
+//! The split editor without a full screen: a menu of plain prompts. Changes are written by a command, and can be undone before.
 
 use super::super::context::Context;
 use super::super::exit::{CommandFailure, CommandResult, CommandSuccess};
@@ -40,7 +40,7 @@ const STEPS: [(Step, &str); 10] = [
     (Step::Leave, "leave"),
 ];
 
-/// Asks for commands until the user leaves.
+/// Asks for commands until the user quits.
 pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
     let ask = Prompter::new()?;
     let root = editor.root().to_path_buf();
@@ -62,7 +62,7 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
             Ok(false) => {}
             Ok(true) => return Ok(CommandSuccess::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
             Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
-            // A failed command is reported, and the menu is shown again.
+            // A failed command is reported, and the menu continues.
             Err(stopped) => stopped.failures.iter().for_each(|failure| context.printer.error(failure)),
         }
     }
@@ -75,7 +75,7 @@ struct Menu<'a> {
 }
 
 impl Menu<'_> {
-    /// Runs one command. Returns whether the menu ends.
+    /// Runs a command. Returns whether the menu ends.
     fn run_command(&mut self, step: Step) -> Result<bool, CommandFailure> {
         match step {
             Step::Show => self.show(true),
@@ -131,7 +131,7 @@ impl Menu<'_> {
         }
     }
 
-    /// Asks for several words; returns none if the line is empty.
+    /// Asks for several words; returns an empty list for an empty line.
     fn prompt_words(&self, question: &str) -> Outcome<Vec<String>> {
         let line = self.prompt.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
         Ok(line.split_whitespace().map(str::to_owned).collect())
@@ -186,7 +186,7 @@ impl Menu<'_> {
         .map(|_| ())
     }
 
-    /// Shows the difference, asks for confirmation and writes. Reports if there is nothing to write.
+    /// Shows the difference, asks for confirmation and writes; if there are no changes, prints that.
     fn write(&mut self) -> Result<bool, CommandFailure> {
         let done = PendingChange::new(self.editor.clone()).finish(self.context)?;
         if done.result.get("written").is_some_and(|written| written == true) {

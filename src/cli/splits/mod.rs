@@ -1,4 +1,4 @@
-//! Splits and excludes on the command line: each command edits `split.yaml` in the same way as the editor, or inspects it.
+//! Splits and excludes on the command line: the commands inspect `split.yaml`, or edit it in the same way as the split editor.
 
 mod args;
 mod balance;
@@ -47,7 +47,7 @@ pub fn run(args: SplitsArgs, context: &Context) -> CommandResult {
     }
 }
 
-/// Opens the editor, if there is a terminal.
+/// Opens the split editor, if there is a terminal.
 fn editor(path: &Path, context: &Context) -> CommandResult {
     let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
     if !context.may_prompt() {
@@ -64,7 +64,7 @@ fn editor(path: &Path, context: &Context) -> CommandResult {
     super::screen::screen(crate::tui::FirstScreen::Splits(editor.root().to_path_buf()), context)
 }
 
-/// If the path does not exist, adds a hint with the command that was probably meant.
+/// For a path that does not exist, adds a hint with the most similar command.
 fn suggest_command(failure: Failure, path: &Path) -> Failure {
     let word = path.to_str().filter(|_| !files::exists(path));
     let cli = Cli::command();
@@ -75,14 +75,14 @@ fn suggest_command(failure: Failure, path: &Path) -> Failure {
     }
 }
 
-/// Opens the splits of a data set. Data without splits is a failure with the reason.
+/// Opens the splits of a data set. Fails with the reason if the data have no splits.
 fn open(path: &Path) -> Outcome<SplitEditor> {
     let path = PathBuf::from(paths::local_or_writable(path)?);
     let kind = kind_of(&path)?;
     let why = match kind.info().why_no_splits {
         Some(why) if !kind.is_raw_web_dataset() => why,
         _ => {
-            // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.
+            // Completes an interrupted publication first; its problems are not printed, because `info` and `lint` report them.
             recover_interrupted(&path, &ProblemLog::default())?;
             return SplitEditor::open(&path, None);
         }
@@ -97,7 +97,7 @@ fn moved(args: &MoveArgs, context: &Context) -> CommandResult {
     moving(open(&args.path)?, args)?.finish(context)
 }
 
-/// Applies the move without writing it.
+/// Applies the move without writing.
 fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<PendingChange> {
     let shards = choose::shards(&editor, &args.shards, &args.range, &args.pattern)?;
     let to: Option<Arc<str>> = args.to.as_deref().map(Arc::from);

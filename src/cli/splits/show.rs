@@ -1,4 +1,4 @@
-//! `splits show`.
+//! `splits show`: prints the splits.
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
@@ -9,7 +9,7 @@ use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};
 
-/// Prints the splits; `shards` and `excludes` add these lists.
+/// Prints the splits; `shards` and `excludes` are whether to list them.
 pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &Context) -> CommandResult {
     for line in lines(editor, shards, excludes) {
         context.printer.line(line);
@@ -82,7 +82,7 @@ fn exclude_line(view: &ExcludeView) -> String {
     format!("  {}  ({what}){note}", display_safe(&view.item))
 }
 
-/// Returns all splits for the result object; `shards` adds the names of their shards.
+/// Returns the splits for the result object; `shards` is whether to include the names of shards.
 pub(super) fn splits_value(editor: &SplitEditor, shards: bool) -> Value {
     editor.splits().iter().map(|split| split_value(split, shards)).collect()
 }

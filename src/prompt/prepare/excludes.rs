@@ -1,4 +1,4 @@
-//! Shards and samples to leave out.
+//! Asks for shards and samples to exclude.
 
 use super::Guide;
 use gristmill_core::text::{count, display_safe};
@@ -6,7 +6,7 @@ use gristmill_core::Outcome;
 use gristmill_ops::engine::plan::splits::exclude_matches;
 
 impl Guide {
-    /// Asks for patterns on shard names and for single samples; an empty answer goes on.
+    /// Asks for patterns of shard names and for single samples, until the answer is empty.
     pub(super) fn excludes(&mut self) -> Outcome<()> {
         while self.exclude_pattern()? {}
         loop {

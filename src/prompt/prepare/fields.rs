@@ -1,4 +1,4 @@
-//! The field map, each answer checked on real samples as it is given.
+//! Asks for the field map; each answer is evaluated on real samples.
 
 use super::super::value_line;
 use super::Guide;
@@ -10,7 +10,7 @@ use gristmill_ops::engine::plan::fields::{check_in, load, DecodedSample};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
-/// Real samples that every expression is tried on.
+/// Number of real samples on which each expression is evaluated.
 const SAMPLES: usize = 3;
 /// Maximum time to wait for samples.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Guide {
         Ok(Some(fields))
     }
 
-    /// One field of a known class; an empty answer leaves out a field that has a default.
+    /// Asks for the expression of a field of a known class; an empty answer omits a field that has a default.
     fn field(
         &self,
         field: &Field,
@@ -71,7 +71,7 @@ impl Guide {
         }
     }
 
-    /// Fields of a class that is not known: names and expressions until an empty name.
+    /// Asks for the fields of a user-defined class: names and expressions, until a name is empty.
     fn free_fields(&self, samples: &[DecodedSample], fields: &mut Vec<FieldExpr>) -> Outcome<()> {
         loop {
             let field = self.prompt.text("Field (empty: no more)", None, true)?;
@@ -86,7 +86,7 @@ impl Guide {
         }
     }
 
-    /// Shows what an expression finds in real samples; `false` when one of them fails.
+    /// Prints the result of an expression on real samples; returns `false` if one of them fails.
     fn shown(&self, field: &str, expr: &str, class: Option<&SampleType>, samples: &[DecodedSample]) -> bool {
         let one = [FieldExpr { field: field.to_owned(), expr: expr.to_owned() }];
         let mut fine = true;
@@ -114,7 +114,8 @@ impl Guide {
     }
 }
 
-/// Returns the known share of samples for which an expression resolves. The share of the parts is not it if their content fails.
+/// Returns a line with the known share of samples in which an expression resolves. The share of its parts is no such share if their content
+/// fails.
 fn share_line(failed: usize, tried: usize, parts: Option<&str>) -> Option<String> {
     let parts = parts?;
     Some(if tried > 0 && failed == tried {

@@ -1,4 +1,4 @@
-//! Questions about shards and keys that only the data raise: compressed shards, keys that name several samples.
+//! Questions that depend on the scan: about compressed shards, and about duplicate keys.
 
 use super::Guide;
 use gristmill_core::text::{count, display_safe};
@@ -6,11 +6,11 @@ use gristmill_core::{Duplicates, Outcome, ProblemKind, Scope, Tgz};
 use gristmill_ops::engine::plan::same_keys;
 use std::time::Duration;
 
-/// Maximum time to wait for the end of the scan before the review, which shows the facts so far.
+/// Maximum time to wait for the end of the scan; afterwards, the known facts are used.
 const SCAN_WAIT: Duration = Duration::from_secs(20);
 
 impl Guide {
-    /// Asks what to do about compressed shards, where there are any and no flag says it.
+    /// Asks how to handle compressed shards, if there are any and no flag is given.
     pub(super) fn compressed(&mut self) -> Outcome<()> {
         let compressed = self.facts().shards.iter().filter(|shard| shard.is_tgz).count();
         if compressed == 0 || self.plan.tgz != Tgz::Skip {
@@ -25,7 +25,7 @@ impl Guide {
         Ok(())
     }
 
-    /// Asks what to do about keys that name several samples, once the scan has found any.
+    /// Asks how to handle duplicate keys, if the scan has found any.
     pub(super) fn duplicates(&mut self) -> Outcome<()> {
         if self.plan.scope != Scope::Full {
             return Ok(());
@@ -37,7 +37,7 @@ impl Guide {
         Ok(())
     }
 
-    /// Asks for it again, also where the answer is already given.
+    /// Asks how to handle duplicate keys, even if there is an answer.
     pub(super) fn prompt_duplicates(&mut self) -> Outcome<()> {
         let found = same_keys(&self.plan, &self.facts());
         let Some(problem) = found.filter(|problem| problem.kind == ProblemKind::DuplicateKey) else {

@@ -1,4 +1,4 @@
-//! Asks for the sample type, and how its fields are filled.
+//! Asks for the sample type, and for the source of its fields.
 
 use super::Guide;
 use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
@@ -7,10 +7,10 @@ use gristmill_core::{Outcome, Rerun, SampleMapping};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
-/// Maximum time to wait for the first samples before the question for the sample type is shown.
+/// Maximum time to wait for the first samples before the question about the sample type.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One line of the choice.
+/// A line of the choice.
 enum Choice {
     Class(&'static str),
     Crude,
@@ -20,7 +20,7 @@ enum Choice {
 }
 
 impl Guide {
-    /// Asks for the sample type and what belongs to it, until both fit.
+    /// Asks for the sample type and its fields, until both are usable together.
     pub(super) fn loading(&mut self) -> Outcome<()> {
         let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.samples_seen > 0);
         let mut parts: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ impl Guide {
         }
     }
 
-    /// Asks how the fields are filled; `None` goes back to the sample type.
+    /// Asks for the source of the fields; `None` goes back to the sample type.
     fn prompt_fields(&self, sample_type: String) -> Outcome<Option<SampleMapping>> {
         if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
             return Ok(Some(SampleMapping::FieldMap { sample_type, fields: Vec::new() }));

@@ -6,7 +6,7 @@ use gristmill_data::formats::energon::media_json::to_json;
 use gristmill_ops::engine::media::forecast;
 
 impl super::Guide {
-    /// Asks whether the guided prepare records media too; only where there are any by their names.
+    /// Asks whether to record media metadata, if the names of entries suggest media.
     pub(super) fn media(&mut self) -> Outcome<()> {
         let facts = self.facts();
         let by_name = forecast(&facts, &MediaPlan { filter: MediaFilter::Extension, decode: false });

@@ -1,4 +1,4 @@
-//! The guided prepare as plain prompts: the same questions as the full screen, guided by the scan.
+//! The guided prepare as plain prompts: the same questions as on the full screen, with suggestions from the scan.
 
 mod excludes;
 mod fields;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Findings that are listed before the first question.
+/// Maximum number of findings listed before the first question.
 const MAX_FINDINGS: usize = 20;
 
 /// The questions, the scan, and the plan with the answers so far.
@@ -30,7 +30,7 @@ struct Guide {
     plan: PreparePlan,
 }
 
-/// Asks for everything that the plan leaves open. Returns the plan and the scan that ran meanwhile; `None` if nothing is to be written.
+/// Asks for all missing answers of a plan. Returns the plan and the scan that has run meanwhile; `None` if nothing is to be written.
 pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<(PreparePlan, LiveScan)>> {
     let ask = Prompter::new()?;
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
@@ -62,7 +62,7 @@ impl Guide {
         self.scan.facts()
     }
 
-    /// Returns the facts as soon as `enough` holds, the scan is done, or `most` has passed.
+    /// Returns the facts as soon as `enough` holds, the scan has ended, or the time `most` has passed.
     fn facts_when(&self, most: Duration, enough: impl Fn(&DatasetFacts) -> bool) -> Arc<DatasetFacts> {
         let start = Instant::now();
         loop {
@@ -97,7 +97,7 @@ impl Guide {
         Ok(())
     }
 
-    /// An update and a repair of the index keep the answers that are there.
+    /// Whether answers are needed: an update and a repair of the index keep the recorded ones.
     fn needs_answers(&self) -> bool {
         self.plan.rerun != Rerun::Update && self.plan.scope != Scope::TarIndexOnly
     }

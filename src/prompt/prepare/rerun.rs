@@ -5,7 +5,7 @@ use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, PreparedFacts, Rerun, Scope};
 
 impl Guide {
-    /// Asks only when the data set is prepared and no flag says what to do; `false` when it shall be left as it is.
+    /// Asks how to handle an earlier preparation, if there is one and no flag is given; returns `false` if it must not be changed.
     pub(super) fn confirm_rerun(&mut self) -> Outcome<bool> {
         let facts = self.facts();
         let Some(prepared) = &facts.prepared else { return Ok(true) };
@@ -35,7 +35,7 @@ impl Guide {
         Ok(true)
     }
 
-    /// Asks which split new shards join; says so where there are none.
+    /// Asks for the split of new shards; prints a message if there are no new shards or no splits.
     pub(super) fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
         if prepared.new_shards.is_empty() || prepared.splits.is_empty() {
             self.prompt.print("No shard is new; the splits stay as they are.");

@@ -11,7 +11,7 @@ use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::prepare::PreparePreview;
 use gristmill_ops::operations::{erase, AnyPlan, Prepare};
 
-/// Answers that can be changed.
+/// The answers that can be changed.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Splits,
@@ -80,7 +80,7 @@ impl Review for Guide {
             }
             Change::Settings => {
                 let mut plan = self.plan();
-                // The folder is being scanned.
+                // The folder cannot be changed, because it is being scanned.
                 while change_option(&self.prompt, &mut *plan, |row| !row.info.is_positional)?.is_some() {}
                 if let Some(plan) = plan.typed::<PreparePlan>() {
                     self.plan.clone_from(plan);

@@ -9,11 +9,11 @@ use gristmill_core::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
 use gristmill_ops::engine::plan::splits::resolve_in;
 use gristmill_ops::engine::plan::suggest;
 
-/// Shards are listed one by one up to this many.
+/// Maximum number of shards that are listed one by one.
 const MAX_LISTED_SHARDS: usize = 60;
 
 impl Guide {
-    /// Asks until a division is accepted.
+    /// Asks for a division until it is usable.
     pub(super) fn splits(&mut self) -> Outcome<()> {
         let choices = ["by ratio", "by pattern: regular expressions on shard names", "by hand"];
         loop {
@@ -32,7 +32,7 @@ impl Guide {
         }
     }
 
-    /// Asks whether splits may be empty if patterns match no shard. Returns whether the division can be used with the answer.
+    /// Asks whether splits may be empty if their patterns match no shard. Returns whether the division is usable with the answer.
     fn accept_empty(&mut self) -> Outcome<bool> {
         let refused = resolve_in(&self.plan, &self.facts()).problems;
         let mut refused = refused.iter().filter(|problem| problem.severity == Severity::Refusal);
@@ -138,7 +138,7 @@ impl Guide {
         })
     }
 
-    /// Shows what the answer means; `false` when it cannot be used.
+    /// Prints the resulting splits; returns `false` if they are unusable.
     pub(super) fn show_division(&self) -> bool {
         let facts = self.facts();
         let resolved = resolve_in(&self.plan, &facts);

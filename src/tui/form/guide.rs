@@ -90,7 +90,7 @@ pub trait Guide: Any {
     fn waits_for(&self) -> &'static str {
         "checking"
     }
-    /// Returns where keys are looked up.
+    /// Returns the key contexts of the parts of the form.
     fn contexts(&self, _form: &Form) -> KeyContexts {
         KeyContexts::default()
     }
