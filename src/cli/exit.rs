@@ -24,7 +24,7 @@ pub enum Status {
 /// A command that has done its work.
 #[derive(Debug)]
 pub struct CommandSuccess {
-    /// Its status.
+    /// The status of the finished work.
     pub status: Status,
     /// Fields of the result object, except `status` and the schema version.
     pub result: Map<String, Value>,

@@ -32,15 +32,15 @@ pub struct JobId(pub u32);
 /// The state of one job, for the panel and other screens.
 #[derive(Clone, Debug)]
 pub struct JobView {
-    /// Its number.
+    /// Number of the job.
     pub id: JobId,
-    /// The title, in the user's words: `prepare coco`. May come from the data.
+    /// The title, such as `prepare coco`. May contain text from the data.
     pub title: String,
     /// The path of the data set or output, which identifies the job.
     pub path: PathBuf,
     /// The path that its problems refer to: the input.
     pub root: PathBuf,
-    /// Its current status.
+    /// Current status of the job.
     pub status: JobStatus,
 }
 

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// One answer. Its first letter is the key that selects it.
+/// An answer of a question. Its first letter is the key that selects it.
 pub struct DialogChoice {
     /// One or a few words with a unique initial: `Stop`, `Leave to finish`.
     pub label: String,

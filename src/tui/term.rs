@@ -21,12 +21,12 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
-/// Whether the terminal is taken.
+/// Whether the terminal is in raw mode, and not restored.
 static IS_RAW: AtomicBool = AtomicBool::new(false);
-/// Whether mouse events are enabled while the terminal is taken.
+/// Whether mouse events are enabled in raw mode.
 static MOUSE: AtomicBool = AtomicBool::new(true);
 
-/// Whether the title of the terminal's window is set while the terminal is taken.
+/// Whether the title of the terminal's window is set in raw mode.
 static HAS_TITLE: AtomicBool = AtomicBool::new(false);
 
 /// Saves the title of the window and the name of its icon on the terminal's stack of titles.
@@ -38,7 +38,7 @@ const RESTORE_TITLE: &str = "\x1b[23;0t";
 /// would flood a slow connection.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
-/// Takes the terminal, unless it is already taken.
+/// Sets up raw mode, unless it is already set up.
 fn enter_raw_mode() -> io::Result<()> {
     if IS_RAW.swap(true, Ordering::SeqCst) {
         return Ok(());

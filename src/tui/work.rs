@@ -265,7 +265,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         self.shared.submitted.notify_one();
     }
 
-    /// Takes the answers that arrived since the last call.
+    /// Removes and returns the answers that arrived since the last call.
     pub fn take(&mut self) -> Vec<A> {
         std::mem::take(&mut *self.shared.done.lock().unwrap_or_else(PoisonError::into_inner))
     }

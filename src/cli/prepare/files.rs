@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The result of a run, or of its preview, for a JSONL file.
 pub struct JsonlResult {
-    /// The file.
+    /// The path of the JSONL file.
     pub path: String,
     /// The report of the run.
     pub report: JsonlReport,
@@ -61,7 +61,7 @@ impl Report for JsonlResult {
 
 /// The result of a run, or of its preview, for a metadataset.
 pub struct MetadatasetResult {
-    /// The file.
+    /// The path of the metadataset.
     pub path: String,
     /// The report of the run.
     pub report: MetadatasetReport,

@@ -22,9 +22,9 @@ use std::path::Path;
 /// How the user confirms that a plan may run without questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// By `--yes` or `--dry-run` only.
+    /// The user confirms by `--yes` or `--dry-run`.
     ByFlag,
-    /// By the command itself.
+    /// The command itself is the confirmation.
     Confirmed,
 }
 

@@ -83,7 +83,7 @@ fn draw_too_small(frame: &mut Frame, area: Rect) {
     }
 }
 
-/// One item of the bottom bar.
+/// An item of the bottom bar: an action with its key and label.
 struct BarItem {
     action: Action,
     key: String,

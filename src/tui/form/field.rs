@@ -25,7 +25,7 @@ pub enum Field {
 pub enum FieldKind {
     /// Typed text.
     Text,
-    /// On or off.
+    /// A switch: on or off.
     Switch,
     /// One of several values, selected with the arrow keys.
     Choice,
@@ -33,7 +33,7 @@ pub enum FieldKind {
     List,
     /// A text without an answer.
     Page,
-    /// By the guide itself.
+    /// The guide handles the answer itself.
     FocusStop,
 }
 

@@ -34,17 +34,17 @@ pub fn jump_of(action: Action) -> Option<usize> {
 /// The state of a step in the list of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepMark {
-    /// It is on the screen, and no error was shown in it yet.
+    /// The step on the screen, in which no error was shown yet.
     Here,
-    /// It is on the screen, and an error in it was shown before.
+    /// The step on the screen, in which an error was shown before.
     HereBroken,
-    /// It has no questions for these answers.
+    /// A step without questions for the current answers.
     Skipped,
-    /// It was completed, and its answers are wrong.
+    /// A completed step with wrong answers.
     Broken,
-    /// It was completed.
+    /// A completed step.
     Answered,
-    /// It was not opened yet.
+    /// A step that was not opened yet.
     Open,
 }
 
@@ -53,7 +53,7 @@ pub enum StepMark {
 pub struct RailRow {
     /// The name of the step.
     pub title: &'static str,
-    /// Its state.
+    /// The state of the step.
     pub mark: StepMark,
     /// Whether it cannot be opened now.
     pub is_disabled: bool,

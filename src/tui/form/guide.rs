@@ -31,13 +31,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The key contexts of the parts of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyContexts {
-    /// Of a step.
+    /// Key context of a step.
     pub step: Context,
-    /// Of a text field in a step.
+    /// Key context of a text field in a step.
     pub text: Context,
-    /// Of the list of steps.
+    /// Key context of the list of steps.
     pub step_list: Context,
-    /// Of the review.
+    /// Key context of the review.
     pub review: Context,
 }
 
@@ -55,9 +55,9 @@ impl Default for KeyContexts {
 /// Widths of the parts of a form, in columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
-    /// Of the list of steps.
+    /// Width of the list of steps.
     pub step_list: u16,
-    /// Of the label of a field.
+    /// Width of the labels of fields.
     pub label: u16,
 }
 

@@ -11,9 +11,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A form with a guide whose facts are set by tests.
 pub struct FormTest<G> {
-    /// The answers.
+    /// The form with the answers.
     pub form: Form,
-    /// The guide.
+    /// The guide of the form.
     pub guide: G,
 }
 

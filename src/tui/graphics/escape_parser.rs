@@ -26,7 +26,7 @@ pub(in crate::tui) struct EscapeParser {
 
 /// The event at the beginning of the input bytes.
 enum ParsedInput {
-    /// Its length in bytes, and the event; `None` for sequences that are ignored.
+    /// A complete event: its length in bytes, and the event; `None` for sequences that are ignored.
     Whole(usize, Option<ParsedEvent>),
     /// An incomplete event.
     Unfinished,

@@ -63,7 +63,7 @@ impl PageLine {
         Self { tone, label: label.into(), text: text.into() }
     }
 
-    /// Returns the rows the line takes at a width of `columns`.
+    /// Wraps the line at a width of `columns`, and returns its rows.
     pub(super) fn rows(&self, columns: usize) -> Vec<String> {
         let label = text::safe(&self.label);
         let indent = text::width(&label);

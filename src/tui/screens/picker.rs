@@ -15,10 +15,10 @@ use ratatui::Frame;
 #[derive(Clone, Debug)]
 struct PickerItem {
     action: Action,
-    /// Its name on the screen below.
+    /// Label of the action on the screen below.
     label: &'static str,
     keys: String,
-    /// Why it cannot be run now; `None` if it can.
+    /// The reason why the action cannot be run now; `None` if it can.
     disabled: Option<String>,
 }
 

@@ -129,9 +129,9 @@ fn share(part: u64, whole: u64) -> f64 {
 /// The unit of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// Lengths in bytes.
     Bytes,
-    /// Characters.
+    /// Lengths in characters.
     Characters,
 }
 

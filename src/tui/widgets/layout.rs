@@ -87,11 +87,11 @@ pub fn heading(words: &str, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(words.to_owned(), ui.theme.title))
 }
 
-/// One option of several, or a switch.
+/// A line with an option of a choice, or with a switch.
 pub struct OptionLine<'a> {
     /// The sign before the label.
     pub sign: &'static str,
-    /// Its name.
+    /// The name of the option.
     pub label: &'a str,
     /// An explanation after the label.
     pub note: &'a str,

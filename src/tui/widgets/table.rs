@@ -26,18 +26,18 @@ pub enum Align {
 pub struct Column {
     /// The heading; if all are empty, no heading line is drawn.
     pub title: &'static str,
-    /// Its width.
+    /// The width of the column.
     pub width: Constraint,
-    /// The alignment of its texts.
+    /// The alignment of the texts in the column.
     pub align: Align,
 }
 
 /// A cell of a table. Its text may come from the data: it is escaped when drawn.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Its text.
+    /// The text of the cell.
     pub text: String,
-    /// Its style.
+    /// The style of the cell.
     pub style: Style,
 }
 

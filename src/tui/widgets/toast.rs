@@ -23,9 +23,9 @@ pub enum Level {
 /// A notice. The text may come from the data: it is escaped when drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
-    /// Its level.
+    /// The level of the notice.
     pub level: Level,
-    /// Its text; one line.
+    /// The text of the notice; one line.
     pub text: String,
 }
 

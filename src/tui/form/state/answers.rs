@@ -111,7 +111,7 @@ impl Form {
                 let answer = self.typed_answer(option, &self.value(field));
                 self.answer(option, &answer);
             }
-            // A mistake in a path is checked again when it is used.
+            // The path is checked again when it is used, so its old mistake is removed.
             _ => _ = self.mistakes.remove(&field),
         }
     }

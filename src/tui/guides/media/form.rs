@@ -11,11 +11,11 @@ pub enum Strategy {
     /// None: no media metadata are recorded.
     #[default]
     None,
-    /// By the extension of the name.
+    /// Media are recognized by the extension of the name.
     Extension,
-    /// By the first bytes.
+    /// Media are recognized by the first bytes.
     Header,
-    /// By shell patterns for the name.
+    /// Media are recognized by shell patterns for the name.
     Glob,
 }
 
@@ -131,9 +131,9 @@ impl MediaForm {
 /// A part whose name has the extension of a media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaPart {
-    /// Its name.
+    /// Name of the part.
     pub name: String,
-    /// Its media type.
+    /// Media type of the part.
     pub media_type: MediaType,
     /// Number of samples that have the part.
     pub samples: u64,

@@ -36,13 +36,13 @@ const MAX_AMOUNT_CHARS: usize = 12;
 pub(super) struct Row {
     /// The data set.
     pub(super) member: FoundMember,
-    /// Its path relative to the searched folder.
+    /// Path of the data set, relative to the searched folder.
     pub(super) name: String,
-    /// Its path in the plan.
+    /// Path of the data set in the plan.
     path: String,
-    /// Whether it is a member.
+    /// Whether the data set is a member.
     pub(super) is_chosen: bool,
-    /// Its weight, or number of repetitions, as typed.
+    /// Weight of the data set, or number of repetitions, as typed.
     pub(super) amount: String,
 }
 

@@ -14,9 +14,9 @@ const MAX_FOLDERS: usize = 2_000;
 /// A token folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TokenFolder {
-    /// Its absolute path.
+    /// Absolute path of the folder.
     pub(super) path: PathBuf,
-    /// Its path relative to the searched folder, not escaped.
+    /// Path relative to the searched folder, not escaped.
     pub(super) name: String,
     /// Number of tokens of each file, in the order of names.
     pub(super) tokens: Vec<u64>,

@@ -36,11 +36,11 @@ const USUAL_LENGTH: &str = "2048";
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) folder: TokenFolder,
-    /// Its path in the plan.
+    /// Path of the folder in the plan.
     path: String,
-    /// Whether it is part of the mixture.
+    /// Whether the folder is part of the mixture.
     pub(super) is_chosen: bool,
-    /// Its weight as typed; empty if folders are weighted by their windows.
+    /// Weight of the folder as typed; empty if folders are weighted by their windows.
     pub(super) weight: String,
 }
 

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 pub enum ClickTarget {
     /// A text field.
     Field(usize),
-    /// One of the options of a field, by its number.
+    /// An option of a field: the numbers of the field and of the option.
     Choice(usize, usize),
     Switch(usize),
     /// A text that scrolls.
@@ -94,7 +94,7 @@ pub struct StepOption<'a> {
     pub is_on: bool,
     pub label: &'a str,
     pub note: &'a str,
-    /// Whether the cursor is on it.
+    /// Whether the cursor is on the option.
     pub is_focused: bool,
     /// Columns of the label, so that notes are aligned.
     pub label_columns: usize,

@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Facts about an interrupted run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterruptedPrepare {
-    /// Its plan.
+    /// The plan of the run.
     pub plan: PreparePlan,
     /// Number of finished shards.
     pub done: u64,

@@ -8,7 +8,7 @@ use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, Sha
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
 
-/// One step, in order.
+/// A step of the guided prepare, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
     /// The shards, and which of them are left out.

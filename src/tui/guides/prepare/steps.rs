@@ -70,7 +70,7 @@ impl PrepareSteps {
     /// Makes the plan of the last run the default of unchanged answers.
     pub fn remember_earlier(&mut self, plan: PreparePlan) {
         let mut plan = plan;
-        // How to handle an earlier preparation is a question of every run.
+        // Every run asks how to handle an earlier preparation, so the old answer is not restored.
         plan.rerun = Rerun::Refuse;
         plan.new_to = None;
         self.adopt(&plan);

@@ -27,19 +27,19 @@ const NUMBER: &str = "number";
 /// Interval between two checks for the progress of a scan.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What `shard` makes of a column.
+/// The role of a column of rows in the shards that `shard` writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Only a part of the row.
+    /// The column is only a part of the row.
     #[default]
     None,
-    /// Media: its values are paths of files.
+    /// The column has paths of media files.
     Media,
-    /// Text.
+    /// The column has a text.
     Text,
-    /// The key.
+    /// The column is the key of the sample.
     Key,
-    /// The split.
+    /// The column is the name of the split.
     Split,
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes read of another part to show its first line.
+/// Number of bytes read of a part to show its first line.
 const FIRST_LINE_BYTES: usize = 400;
 /// Maximum number of parts whose first line is shown.
 const MAX_PEEKS: usize = 12;
@@ -28,7 +28,7 @@ const MAX_LEFT: usize = 16;
 pub struct DetailQuestion {
     /// The sample to read.
     pub sample: Arc<BrowseSample>,
-    /// What to show of the sample.
+    /// The mode of the detail pane.
     pub mode: Mode,
     /// Index of the shown part.
     pub part: usize,
@@ -42,12 +42,12 @@ pub struct DetailQuestion {
     pub cancel: Cancel,
 }
 
-/// Identity of a request: two reads with the same value show the same thing.
+/// Identity of a request: two requests with the same value have the same result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetailRequest {
     /// The sample.
     pub at: SampleAt,
-    /// What to show of the sample.
+    /// The mode of the detail pane.
     pub mode: Mode,
     /// Index of the shown part; 0 in modes that do not depend on the part.
     pub part: usize,
@@ -66,13 +66,13 @@ impl DetailQuestion {
 pub struct Detail {
     /// The request that this answers.
     pub request: DetailRequest,
-    /// What to draw.
+    /// The content to draw.
     pub body: DetailBody,
 }
 
 /// The content to draw for a sample.
 pub enum DetailBody {
-    /// One part, and the first lines of the others.
+    /// The shown part, and the first lines of the other parts.
     Part {
         /// Preview of the part.
         preview: Arc<PartPreview>,

@@ -25,7 +25,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Takes the results of the session's workers.
+    /// Applies the results of the session's workers.
     pub(super) fn gather_edits(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(session) = self.session.clone() else { return false };
         let changed = session.tick(effects);

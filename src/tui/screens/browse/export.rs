@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What to export.
+/// A task of the export worker.
 pub struct ExportTask {
     catalog: Arc<dyn Catalog>,
     from: ExportSource,
@@ -211,7 +211,7 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(Choice::new("Export", vec![title], offers, chosen)))]
     }
 
-    /// Starts requested tasks, and takes the results of finished ones.
+    /// Starts requested tasks, and reports the results of finished ones.
     pub(super) fn take_exports(&mut self, effects: &mut Vec<Effect>) -> bool {
         let ordered = self.exporter.orders.borrow_mut().take();
         if let Some(task) = ordered {

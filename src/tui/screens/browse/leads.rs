@@ -59,7 +59,7 @@ impl SampleSummaries {
         worker.submit(wanted);
     }
 
-    /// Takes the leads that were read. Returns whether there were any.
+    /// Adds the leads that the worker has read. Returns whether there were any.
     pub(super) fn gather(&mut self) -> bool {
         let Some(leads) = self.worker.as_mut().and_then(LatestWorker::take) else { return false };
         if self.known.len() > MAX_KEPT {

@@ -12,7 +12,7 @@ const MAX_VALUE_CHARS: usize = 600;
 const CODE_LINES: usize = 200;
 /// Maximum number of shown lines in total.
 const MAX_LINES: usize = 4_000;
-/// Bytes in a row of a hex dump.
+/// Number of bytes in a row of a hex dump.
 const HEX_ROW_BYTES: usize = 8;
 
 fn line(tone: Tone, text: impl Into<String>) -> PageLine {

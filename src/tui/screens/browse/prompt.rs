@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// What the user types into the prompt.
+/// The kind of input of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptKind {
     /// A key to search for.
@@ -25,11 +25,11 @@ pub enum PromptKind {
 
 /// The state of the input line.
 pub struct Prompt {
-    /// What the user types into the prompt.
+    /// The kind of input.
     pub kind: PromptKind,
     /// The text field.
     pub field: TextField,
-    /// Why the input is invalid. Not escaped.
+    /// The error in the input. Not escaped.
     pub mistake: Option<String>,
 }
 

@@ -67,7 +67,7 @@ pub(super) struct ActiveFilter {
     pub(super) filter: SampleFilter,
     /// Whether all samples have been filtered.
     pub(super) is_over: bool,
-    /// Why the filter stopped early. Not escaped.
+    /// The reason why the filter stopped early. Not escaped.
     pub(super) failure: Option<String>,
 }
 
@@ -318,7 +318,7 @@ impl BrowseScreen {
         });
     }
 
-    /// Takes the results of the workers.
+    /// Applies the results of the workers.
     fn gather(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(result) = self.opener.take() {

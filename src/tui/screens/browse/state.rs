@@ -20,15 +20,15 @@ pub enum Pane {
     Detail,
 }
 
-/// What the detail pane shows of the sample.
+/// The content of the detail pane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Its parts.
+    /// The parts of the sample.
     #[default]
     Parts,
     /// The fields that training receives.
     Loader,
-    /// Headers and index.
+    /// The headers and the index entries of the sample.
     Offsets,
 }
 
@@ -40,7 +40,7 @@ pub enum PaneCount {
     Three,
     /// Two of the three panes.
     Two,
-    /// One pane.
+    /// Only one pane.
     One,
 }
 
@@ -99,7 +99,7 @@ pub struct BrowseState {
     pub rows: Rows,
     /// The pane that receives the keys.
     pub pane: Pane,
-    /// What the detail pane shows of the sample.
+    /// The content of the detail pane.
     pub mode: Mode,
     /// Whether the detail fills the whole screen.
     pub is_large: bool,

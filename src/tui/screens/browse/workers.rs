@@ -183,7 +183,7 @@ impl Workers {
         self.filterer.cancel();
     }
 
-    /// Takes the filter results since the last call.
+    /// Removes and returns the filter results since the last call.
     pub fn take_filter_matches(&mut self) -> FilterMatches {
         let mut filter_matches = lock(&self.filter_matches);
         FilterMatches {
@@ -198,7 +198,7 @@ impl Workers {
         self.rows.set_questions(pieces);
     }
 
-    /// Takes the fetched rows.
+    /// Removes and returns the fetched rows.
     pub fn take_rows(&mut self) -> Vec<FetchedRows> {
         self.rows.take().into_iter().flatten().collect()
     }

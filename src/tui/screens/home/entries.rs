@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct HomeEntry {
     /// Path of the entry.
     pub path: PathBuf,
-    /// Its name, made valid UTF-8; not escaped.
+    /// Name of the entry, made valid UTF-8; not escaped.
     pub name: String,
     /// Whether it is a folder, or a link to one.
     pub is_folder: bool,
@@ -44,7 +44,7 @@ pub struct EntryFacts {
     pub samples: Option<u64>,
     /// Number of text files found, compressed or not: `.jsonl`, `.jsonl.gz` and the like.
     pub texts: u64,
-    /// Bytes of the text files.
+    /// Total size of the text files in bytes.
     pub text_bytes: u64,
     /// Number of token files directly in the folder.
     pub files: u64,
@@ -71,16 +71,16 @@ pub struct EntryFacts {
 /// State of the preparation of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreparationState {
-    /// It has a kind that cannot be prepared.
+    /// The entry has a kind that cannot be prepared.
     #[default]
     None,
-    /// Not prepared.
+    /// The data set is not prepared.
     Raw,
-    /// Prepared.
+    /// The data set is prepared.
     Prepared,
-    /// Prepared, but changed since; holds the change.
+    /// The data set is prepared, but was changed since; holds the change.
     Stale(String),
-    /// Unusable; holds the reason.
+    /// The data set is unusable; holds the reason.
     Broken(String),
     /// A run was stopped, and no process is working on it.
     Interrupted,

@@ -13,7 +13,7 @@ use ratatui::Frame;
 /// The list of problems of one job.
 #[derive(Default)]
 pub struct JobProblems {
-    /// The list.
+    /// The list of problems.
     pub table: ProblemTable,
     /// The job, and whether it had ended when its problems were listed.
     of: Option<(JobId, bool)>,

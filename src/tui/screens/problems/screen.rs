@@ -25,7 +25,7 @@ pub struct ProblemFeed {
     pub groups: Arc<Groups>,
     /// The exclude marks.
     pub marks: Arc<Marks>,
-    /// Why nothing can be excluded now.
+    /// The reason why nothing can be excluded now.
     pub why_no_edit: Option<String>,
     /// The split session, if there is one.
     pub session: Option<SplitSession>,

@@ -18,7 +18,7 @@ const EXCLUDES_PER_EDIT: usize = 50;
 
 /// An exclude with its note.
 pub struct NotedTarget {
-    /// What `x` excludes.
+    /// The sample or shard that `x` excludes.
     pub target: ExcludeTarget,
     /// The problem in one line.
     pub note: String,
@@ -38,7 +38,7 @@ pub struct ProblemTable {
     unlisted: UnlistedProblems,
     /// The exclude marks.
     pub marks: Arc<Marks>,
-    /// Why nothing can be excluded now.
+    /// The reason why nothing can be excluded now.
     pub why_no_edit: Option<Arc<str>>,
     /// Number of unwritten changes.
     pub pending: usize,

@@ -59,7 +59,7 @@ pub struct DisplayedCopy {
     pub from: usize,
     /// The text that it is a copy of; empty if only the length is known.
     pub of: Arc<str>,
-    /// Its maximum length in bytes.
+    /// Maximum length of the copy in bytes.
     pub length: usize,
     /// A description of the copy.
     pub what: &'static str,

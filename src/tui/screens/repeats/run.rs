@@ -26,9 +26,9 @@ const ROWS_PER_READ: usize = 128;
 /// Identifies a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentAt {
-    /// Its index among the documents with ranges.
+    /// The index of the document among the documents with ranges.
     Number(u64),
-    /// Its file, the byte offset of its line, and the number of the line, counted from 0.
+    /// The file of the document, the byte offset of its line, and the number of the line, counted from 0.
     Line(usize, u64, u64),
 }
 

@@ -25,7 +25,7 @@ pub enum Tab {
     Overview,
     /// Problems and notes.
     Problems,
-    /// One line per state change.
+    /// The log, with one line per state change.
     Log,
 }
 

@@ -34,9 +34,9 @@ pub struct AddExclude {
 /// The effect of an exclude item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preview {
-    /// It is excluded already.
+    /// The item is already excluded.
     Known,
-    /// It is a new exclude.
+    /// The item is a new exclude.
     New(ExcludeView),
 }
 

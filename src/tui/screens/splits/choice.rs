@@ -16,7 +16,7 @@ pub struct ChoiceOption {
     pub label: String,
     /// Description of the option.
     pub note: String,
-    /// Why it is unavailable.
+    /// The reason why the option is unavailable.
     pub disabled_reason: Option<String>,
 }
 

@@ -50,14 +50,14 @@ struct SessionState {
     epoch: u64,
     /// The version whose draft was submitted last.
     kept: Option<u64>,
-    /// Why the draft could not be saved.
+    /// The reason why the draft could not be saved.
     keep_failure: Option<Failure>,
     /// The version that was submitted for checking last.
     checked: Option<u64>,
     is_writing: bool,
     is_reworking: bool,
     written: Option<Arc<SplitFile>>,
-    /// Why the last write failed.
+    /// The reason why the last write failed.
     write_failure: Option<Failure>,
     /// Whether the index cannot be used to look up excludes.
     has_failed_lookup: bool,

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// An edited text that could not be applied, and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedText {
-    /// Why it could not be applied.
+    /// The reason why the text could not be applied.
     pub failure: Failure,
     /// The copy that was edited.
     pub file: PathBuf,

@@ -19,11 +19,11 @@ pub(super) struct Rows {
 
 #[derive(Clone, Debug)]
 enum RowKind {
-    /// Byte ranges of a text.
+    /// Rows of a text, as byte ranges.
     Text(Arc<[Range<usize>]>),
     /// Lines of a tree that no fold hides, with long values wrapped.
     Tree(Arc<[TreeRow]>),
-    /// Bytes per row, and number of rows.
+    /// Rows of a hex view: bytes per row, and number of rows.
     Hex(usize, usize),
     /// Lines formatted for the width.
     Lines(Arc<[String]>),
@@ -44,7 +44,7 @@ pub(super) struct TreeRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RowContent {
     Whole,
-    /// Its label, if its value is in the rows below.
+    /// The label of the line, if its value is in the rows below.
     Label,
     /// A piece of its value, as a byte range.
     Piece(Range<usize>),

@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// A field of the sample type.
 #[derive(Clone, Debug, Default)]
 pub struct FieldRow {
-    /// Its name; typed by the user for a user-defined class.
+    /// Name of the field; typed by the user for a user-defined class.
     pub name: TextField,
-    /// Its expression.
+    /// Expression of the field.
     pub expr: TextField,
-    /// Its Python type in the class; empty if not known.
+    /// Python type of the field in the class; empty if not known.
     pub python: &'static str,
     /// For an optional field, the text of its default.
     pub default: Option<&'static str>,

@@ -28,7 +28,7 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct MediaStep {
-    /// The answers.
+    /// The answers about media metadata.
     pub form: MediaForm,
     /// The media that a plan would record, and that plan; updated with a delay after changes.
     pub tally: Option<(MediaPlan, Arc<MediaTally>)>,

@@ -19,12 +19,12 @@ use std::borrow::Cow;
 /// How the shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// By three numbers.
+    /// A ratio of three numbers.
     #[default]
     Ratio,
-    /// By regular expressions for shard names.
+    /// Regular expressions for shard names.
     Patterns,
-    /// Manually.
+    /// Manual splits.
     Hand,
 }
 
