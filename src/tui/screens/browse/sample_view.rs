@@ -161,7 +161,7 @@ impl BrowseScreen {
                 let room = area.height / 3;
                 let others = peek_lines(sample, part, peeks, (usize::from(area.width), room), ui);
                 let rows = u16::try_from(others.len()).unwrap_or(u16::MAX).min(room);
-                // An empty line between the heading and the body.
+                // An empty line between the shown part and the others.
                 let gap = u16::from(rows > 0);
                 let body = Rect { height: area.height.saturating_sub(rows + gap), ..area };
                 let title = text::fit_end(&self.preview.title(ui), usize::from(area.width), ui.glyphs);
