@@ -11,7 +11,7 @@ const LINES_PER_KIND: usize = 10;
 /// Maximum number of printed notes per kind.
 const NOTES_PER_KIND: usize = 5;
 
-/// Returns a path quoted for a sentence.
+/// Returns a path as text, escaped for a sentence.
 pub fn quoted(path: &Path) -> String {
     display_safe(&path.to_string_lossy()).into_owned()
 }

@@ -165,7 +165,7 @@ impl PrepareGuide {
         notice.map(Effect::Toast).into_iter().collect()
     }
 
-    /// Returns the action of a letter that is typed into the ratio: a ratio contains no letters, so j and k select another kind of splits.
+    /// Returns the action of a letter that is typed into the ratio but cannot be part of one: j and k select another kind of splits.
     pub(super) fn action_of(&self, key: &KeyEvent, form: &Form) -> Option<Action> {
         let is_ratio = Step::at(form.step) == Step::Splits && self.steps.splits.is_typing_ratio(&self.steps.answers);
         let is_letter = matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !splits::is_ratio_char(c));

@@ -296,7 +296,7 @@ fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'
     ]))
 }
 
-/// Returns a problem in one sentence; not escaped. It names splits and excludes, but not shards.
+/// Returns a problem in one sentence with its shard, which the message does not contain; not escaped.
 pub fn problem_words(problem: &Problem) -> String {
     match &problem.subject.shard {
         Some(shard) => format!("{shard}: {}", problem.message),

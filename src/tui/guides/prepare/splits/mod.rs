@@ -377,7 +377,7 @@ impl StepState for SplitsStep {
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let stop = self.stop(answers);
         if stop == FocusStop::Mode && self.naming.is_none() {
-            // A ratio contains no letters: letters are commands or have no effect.
+            // A letter that cannot be part of a ratio is a command or has no effect.
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
                 return;
             }
