@@ -38,7 +38,7 @@ impl PythonClass {
             None => Self { module: module.to_owned(), class: class.to_owned() },
         }
     }
-    /// Returns the known sample type with this class name; `None` if the module is not one of Energon.
+    /// Returns the known sample type with this class name; `None` if the module is not part of Energon.
     pub fn built_in(&self) -> Option<&'static SampleType> {
         let ours = self.module == ENERGON || self.module.starts_with("megatron.energon.");
         sample_type::find(&self.class).filter(|_| ours)

@@ -283,7 +283,7 @@ enum PathResult {
     Value(Kind, Span),
 }
 
-/// Follows a path of keys through the line. Of repeated keys the last one counts, as in Python's parser.
+/// Follows a path of keys through the line. Of repeated keys the last one counts, as in every reader.
 struct Finder<'a> {
     path: &'a [String],
     /// Number of keys of the path that have been matched and whose objects are open.

@@ -89,7 +89,7 @@ struct Text<'a> {
 enum End {
     /// The value is complete; it contains this number of line ends.
     Whole { line_ends: u64 },
-    /// The value is longer than the limit, and its first line ended before.
+    /// The value is longer than [`MAX_LINE_BYTES`], or than [`MAX_BYTES`] and has several lines.
     TooLong,
     /// The text is not JSON, or ended.
     Broken,
@@ -155,7 +155,7 @@ impl<'a> Text<'a> {
             End::Whole { line_ends: 1.. } => {}
             _ => return Ok(Layout::Lines),
         }
-        // If a line end makes the first line invalid, that line does not determine the layout of the others.
+        // The first value may be a line with a line end inside it by mistake, so the second value decides.
         Ok(match self.next_content()? {
             None => Layout::Objects,
             Some(b'{') => match self.value(b'{')? {

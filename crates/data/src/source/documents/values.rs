@@ -9,8 +9,8 @@ use std::path::Path;
 const SUFFIX: &str = ".json";
 
 /// Leaves out files of a folder that hold one array, or objects over several lines, if the folder has files of lines or rows, or
-/// `has_others` is true. This is a problem, and not a note, for an array, which may consist of documents, and if the files of lines have
-/// names of the same kind.
+/// `has_others` is true. This is a problem, and not a note, for an array, which may consist of documents, and if the names of files with
+/// lines also end in `.json`.
 pub(in crate::source) fn leave_out_values(
     folder: &Path,
     first: usize,

@@ -92,7 +92,7 @@ impl Copy {
                         }
                         self.rename(&mut walker.window, &entry, [prefix, prefix])?;
                     } else if entry.is_link {
-                        // A reserved name is not changed, but the target of the link may be another name.
+                        // A reserved name is not changed; the target of the link is another name, which gets the prefix.
                         self.rename(&mut walker.window, &entry, [b"", prefix])?;
                     }
                 }

@@ -68,7 +68,7 @@ struct Movie {
     fragments: Fragments,
     found_header: bool,
     found_data: bool,
-    /// Whether an index lists every fragment, so that reading of the header ends at the first fragment.
+    /// Whether an index lists every fragment, so that the header is not read further.
     listed: bool,
     /// Offset at which reading of the header ended.
     read_to: u64,

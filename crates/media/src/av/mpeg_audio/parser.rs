@@ -52,7 +52,7 @@ impl Parser {
         Self { at, header: None, count: 0, samples: 0, averages: false, known }
     }
 
-    /// Returns the number of samples per second; 0 while no header is trusted.
+    /// Returns the number of samples per second according to trusted headers.
     pub(super) fn rate(&self) -> u32 {
         self.known.rate
     }

@@ -10,7 +10,7 @@ use crate::{ProbeError, Reader};
 
 /// The maximum number of bytes of a decoder configuration that are read.
 const MAX_CONFIG_BYTES: usize = 64;
-/// Number of samples of uncompressed sound per packet.
+/// Number of samples of uncompressed sound that are read at a time.
 const AT_ONCE: u64 = 1024;
 
 /// The result of counting.
