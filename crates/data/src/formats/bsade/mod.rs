@@ -24,7 +24,7 @@ pub const SEPARATOR: u8 = 0xff;
 pub const TOKENIZED: &str = "tokenized";
 /// File of the offset of each document's separator.
 pub const OFFSET: &str = "offset";
-/// File with a line of JSON for each document: its file, its line in it, its other fields.
+/// File with a line of JSON for each document, which has its source file, its line number in that file, and its other fields.
 pub const METADATA: &str = "metadata";
 /// File of the offset of each line of the metadata.
 pub const METAOFF: &str = "metaoff";

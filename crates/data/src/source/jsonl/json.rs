@@ -63,7 +63,7 @@ pub struct Checker {
 
 impl Checker {
     /// Checks one line, without its `\n`, and calls `found` for each issue with its offset, in bytes from the beginning of the line. A
-    /// fatal issue is the last one. Blank lines have none unless they contain white space that is invalid in JSON.
+    /// fatal issue is the last one. Blank lines have no issues unless they contain white space that is invalid in JSON.
     pub fn check(&mut self, line: &[u8], mut found: impl FnMut(usize, Issue)) {
         self.open.clear();
         self.keys.clear();
