@@ -1,4 +1,4 @@
-//! Columns of a batch, with their types resolved once, so that values are appended row by row.
+//! Columns of a record batch as JSON. Types are resolved once per batch, and values are then appended row by row.
 
 use crate::format::{
     append, append_date, append_duration, append_float, append_interval, append_text, append_time, append_timestamp,
@@ -18,25 +18,25 @@ use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
 use std::ops::Range;
 
-/// Maximum size of a list as JSON in bytes.
+/// Maximum size of a list as JSON, in bytes.
 const MAX_LIST_BYTES: usize = 256 << 20;
 /// Number of milliseconds in a day.
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
-/// What the values of a leaf are, where its type in memory does not show it.
+/// Meaning of the values of a leaf, if it differs from the type of its array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafContent {
     /// Text, in an array of binary values.
     Text,
     /// An interval of months, days and milliseconds, in 12 bytes.
     Interval,
-    /// What the type of the array shows.
+    /// The meaning is that of the array's type.
     AsTyped,
 }
 
 /// A column.
 pub struct Cell<'a> {
-    /// For nulls; `None` for the batch itself.
+    /// Array with the nulls of the column; `None` for the batch itself.
     array: Option<&'a dyn Array>,
     values: Values<'a>,
 }
@@ -73,24 +73,24 @@ enum Values<'a> {
     Text(ByteValues<'a>),
     Binary(ByteValues<'a>),
     Interval(&'a FixedSizeBinaryArray),
-    /// Names as JSON, each with its colon.
+    /// Names of the fields as JSON with a colon, and the fields.
     Struct(Vec<(Vec<u8>, Cell<'a>)>),
     List(Items<'a>, Box<Cell<'a>>),
     Map(Items<'a>, Box<[Cell<'a>; 2]>),
-    /// The entry of each row, and the entries.
+    /// For each row, the index of its entry; then the entries.
     Dictionary(Vec<usize>, Box<Cell<'a>>),
 }
 
-/// Values of bytes.
+/// The values of an array of byte strings.
 #[derive(Clone, Copy, Debug)]
 pub enum ByteValues<'a> {
-    /// With offsets of 32 bits.
+    /// Array with offsets of 32 bits.
     Binary(&'a BinaryArray),
-    /// With offsets of 64 bits.
+    /// Array with offsets of 64 bits.
     Large(&'a LargeBinaryArray),
-    /// Views.
+    /// Array of views.
     View(&'a BinaryViewArray),
-    /// All of one size.
+    /// Array of values of the same size.
     Fixed(&'a FixedSizeBinaryArray),
 }
 
@@ -117,7 +117,7 @@ impl<'a> ByteValues<'a> {
     }
 }
 
-/// Which items are in a list.
+/// The ranges of the items of lists.
 enum Items<'a> {
     Offsets(&'a [i32]),
     LargeOffsets(&'a [i64]),
@@ -140,7 +140,7 @@ impl Items<'_> {
 }
 
 impl<'a> Cell<'a> {
-    /// Resolves the columns of a batch. `leaves` are the leaves of the batch in order, as numbers in the schema.
+    /// Resolves the columns of a batch. `leaves` yields, for each leaf of the batch in order, its index in `contents`.
     pub fn of_batch(
         batch: &'a RecordBatch,
         leaves: &mut dyn Iterator<Item = usize>,
@@ -200,7 +200,7 @@ impl<'a> Cell<'a> {
         Ok(Self { array: Some(array.as_ref()), values })
     }
 
-    /// Appends the value of a row. Returns the number of texts in it that are not UTF-8.
+    /// Appends the value of a row. Returns the number of its texts that are not UTF-8.
     pub fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<u64, String> {
         if self.array.is_some_and(|array| array.is_null(row)) {
             out.extend_from_slice(b"null");
@@ -243,7 +243,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Appends the items of a list in brackets.
+/// Appends the items of a list, in brackets.
 fn append_items(
     lists: &Items<'_>,
     row: usize,
@@ -256,7 +256,7 @@ fn append_items(
     let (mut bad_texts, before) = (0, out.len());
     out.push(b'[');
     for item in begin..end {
-        // Every item may be the same long entry of a dictionary.
+        // Every item may be the same long entry of a dictionary, so the size is limited.
         if out.len() - before > MAX_LIST_BYTES {
             return Err("a list is longer than 256 MiB".to_owned());
         }
@@ -328,7 +328,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Appends a value that is not null and has no other values in it.
+    /// Appends a value that is not null and not nested.
     fn append_leaf(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(values) => append(out, format_args!("{}", values.value(row))),
@@ -371,7 +371,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns the entry of each row of a dictionary column; any number for nulls.
+/// Returns, for each row of a dictionary column, the index of its entry; the index of a null is arbitrary.
 pub fn dictionary_keys(array: &dyn Array) -> Vec<usize> {
     let dictionary = array.as_any_dictionary();
     match dictionary.values().is_empty() {

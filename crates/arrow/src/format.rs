@@ -1,8 +1,8 @@
-//! Values as JSON text.
+//! Formats values as JSON text.
 
 use std::io::Write as _;
 
-/// Appends a JSON string. Returns whether the bytes are not UTF-8; U+FFFD replaces what is invalid.
+/// Appends a JSON string. Returns whether the bytes are not UTF-8; invalid bytes are replaced by U+FFFD.
 pub(crate) fn append_text(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     out.push(b'"');
     let is_bad = match simdutf8::basic::from_utf8(bytes) {
@@ -49,8 +49,8 @@ pub(crate) fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// Appends a number with the fewest digits that are read back as the same number of the same type, and with an exponent as Python writes
-/// it: `1e+20`, `1e-05`.
+/// Appends a number with the fewest digits that are parsed as the same number of the same type. An exponent is written as in Python:
+/// `1e+20`, `1e-05`.
 pub(crate) fn append_float(is_finite: bool, text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
     if !is_finite {
         out.extend_from_slice(b"null");
@@ -72,7 +72,7 @@ pub(crate) fn append_float(is_finite: bool, text: std::fmt::Arguments<'_>, out: 
     out.extend_from_slice(digits);
 }
 
-/// Appends a date, from days since 1970-01-01: `"2024-02-29"`.
+/// Appends a date, given as days since 1970-01-01: `"2024-02-29"`.
 pub(crate) fn append_date(days: i64, out: &mut Vec<u8>) {
     out.push(b'"');
     append_day(days, out);
@@ -115,7 +115,7 @@ fn append_clock(value: i64, per_second: i64, out: &mut Vec<u8>) {
     append_fraction(part, per_second, out);
 }
 
-/// Appends a part of a second with a point, in groups of three digits as far as they are needed.
+/// Appends a fraction of a second with a point and 3, 6 or 9 digits, as needed.
 fn append_fraction(part: u64, per_second: u64, out: &mut Vec<u8>) {
     let nanos = part * (1_000_000_000 / per_second);
     match nanos {
@@ -146,9 +146,9 @@ pub(crate) fn append_duration(value: i64, per_second: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\"");
 }
 
-/// Converts days since 1970-01-01 into year, month and day of the Gregorian calendar, which is extended to all years.
+/// Converts days since 1970-01-01 to year, month and day of the proleptic Gregorian calendar.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    // Years begin in March here, so that leap days are at their end; 400 years have 146,097 days.
+    // Years begin in March, so that leap days are at the end of a year; 400 years have 146,097 days.
     let days = days.saturating_add(719_468);
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

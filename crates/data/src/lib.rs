@@ -1,8 +1,8 @@
-//! Data as files hold them: formats, sources of samples and documents, and how a part is drawn.
+//! Reading and writing data files: formats, sources of samples and documents, and previews of parts.
 //!
-//! The layers, from the top down; each imports only from layers below it: `preview` → `source` → `formats`.
+//! The layers, from top to bottom; each imports only from layers below it: `preview` → `source` → `formats`.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod formats;

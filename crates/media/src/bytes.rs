@@ -73,7 +73,7 @@ const FIRST_READ_BYTES: usize = 4 << 10;
 const READ_BYTES: usize = 32 << 10;
 /// The maximum number of bytes returned by one call.
 pub const MAX_READ_BYTES: usize = 1 << 20;
-/// Bytes read from one entry before reading fails: a malicious file may cause a reader to jump back and forth.
+/// Maximum number of bytes that are read from one entry, because a malicious file may cause a reader to jump back and forth.
 const MAX_ENTRY_READ_BYTES: u64 = 4 << 30;
 
 /// Reads an entry through a window. Memory is bounded by [`MAX_READ_BYTES`], the total of bytes read by a budget.
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         self.window
     }
 
-    /// Length of the entry in bytes.
+    /// Returns the length of the entry in bytes.
     pub fn len(&self) -> u64 {
         self.source.len()
     }
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.len() == 0
     }
 
-    /// Bytes read from the source so far.
+    /// Returns the number of bytes read from the source so far.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }

@@ -135,7 +135,7 @@ enum PatternPart {
     Many,
     One,
     Char(char),
-    /// Ranges, both ends included.
+    /// Ranges of characters, both ends included.
     Set {
         ranges: Vec<(char, char)>,
         not: bool,
@@ -155,7 +155,7 @@ impl PatternPart {
 /// Matches like Python's `fnmatch.fnmatchcase`: `*` also matches `/`, and an unclosed bracket matches itself.
 fn glob_matches(pattern: &str, name: &[char]) -> bool {
     let pieces = pieces_of(pattern);
-    // Where matching resumes when the latest star has to match one more character.
+    // Position from which matching resumes with one more character for the latest star.
     let (mut piece, mut at, mut again) = (0, 0, None);
     while at < name.len() {
         match pieces.get(piece) {

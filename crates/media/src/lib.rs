@@ -2,7 +2,7 @@
 //!
 //! All input is untrusted: no reader allocates by a size from the file, loops without bound, or trusts an offset.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod av;
@@ -14,7 +14,7 @@ pub use bytes::{ByteSource, Part, Reader};
 
 use gristmill_core::{MediaFacts, MediaType};
 
-/// Why the facts of an entry could not be determined.
+/// Reason why the facts of an entry could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The entry is not of the assumed type.
@@ -23,7 +23,7 @@ pub enum ProbeError {
     /// The entry is of the assumed type, but broken.
     #[error("{what} (byte {at})")]
     Broken {
-        /// What is broken, in terms a user understands.
+        /// Description of the damage for the user.
         what: String,
         /// Offset in the entry, in bytes.
         at: u64,
@@ -48,7 +48,7 @@ impl ProbeError {
 pub struct ProbeResult {
     /// The facts of the entry.
     pub facts: MediaFacts,
-    /// Unusual findings that are not errors, such as an entry that is cut short after a good header.
+    /// Unusual findings that are not errors, such as an entry that is truncated after a valid header.
     pub remarks: Vec<String>,
 }
 

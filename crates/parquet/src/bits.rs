@@ -1,6 +1,6 @@
-//! Numbers inside bytes: packed bits and varints.
+//! Bit-packed values and varints.
 
-/// Returns value `index` of values of `width` bits, at most 64, from the lowest bit on. Bits after the end are 0.
+/// Returns the value with index `index` in a sequence of values of `width` bits, packed from the lowest bit on. Bits after the end are 0.
 #[inline]
 pub(crate) fn bits_at(bytes: &[u8], index: usize, width: u32) -> u32 {
     let bit = index.saturating_mul(width as usize);
@@ -16,7 +16,7 @@ pub(crate) fn bits_at(bytes: &[u8], index: usize, width: u32) -> u32 {
     ((word >> (bit % 8)) & mask) as u32
 }
 
-/// Reads an unsigned varint from the beginning; also returns its size.
+/// Reads an unsigned varint from the beginning of `bytes`; also returns its size.
 pub(crate) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0_u64;
     for (index, byte) in bytes.iter().take(10).enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Reads a length of four bytes at `at`.
+/// Reads a little-endian number of four bytes at `at`.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at.checked_add(4)?)?;

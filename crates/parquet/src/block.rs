@@ -1,4 +1,4 @@
-//! A block: pages of a text column that one decoder works on.
+//! A block: pages of a text column that one decoder processes.
 
 use crate::dictionary::Dictionary;
 use crate::page_header::{DataPage, PageHeader};
@@ -26,7 +26,7 @@ pub struct TextBlock {
     pub(crate) dictionary: Option<Arc<Dictionary>>,
 }
 
-/// What all blocks of a row group share.
+/// Data shared by all blocks of a row group.
 #[derive(Debug)]
 pub(crate) struct BlockContext {
     pub(crate) place: ChunkLocation,
@@ -35,7 +35,7 @@ pub(crate) struct BlockContext {
     pub(crate) max_definition: u32,
 }
 
-/// A data page, and the rows of it that are part of the block.
+/// A data page, and the range of its rows that belong to the block.
 #[derive(Clone, Debug)]
 pub(crate) struct RawPage {
     /// Position of the header in the file.
@@ -49,7 +49,7 @@ pub(crate) struct RawPage {
 /// The content of a page.
 #[derive(Clone, Debug)]
 pub(crate) enum PageBody {
-    /// As it is in the file: a part of the bytes of the block.
+    /// Stored as in the file: a range of the bytes of the block.
     Stored(Range<usize>),
     /// Decompressed, because several blocks have rows of it.
     Unpacked(Arc<UnpackedPage>),
@@ -58,23 +58,23 @@ pub(crate) enum PageBody {
 /// A decompressed page.
 #[derive(Debug, Default)]
 pub(crate) struct UnpackedPage {
-    /// Levels that are stored apart from the values.
+    /// Levels that are stored separately from the values.
     pub(crate) levels: Vec<u8>,
     pub(crate) content: Vec<u8>,
 }
 
 impl TextBlock {
-    /// Returns the bytes of memory in use, without what blocks share.
+    /// Returns the size of the memory in use in bytes, without data that blocks share.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Returns the memory of the block, for [`TextBlocks::next`](crate::TextBlocks::next).
+    /// Returns the memory of the block, to be passed to [`TextBlocks::next`](crate::TextBlocks::next).
     pub fn into_spare(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Returns the failure because of a damaged page.
+    /// Returns the failure for a damaged page.
     pub(crate) fn damage(&self, page: &RawPage, why: &str) -> Failure {
         self.context.place.damage(Some(page.offset), why)
     }

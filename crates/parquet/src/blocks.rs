@@ -1,4 +1,4 @@
-//! Cuts the text column of a file into blocks, in order. Only dictionaries, and pages that are cut, are decompressed here.
+//! Divides the text column of a file into blocks, in order. Decompresses only dictionaries and pages that are divided.
 
 use crate::block::{BlockContext, TextBlock, MAX_BLOCK_ROWS};
 use crate::chunk_reader::ChunkReader;
@@ -11,10 +11,10 @@ use parquet::basic::CompressionCodec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Largest size of a block; a page is not divided if it is larger.
+/// Maximum target size of a block in bytes. A block may be larger, because most pages are not divided.
 const MAX_BLOCK_BYTES: usize = 64 << 20;
 
-/// Reads a text column from any row on, and returns it in blocks. A block has whole pages of one row group, as a rule.
+/// Reads a text column from any row on, in blocks. A block usually has whole pages of one row group.
 #[derive(Debug)]
 pub struct TextBlocks {
     file: ParquetFile,
@@ -24,12 +24,12 @@ pub struct TextBlocks {
     row_group: usize,
     chunk: Option<ChunkReader>,
     window: Window,
-    /// Rows of the row groups that are not read.
+    /// Ranges of rows whose row groups are not read.
     left_out: Vec<Range<u64>>,
 }
 
 impl TextBlocks {
-    /// Starts at `from_row`: 0, or any row at which an earlier block ended. A block has about `block_bytes` of text.
+    /// Starts at `from_row`, which is 0 or the end of an earlier block. A block has about `block_bytes` of text.
     pub fn open(file: &ParquetFile, column: &TextColumn, from_row: u64, block_bytes: usize) -> Outcome<Self> {
         Ok(Self {
             file: file.clone(),
@@ -43,14 +43,14 @@ impl TextBlocks {
         })
     }
 
-    /// Leaves out row groups, given their rows.
+    /// Leaves out row groups, given by their ranges of rows.
     #[must_use]
     pub fn without(self, row_groups: &[Range<u64>]) -> Self {
         Self { left_out: row_groups.to_vec(), ..self }
     }
 
-    /// Returns the next block; `None` after the last row. `spare` is the memory of a block that is no longer used, or empty. After a failure
-    /// the column cannot be read on; blocks before it are valid.
+    /// Returns the next block; `None` after the last row. `spare` is the memory of a block that is no longer used, or empty. After a
+    /// failure the rest of the column cannot be read; blocks before it are valid.
     pub fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<TextBlock>> {
         loop {
             let rows = self.file.rows_of(self.row_group);
@@ -97,7 +97,7 @@ impl TextBlocks {
         Ok(ChunkReader::new(Arc::new(context), &chunk, rows.end - rows.start, self.next_row.saturating_sub(rows.start)))
     }
 
-    /// Returns a block of rows whose type allows nothing but null.
+    /// Returns a block of rows of a column whose type allows only null.
     fn null_block(&mut self, end: u64) -> TextBlock {
         let rows = (end - self.next_row).min(MAX_BLOCK_ROWS);
         let first_row = self.next_row;

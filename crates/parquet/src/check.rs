@@ -1,15 +1,15 @@
-//! Checks every page of a file: headers, checksums, compression, counts of values.
+//! Checks every page of a file: headers, checksums, compression, numbers of values.
 
 use crate::file::ParquetFile;
 use crate::json::ChunkPages;
 use gristmill_core::Outcome;
 
-/// Number of pages that were read, and of those among them without a checksum.
+/// Number of pages that were read, and of pages without a checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCounts {
     /// Pages with values or a dictionary.
     pub pages: u64,
-    /// Pages without a checksum: damage in them may remain unnoticed.
+    /// Pages without a checksum, in which damage may remain unnoticed.
     pub without_checksum: u64,
 }
 
@@ -22,15 +22,15 @@ impl PageCounts {
 }
 
 impl ParquetFile {
-    /// Returns the number of columns without columns in them.
+    /// Returns the number of leaf columns.
     pub fn leaf_columns(&self) -> usize {
         self.metadata().file_metadata().schema_descr().num_columns()
     }
 
-    /// Reads all pages of a leaf column in a row group: headers, checksums, sizes after decompression, number of values.
+    /// Reads all pages of a leaf column in a row group; checks headers, checksums, sizes after decompression, and the number of values.
     ///
     /// # Errors
-    /// The first page that is damaged, with row group, column and offset; or a failure to read the file.
+    /// The first damaged page, with row group, column and offset; or a failure to read the file.
     pub fn check_pages(&self, row_group: usize, leaf: usize) -> Outcome<PageCounts> {
         let rows = self.rows_of(row_group);
         if rows.is_empty() && self.values_of(row_group, leaf) == 0 {

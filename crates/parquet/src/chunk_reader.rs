@@ -14,49 +14,49 @@ use gristmill_core::{Failure, Outcome};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Largest number of bytes that are read at the start of a block.
+/// Maximum number of bytes that are read ahead at the start of a block.
 const MAX_AHEAD: u64 = 4 << 20;
 /// Maximum size of the texts of a block if each of its rows had the longest entry of the dictionary.
 const MAX_REPEATED_BYTES: u64 = 64 << 20;
 
-/// State within a row group.
+/// Reader of the text column in one row group.
 #[derive(Debug)]
 pub(crate) struct ChunkReader {
     context: Arc<BlockContext>,
-    /// Position of the next page header, and where the pages end.
+    /// Offset of the next page header; then the end of the pages.
     at: u64,
     end: u64,
-    /// Rows in pages that were not reached yet.
+    /// Number of rows in pages that were not read yet.
     rows_left: u64,
     rows: u64,
-    /// Rows to skip before the first one that is returned.
+    /// Number of rows to skip before the first returned row.
     skip: u64,
-    /// Size in the file for each byte of text, times 256.
+    /// Ratio of the size in the file to the size of the text, times 256.
     packed_ratio: u64,
     dictionary: Option<Arc<Dictionary>>,
     cut: Option<CutPage>,
     stream: Option<PageStream>,
 }
 
-/// A page whose rows are divided over several blocks.
+/// A page whose rows are divided into several blocks.
 #[derive(Debug)]
 struct CutPage {
     page: RawPage,
     step: u32,
 }
 
-/// Pages of a block that is being made.
+/// Pages of a block that is being assembled.
 #[derive(Debug, Default)]
 struct BlockDraft {
     pages: Vec<RawPage>,
     rows: u64,
-    /// Size of the texts: stated for pages with texts, estimated for pages that refer to the dictionary.
+    /// Size of the texts: for pages with texts the size that their headers state, for pages with dictionary indices an estimate.
     bytes: u64,
-    /// Size of the texts of pages that refer to the dictionary, at most.
+    /// Maximum size of the texts of pages with dictionary indices.
     repeated: u64,
 }
 
-/// What rows of a page add to a block.
+/// The amount that rows of a page add to a block.
 #[derive(Clone, Copy, Debug)]
 struct PageLoad {
     rows: u64,
@@ -82,7 +82,7 @@ impl BlockDraft {
 }
 
 impl ChunkReader {
-    /// Starts after `skip` of the `rows` rows of a row group.
+    /// Starts after the first `skip` of the `rows` rows of a row group.
     pub(crate) fn new(context: Arc<BlockContext>, chunk: &Chunk, rows: u64, skip: u64) -> Self {
         let size = chunk.range.end - chunk.range.start;
         Self {
@@ -99,7 +99,7 @@ impl ChunkReader {
         }
     }
 
-    /// Returns the next block, whose first row has the number `first_row` in the file. There must be such a row.
+    /// Returns the next block; `first_row` is the number of its first row in the file, which must exist.
     pub(crate) fn read_block(
         &mut self,
         file: &ParquetFile,
@@ -179,7 +179,7 @@ impl ChunkReader {
         self.finish_block(draft, first_row, window.take_bytes(self.at, spare))
     }
 
-    /// Reads about as much as a block has, so that most blocks need few reads, and little is moved to the next block.
+    /// Reads ahead about the size of a block, so that most blocks need few reads and few bytes are moved to the next block.
     fn read_ahead(&self, file: &ParquetFile, window: &mut Window, block_bytes: u64) -> Outcome<()> {
         let size = (block_bytes.saturating_mul(self.packed_ratio) / 256).clamp(HEADER_AHEAD, MAX_AHEAD);
         match self.is_between_pages() && self.rows_left > 0 && self.skip == 0 && self.at < self.end {
@@ -188,12 +188,12 @@ impl ChunkReader {
         }
     }
 
-    /// Whether no page is divided.
+    /// Whether no page is partly returned.
     fn is_between_pages(&self) -> bool {
         self.cut.is_none() && self.stream.is_none()
     }
 
-    /// Starts with a page that is read in pieces.
+    /// Begins a page that is read in pieces.
     fn open_stream(
         &mut self,
         file: &ParquetFile,
@@ -244,14 +244,14 @@ impl ChunkReader {
         })
     }
 
-    /// Goes on after a page all of whose rows are skipped.
+    /// Moves past a page whose rows are all skipped.
     fn skip_page(&mut self, page: &DataPage, end: u64) {
         self.skip -= u64::from(page.values);
         self.rows_left -= u64::from(page.values);
         self.at = end;
     }
 
-    /// Goes on after a page, and returns it without the rows that are skipped.
+    /// Moves past a page, and returns it without the rows that are skipped.
     fn take_page(&mut self, header: PageHeader, page: DataPage, body: &Range<u64>, window: &Window) -> RawPage {
         let first = u32::try_from(self.skip).unwrap_or(u32::MAX);
         let rows = first..page.values;
@@ -274,7 +274,7 @@ impl ChunkReader {
         Some(now)
     }
 
-    /// Reads the header of the next page; also returns where the body is.
+    /// Reads the header of the next page; also returns the range of its body.
     fn read_header(&self, file: &ParquetFile, window: &mut Window) -> Outcome<(PageHeader, Range<u64>)> {
         if self.at >= self.end {
             let found = self.rows - self.rows_left;
@@ -283,7 +283,7 @@ impl ChunkReader {
         read_header(file, window, self.at, self.end)?.map_err(|why| self.damage(self.at, why))
     }
 
-    /// Refuses a dictionary that cannot be.
+    /// Refuses an invalid dictionary page.
     fn check_dictionary(&self, encoding: ValueEncoding) -> Outcome<()> {
         let offset = self.at;
         if self.dictionary.is_some() {
@@ -308,7 +308,7 @@ impl ChunkReader {
         unpacked.map_err(|why| self.damage(self.at, &why))
     }
 
-    /// Checks what is known of a page without its body.
+    /// Checks the fields of a page that are known without its body.
     fn check_page(&self, page: &DataPage) -> Outcome<()> {
         let offset = self.at;
         if page.rows().is_some_and(|rows| rows != page.values) {
@@ -328,7 +328,7 @@ impl ChunkReader {
         }
     }
 
-    /// Returns what the rows of a page add that are not skipped.
+    /// Returns the amount that the rows of a page add to a block, without skipped rows.
     fn load_of(&self, header: &PageHeader, page: &DataPage) -> PageLoad {
         let rows = u64::from(page.values) - self.skip;
         match (&self.dictionary, page.encoding) {
@@ -341,13 +341,13 @@ impl ChunkReader {
         }
     }
 
-    /// Returns the number of rows of a page that a block takes at most.
+    /// Returns the maximum number of rows of a page in one block.
     fn cut_step(&self, page: &DataPage, load: PageLoad, block_bytes: u64) -> u64 {
         match (&self.dictionary, page.encoding) {
             (Some(dictionary), ValueEncoding::Dictionary) => {
                 let by_average = block_bytes / (dictionary.average() as u64).max(1);
                 let by_longest = MAX_REPEATED_BYTES / (dictionary.longest() as u64).max(1);
-                // A little more than a block is not divided.
+                // A page that is at most twice as large as a block is not divided.
                 let is_whole = load.bytes <= block_bytes.saturating_mul(2);
                 let by_average = if is_whole { load.rows } else { by_average };
                 by_average.min(by_longest).clamp(1, MAX_BLOCK_ROWS)

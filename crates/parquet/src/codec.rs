@@ -1,28 +1,29 @@
-//! Decompression of pages. Output is never larger than the page header states, and memory follows what the input can produce.
+//! Decompression of pages. The output is never larger than the page header states, and allocated memory is limited by what the input can
+//! produce.
 
 use crate::page_header::{DataPage, LevelLayout, PageHeader};
 use parquet::basic::CompressionCodec;
 use std::io::Read;
 
-/// Decompresses pages; keeps the state of the codecs.
+/// Decompresses pages; reuses the state of the codecs.
 #[derive(Default)]
 pub(crate) struct Unpacker {
     zstd: Option<zstd::bulk::Decompressor<'static>>,
     snappy: snap::raw::Decoder,
 }
 
-/// Largest factor by which a codec that is decompressed in one call grows its input; more cannot be true.
+/// Maximum factors by which codecs that are decompressed in one call can expand their input; a larger stated size is damage.
 const MAX_SNAPPY_FACTOR: usize = 32;
 const MAX_LZ4_FACTOR: usize = 256;
 const MAX_ZSTD_FACTOR: usize = 1 << 16;
-/// Number of bytes that are reserved before any is decompressed.
+/// Number of bytes that are reserved before decompression.
 const FIRST_RESERVE: usize = 16 << 20;
 const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 /// First bytes of an LZ4 frame.
 const LZ4_FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
 impl Unpacker {
-    /// Decompresses `packed` into `out`, which is replaced: exactly `size` bytes.
+    /// Replaces the content of `out` with the `size` decompressed bytes of `packed`.
     pub(crate) fn unpack(
         &mut self,
         codec: CompressionCodec,
@@ -57,7 +58,7 @@ impl Unpacker {
         if stated != size {
             return Err(format!("it decompresses to {stated} bytes, but states {size}"));
         }
-        // Only what is larger than ever before is filled with zeros.
+        // The memory is reused, so only bytes beyond its previous size are filled with zeros.
         out.resize(size, 0);
         self.snappy.decompress(packed, out).map_err(|error| unpack_error(&error)).map(|_| ())
     }
@@ -76,7 +77,7 @@ impl Unpacker {
     }
 }
 
-/// Compares a page with its checksum, if it has one.
+/// Compares the body of a page with its checksum, if it has one.
 pub(crate) fn verify(header: &PageHeader, body: &[u8]) -> Result<(), String> {
     match header.checksum {
         Some(checksum) if crc32fast::hash(body) != checksum => Err("its checksum does not match".to_owned()),
@@ -94,7 +95,7 @@ fn unpack_error(error: &dyn std::fmt::Display) -> String {
     format!("it cannot be decompressed ({error})")
 }
 
-/// Refuses a size that cannot be true, before memory is reserved for it.
+/// Refuses a size that the input cannot produce, before memory is reserved for it.
 fn check_growth(packed: &[u8], size: usize, factor: usize) -> Result<(), String> {
     match size / factor > packed.len() {
         true => Err(format!("{} bytes cannot be decompressed to {size}", packed.len())),
@@ -102,10 +103,10 @@ fn check_growth(packed: &[u8], size: usize, factor: usize) -> Result<(), String>
     }
 }
 
-/// Reads all bytes, but at most one more than `size`.
+/// Reads all bytes, or `size` and one more if there are more.
 fn read_all(reader: &mut dyn Read, size: usize, out: &mut Vec<u8>) -> Result<(), String> {
     out.clear();
-    // More is reserved as bytes are really there.
+    // More memory is reserved as bytes are read.
     out.reserve(size.min(FIRST_RESERVE));
     let most = (size as u64).saturating_add(1);
     reader.take(most).read_to_end(out).map_err(|error| unpack_error(&error)).map(|_| ())
@@ -119,7 +120,7 @@ fn unpack_lz4_block(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// Decompresses what writers have stored under the name LZ4: blocks as Hadoop frames them, a frame, or one bare block.
+/// Decompresses the formats that writers store under the name LZ4: blocks in Hadoop's framing, an LZ4 frame, or a single bare block.
 fn unpack_old_lz4(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
     check_growth(packed, size, MAX_LZ4_FACTOR)?;
     out.resize(size, 0);
@@ -132,7 +133,7 @@ fn unpack_old_lz4(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), S
     }
 }
 
-/// Fills `target` from blocks that each begin with their sizes; `None` if there are no such blocks.
+/// Fills `target` from blocks in Hadoop's framing, which begin with their sizes; `None` if the data has no such blocks.
 fn unpack_hadoop(mut packed: &[u8], mut target: &mut [u8]) -> Option<()> {
     while !target.is_empty() {
         let (unpacked, rest) = packed.split_at_checked(4)?;

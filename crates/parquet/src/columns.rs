@@ -1,4 +1,4 @@
-//! Columns by name: which of them hold text.
+//! Lookup of text columns by name.
 
 use crate::file::ParquetFile;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -28,7 +28,7 @@ enum Content {
 pub enum ColumnProblem {
     /// There is no such column.
     Missing,
-    /// The column holds something else; `described` is its type in plain words, such as `a list`.
+    /// The column holds values of another type.
     NotText {
         /// The type in plain words, with its article.
         described: String,
@@ -56,7 +56,7 @@ impl TextColumn {
         self.content == Content::Null
     }
 
-    /// Returns a leaf of byte strings that occur once in a row, whatever they mean.
+    /// Returns a leaf column of byte strings that is not inside a list or map, regardless of its declared type.
     pub(crate) fn of_leaf(file: &ParquetFile, leaf: usize) -> Option<Self> {
         let column = file.metadata().file_metadata().schema_descr().columns().get(leaf)?;
         let is_fit = column.physical_type() == Physical::BYTE_ARRAY && column.max_rep_level() == 0;
@@ -94,7 +94,7 @@ impl ParquetFile {
         walk.result.unwrap_or(Err(ColumnProblem::Missing))
     }
 
-    /// Returns the size of a column in the file, over all row groups.
+    /// Returns the size of a column in the file in bytes, over all row groups.
     pub fn column_bytes(&self, column: &TextColumn) -> u64 {
         self.leaf_bytes(column.leaf)
     }
@@ -103,7 +103,7 @@ impl ParquetFile {
 /// A walk over the schema that counts leaves.
 struct SchemaWalk<'a> {
     leaf: usize,
-    /// The name that is looked for, and whether it is one at the top level.
+    /// The name to find, and whether it is a name at the top level.
     key: Option<(&'a str, bool)>,
     path: Vec<&'a str>,
     texts: Vec<String>,
@@ -164,7 +164,7 @@ fn is_struct(field: &Type) -> bool {
         && repetition(field) != Some(Repetition::REPEATED)
 }
 
-/// Returns the number of columns without columns in them.
+/// Returns the number of leaf columns in a field.
 pub(crate) fn count_leaves(field: &Type) -> usize {
     match field.is_group() {
         true => field.get_fields().iter().map(|field| count_leaves(field)).sum(),
@@ -172,7 +172,7 @@ pub(crate) fn count_leaves(field: &Type) -> usize {
     }
 }
 
-/// Returns what a field holds, or its type in plain words if that is not text.
+/// Returns the content of a text field, or the description of the type of another field.
 fn content_of(field: &Type) -> Result<Content, String> {
     let info = field.get_basic_info();
     let (logical, converted) = (info.logical_type_ref(), info.converted_type());

@@ -1,4 +1,4 @@
-//! Decodes blocks to texts. The texts are parts of the decompressed pages; nothing is copied.
+//! Decodes blocks to texts. The texts are slices of the decompressed pages, without copying.
 
 use crate::block::{PageBody, RawPage, TextBlock};
 use crate::codec::{is_packed, verify, Unpacker};
@@ -11,29 +11,28 @@ use gristmill_core::Outcome;
 pub enum Value<'a> {
     /// A text, which may be empty.
     Text(&'a str),
-    /// No value.
+    /// Null.
     Null,
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// A value of this size, which is over [`MAX_TEXT_BYTES`].
+    /// A value larger than [`MAX_TEXT_BYTES`], of this size in bytes.
     TooLong(u64),
 }
 
-/// Decodes blocks; to be used for many, one for each thread.
+/// Decodes blocks. Reuse one decoder per thread for many blocks.
 #[derive(Default)]
 pub struct TextDecoder {
     unpacker: Unpacker,
-    /// Decompressed pages, whose memory is used again.
+    /// Memory of decompressed pages, which is reused.
     buffers: Vec<Vec<u8>>,
     list: SpanList,
 }
 
-/// The rows of a block, with their numbers in the file. All texts are borrowed for as long as the decoder is, so that many of them can be
-/// used together.
+/// The rows of a block, with their numbers in the file. The texts are borrowed from the decoder, so that many of them can be used together.
 #[derive(Clone, Debug)]
 pub struct TextRows<'a> {
     spans: std::slice::Iter<'a, Span>,
-    /// Rows of a column whose type allows nothing but null.
+    /// Number of rows of a column whose type allows only null.
     nulls: u64,
     next_row: u64,
     pages: Vec<&'a [u8]>,
@@ -116,7 +115,7 @@ fn unpack(unpacker: &mut Unpacker, block: &TextBlock, raw: &RawPage, buffer: &mu
     unpacker.unpack(block.context.codec, body.get(levels..).unwrap_or_default(), size, buffer)
 }
 
-/// Returns the separate levels and the decompressed content of a page.
+/// Returns the separately stored levels and the decompressed content of a page.
 fn parts_of<'a>(block: &'a TextBlock, raw: &'a RawPage, buffer: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let range = match &raw.body {
         PageBody::Unpacked(page) => return (&page.levels, &page.content),
@@ -140,7 +139,7 @@ impl<'a> TextRows<'a> {
             return Value::TooLong(u64::from(span.size));
         }
         if let (DICTIONARY, Some(DictionaryContent::Text(text))) = (span.source, self.dictionary) {
-            // A part that does not begin or end at a character is not a text by itself.
+            // An entry of the dictionary may begin or end inside a character; then it is not UTF-8 although the concatenated entries are.
             return text.get(range_of(span)).map_or(Value::NotUtf8, Value::Text);
         }
         match simdutf8::basic::from_utf8(self.bytes(span)) {
@@ -149,7 +148,7 @@ impl<'a> TextRows<'a> {
         }
     }
 
-    /// Returns the bytes of a value; none for a null.
+    /// Returns the bytes of a value; empty for a null.
     fn bytes(&self, span: Span) -> &'a [u8] {
         let source = match span.source {
             NULL => None,
@@ -160,7 +159,7 @@ impl<'a> TextRows<'a> {
         source.and_then(|source| source.get(range_of(span))).unwrap_or_default()
     }
 
-    /// Returns the next value with its bytes, which need not be UTF-8; for a null also its definition level.
+    /// Returns the next row: its value, its bytes, which need not be UTF-8, and the definition level of a null.
     pub(crate) fn next_raw(&mut self) -> Option<RawValue<'a>> {
         let span = self.spans.as_slice().first().copied().unwrap_or(Span { source: NULL, at: 0, size: 0 });
         let (row, value) = self.next()?;

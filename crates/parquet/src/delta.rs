@@ -1,8 +1,8 @@
-//! Lengths encoded as differences in blocks (DELTA_BINARY_PACKED), read one by one.
+//! Integers encoded as differences in blocks (DELTA_BINARY_PACKED), read one by one.
 
 use crate::bits::{bits_at, read_varint};
 
-/// Largest number of values in a block; writers use 128.
+/// Maximum number of values in a block; writers use 128.
 const MAX_BLOCK_VALUES: u64 = 1 << 20;
 
 /// Reads 32-bit values that are stored as differences.
@@ -11,18 +11,18 @@ pub(crate) struct DeltaReader<'a> {
     bytes: &'a [u8],
     per_group: usize,
     groups: usize,
-    /// Values that are left, with the next one.
+    /// Number of remaining values, including the next one.
     left: usize,
     next: i32,
     min_delta: i32,
-    /// Widths of the groups of the block that are left.
+    /// Widths of the remaining groups of the block.
     widths: &'a [u8],
     group: &'a [u8],
     width: u32,
     at: usize,
 }
 
-/// The values end early or are malformed.
+/// Error for values that end early or are malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadDeltas;
 
@@ -56,7 +56,7 @@ impl<'a> DeltaReader<'a> {
         Ok((reader, scout.bytes))
     }
 
-    /// Returns the number of values that are left.
+    /// Returns the number of remaining values.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
@@ -77,7 +77,7 @@ impl<'a> DeltaReader<'a> {
         Ok(value)
     }
 
-    /// Moves to the end without values: by groups.
+    /// Moves to the end of the values group by group, without decoding them.
     fn skip_to_end(&mut self) -> Result<(), BadDeltas> {
         let mut left = self.left.saturating_sub(1);
         while left > 0 {
@@ -98,7 +98,7 @@ impl<'a> DeltaReader<'a> {
         if *width > 32 {
             return Err(BadDeltas);
         }
-        // The last group of some writers is cut after its last value; what is missing is found by the values then.
+        // Some writers truncate the last group after its last value. Missing values are detected when they are read.
         let size = (self.per_group / 8).saturating_mul(usize::from(*width)).min(self.bytes.len());
         self.group = self.bytes.get(..size).unwrap_or_default();
         self.bytes = self.bytes.get(size..).unwrap_or_default();
@@ -113,7 +113,7 @@ fn take_varint(bytes: &mut &[u8]) -> Result<u64, BadDeltas> {
     Ok(value)
 }
 
-/// Reads a signed number, of which the lower 32 bits count.
+/// Reads a signed number and returns its lower 32 bits.
 fn take_zigzag(bytes: &mut &[u8]) -> Result<i32, BadDeltas> {
     let value = take_varint(bytes)?;
     Ok(((value >> 1) as i64 ^ -((value & 1) as i64)) as i32)
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn values_follow_from_their_differences() {
-        // Blocks of 8 values in one group: 7, then differences 1 to 4 as 1 + (0, 1, 2, 3) of two bits.
+        // Blocks of 8 values in one group: the value 7, then the differences 1 to 4 as 1 + (0, 1, 2, 3), each in two bits.
         let bytes = [8, 1, 5, 14, 2, 2, 0b1110_0100, 0, 99];
         let (mut reader, rest) = DeltaReader::open(&bytes).unwrap();
         let values: Vec<_> = (0..5).map(|_| reader.read().unwrap()).collect();

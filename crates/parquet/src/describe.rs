@@ -1,4 +1,4 @@
-//! What a footer states of a file: its columns with their types and sizes, its codecs, its writer.
+//! Facts that the footer states: columns with their types and sizes, codecs, and the writer.
 
 use crate::columns::count_leaves;
 use crate::file::ParquetFile;
@@ -6,19 +6,19 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as P
 use parquet::schema::types::Type;
 use std::fmt::Write as _;
 
-/// Maximum length of the name of a type, in bytes; nested types may have very many fields.
+/// Maximum length in bytes of a type name; nested types may have many fields.
 const MAX_TYPE_BYTES: usize = 400;
 
 /// A column at the top level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSummary {
-    /// Its name; raw.
+    /// Name of the column; raw.
     pub name: String,
-    /// Its type, such as `string`, `int64` or `list<struct<role: string, content: string>>`; names in it are raw.
+    /// Type of the column, such as `string`, `int64` or `list<struct<role: string, content: string>>`; names in it are raw.
     pub type_name: String,
-    /// Bytes in the file.
+    /// Size in the file, in bytes.
     pub bytes: u64,
-    /// Bytes after decompression.
+    /// Size after decompression, in bytes.
     pub unpacked_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ impl ParquetFile {
         codecs
     }
 
-    /// Returns the name of the program that wrote the file, as the file states it; raw.
+    /// Returns the name of the program that wrote the file, as the footer states it; raw.
     pub fn writer(&self) -> Option<String> {
         self.metadata().file_metadata().created_by().map(str::to_owned)
     }
@@ -100,7 +100,7 @@ fn write_group(field: &Type, out: &mut String) {
     match inner {
         Some(inner) if is_list => {
             out.push_str("list<");
-            // Lists of three levels have a group with one field between the list and its items.
+            // A list of three levels has a group with a single field between the list and its items.
             match inner.is_group() && inner.get_fields().len() == 1 {
                 true => inner.get_fields().iter().for_each(|item| write_type(item, out)),
                 false if inner.is_group() => write_group(inner, out),

@@ -3,7 +3,7 @@
 use crate::bits::u32_at;
 use crate::dictionary_file::DictionaryFile;
 
-/// Texts that pages refer to by number.
+/// Texts to which pages refer by index.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     content: DictionaryContent,
@@ -12,13 +12,13 @@ pub(crate) struct Dictionary {
     average: usize,
 }
 
-/// All entries one after another.
+/// All entries, concatenated.
 #[derive(Debug)]
 pub(crate) enum DictionaryContent {
     Text(String),
-    /// Some entry is not UTF-8.
+    /// Entries of which at least one is not UTF-8.
     Bytes(Vec<u8>),
-    /// They are not in memory.
+    /// Entries in a file, not in memory.
     File(DictionaryFile),
 }
 
@@ -32,7 +32,7 @@ impl DictionaryContent {
     }
 }
 
-/// Where an entry is in the content.
+/// Location of an entry in the content.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryEntry {
     pub(crate) at: u32,
@@ -40,7 +40,7 @@ pub(crate) struct DictionaryEntry {
 }
 
 impl Dictionary {
-    /// Makes a dictionary of entries whose positions are those in the content.
+    /// Creates a dictionary from the locations of its entries in `content`.
     pub(crate) fn new(content: DictionaryContent, entries: Vec<DictionaryEntry>) -> Self {
         let longest = entries.iter().map(|entry| entry.size as usize).max().unwrap_or_default();
         let bytes: u64 = entries.iter().map(|entry| u64::from(entry.size)).sum();
@@ -48,7 +48,7 @@ impl Dictionary {
         Self { content, entries, longest, average }
     }
 
-    /// Decodes a page of `count` entries, each after its length.
+    /// Decodes a page of `count` entries; each entry is preceded by its length.
     pub(crate) fn parse(page: &[u8], count: u32) -> Result<Self, String> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count > page.len() / 4 {
@@ -73,13 +73,13 @@ impl Dictionary {
         Ok(Self::new(content, entries))
     }
 
-    /// Returns an entry; `None` if there is none of that number.
+    /// Returns the entry with an index; `None` if there is none.
     #[inline]
     pub(crate) fn entry(&self, number: u32) -> Option<DictionaryEntry> {
         self.entries.get(number as usize).copied()
     }
 
-    /// Returns all entries one after another.
+    /// Returns all entries, concatenated.
     pub(crate) fn content(&self) -> &DictionaryContent {
         &self.content
     }
@@ -95,7 +95,7 @@ impl Dictionary {
     }
 }
 
-/// Returns the reason for refusing a dictionary that is too small for its entries.
+/// Returns the message for a dictionary that is too small for its number of entries.
 pub(crate) fn bad_count(bytes: u64, count: u64) -> String {
     format!("a dictionary of {bytes} bytes cannot have {count} entries")
 }

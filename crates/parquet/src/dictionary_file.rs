@@ -1,30 +1,30 @@
-//! The texts of a dictionary that is too large for memory: they stay in a file, and a row that refers to one reads it.
+//! The texts of a dictionary that is too large for memory. They remain in a file; each row that refers to a text reads it.
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use gristmill_storage::scratch::Scratch;
 use std::sync::Arc;
 
-/// The file with the decompressed dictionary, or that of the column if it is stored as it is.
+/// The file with the decompressed dictionary: a copy, or the Parquet file itself if the dictionary is not compressed.
 #[derive(Debug)]
 pub(crate) struct DictionaryFile {
     file: Arc<ReadFile>,
-    /// Position of the dictionary in the file.
+    /// Offset of the dictionary in the file.
     start: u64,
-    /// Removes the file at the end.
+    /// Removes the copy when it is dropped.
     _scratch: Option<Scratch>,
 }
 
 impl DictionaryFile {
-    /// Opens the dictionary that begins at a position of a file. `scratch` holds the file if it is a copy.
+    /// Creates a dictionary that begins at offset `start` of a file. `scratch` owns the file if it is a copy.
     pub(crate) fn new(file: Arc<ReadFile>, start: u64, scratch: Option<Scratch>) -> Self {
         Self { file, start, _scratch: scratch }
     }
 
-    /// Appends the entry at a position to `target`.
+    /// Appends the entry at an offset to `target`.
     ///
     /// # Errors
-    /// The file cannot be read, which is no damage of the data: all entries were there when it was written.
+    /// The file cannot be read. This is not damage of the data, because all entries existed when the dictionary was read.
     pub(crate) fn read(&self, at: u32, size: u32, target: &mut Vec<u8>) -> Outcome<()> {
         let begin = target.len();
         target.resize(begin + size as usize, 0);

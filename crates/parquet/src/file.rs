@@ -1,4 +1,4 @@
-//! An open Parquet file: its footer, checked.
+//! An open Parquet file with its checked footer.
 
 use crate::dictionary::Dictionary;
 use crate::footer::{scan_footer, FooterScan};
@@ -23,17 +23,17 @@ const MAX_METADATA_BYTES: u64 = 64 << 20;
 pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
 /// First and last bytes of a file whose footer is encrypted.
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
-/// Size of the length and the magic bytes at the end.
+/// Size in bytes of the end of the file: the length of the metadata, and the magic bytes.
 const TAIL_BYTES: u64 = 8;
-/// Number of bytes at the beginning that show what a file is instead.
+/// Number of bytes at the beginning from which other formats are recognized, for the message.
 const HEAD_BYTES: usize = 64;
 
-/// Maximum number of large dictionaries that are kept, whose entries are in files.
+/// Maximum number of large dictionaries in the cache; their entries are in files.
 const MAX_KEPT_DICTIONARIES: usize = 2;
 /// Number of bytes that are read to find the header of a dictionary, which has no statistics.
 const DICTIONARY_HEADER_BYTES: usize = 256;
 
-/// A Parquet file whose footer was read. Cheap to clone; all reads are positional.
+/// A Parquet file with a parsed footer. Cheap to clone; all reads are positional.
 #[derive(Clone, Debug)]
 pub struct ParquetFile(Arc<FileParts>);
 
@@ -42,16 +42,16 @@ struct FileParts {
     file: Arc<ReadFile>,
     metadata: Arc<ParquetMetaData>,
     scan: FooterScan,
-    /// Number of rows up to the end of each row group.
+    /// For each row group, the number of rows from the beginning of the file to its end.
     row_ends: Vec<u64>,
-    /// Where the metadata starts; pages end before it.
+    /// Offset of the metadata; pages end before it.
     metadata_start: u64,
     json: OnceLock<JsonSchema>,
-    /// Large dictionaries with their positions, the last one at the end.
+    /// Cached large dictionaries with their offsets, the most recent one at the end.
     dictionaries: Mutex<VecDeque<(u64, Arc<Dictionary>)>>,
 }
 
-/// Where the pages of a column are in a row group.
+/// Location of the pages of a column in a row group.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     pub(crate) range: Range<u64>,
@@ -61,7 +61,8 @@ pub(crate) struct Chunk {
 }
 
 impl ParquetFile {
-    /// Reads and checks the footer. Refuses an encrypted footer and anything that is not a whole Parquet file, and says what it is instead.
+    /// Reads and checks the footer. Refuses an encrypted footer, and any file that is not a complete Parquet file, with the format that it
+    /// has instead.
     pub fn open(file: Arc<ReadFile>) -> Outcome<Self> {
         let (bytes, metadata_start) = read_metadata(&file)?;
         let path = file.path();
@@ -101,7 +102,7 @@ impl ParquetFile {
         begin..end
     }
 
-    /// Returns the row group that a row is in; the number of row groups after the last row.
+    /// Returns the number of the row group that contains a row; after the last row, the number of row groups.
     pub fn row_group_of(&self, row: u64) -> usize {
         self.0.row_ends.partition_point(|end| *end <= row)
     }
@@ -111,13 +112,13 @@ impl ParquetFile {
         &self.0.file
     }
 
-    /// Returns the large dictionary at a position, which `read` reads if it is not one of the last ones.
+    /// Returns the large dictionary at an offset from the cache, or calls `read` and caches the result.
     pub(crate) fn kept_dictionary(
         &self,
         at: u64,
         read: impl FnOnce() -> Outcome<Dictionary>,
     ) -> Outcome<Arc<Dictionary>> {
-        // Meanwhile, others wait: most want the same one.
+        // The lock is held while the dictionary is read, because most waiting threads need the same one.
         let mut kept = self.0.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, dictionary)) = kept.iter().find(|(known, _)| *known == at) {
             return Ok(Arc::clone(dictionary));
@@ -130,7 +131,7 @@ impl ParquetFile {
         Ok(dictionary)
     }
 
-    /// Returns the names of the columns at the top level of which no part is encrypted, and those of the others.
+    /// Returns the names of the top-level columns without encrypted parts, and the names of the other ones.
     pub fn readable_columns(&self) -> (Vec<String>, Vec<String>) {
         let hidden: HashSet<usize> = self.0.scan.encrypted.iter().map(|(_, leaf)| *leaf).collect();
         let columns = self.0.metadata.file_metadata().schema_descr().columns().iter().enumerate();
@@ -150,7 +151,7 @@ impl ParquetFile {
         &self.0.metadata
     }
 
-    /// Returns where the pages of a leaf column are in a row group. `place` is for messages.
+    /// Returns the location of the pages of a leaf column in a row group. `place` is used in failures.
     pub(crate) fn chunk(&self, row_group: usize, leaf: usize, place: &ChunkLocation) -> Outcome<Chunk> {
         if self.0.scan.encrypted.contains(&(row_group, leaf)) {
             return Err(place.refusal("the column is encrypted", ENCRYPTED_HINT));
@@ -179,20 +180,20 @@ impl ParquetFile {
         Ok(Chunk { range, codec: column.compression_codec(), unpacked })
     }
 
-    /// Returns the size of a leaf column in the file.
+    /// Returns the size of a leaf column in the file in bytes, over all row groups.
     pub(crate) fn leaf_bytes(&self, leaf: usize) -> u64 {
         let columns = self.0.metadata.row_groups().iter().filter_map(|group| group.columns().get(leaf));
         columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or_default()).fold(0, u64::saturating_add)
     }
 
-    /// Returns the size of a row group in the file.
+    /// Returns the size of a row group in the file, in bytes.
     pub fn row_group_bytes(&self, row_group: usize) -> u64 {
         let leaves = 0..self.metadata().file_metadata().schema_descr().num_columns();
         let columns = leaves.filter_map(|leaf| self.column_of(row_group, leaf));
         columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or_default()).fold(0, u64::saturating_add)
     }
 
-    /// Returns the metadata for decoding rows.
+    /// Returns the schema for decoding rows as JSON.
     pub(crate) fn json_schema(&self) -> Outcome<&JsonSchema> {
         if let Some(schema) = self.0.json.get() {
             return Ok(schema);
@@ -212,13 +213,13 @@ impl ParquetFile {
         self.0.metadata.row_groups().get(row_group)?.columns().get(leaf)
     }
 
-    /// Returns the size of a leaf column in a row group after decompression, as the footer states it.
+    /// Returns the size in bytes of a leaf column in a row group after decompression, as the footer states it.
     pub(crate) fn unpacked_bytes(&self, row_group: usize, leaf: usize) -> u64 {
         let size = self.column_of(row_group, leaf).map(ColumnChunkMetaData::uncompressed_size);
         size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default()
     }
 
-    /// Returns where the data pages of a leaf column in a row group begin, as the footer states it; 0 if it states nothing valid.
+    /// Returns the offset of the data pages of a leaf column in a row group, as the footer states it; 0 if it is not valid.
     pub(crate) fn stated_position(&self, row_group: usize, leaf: usize) -> u64 {
         let offset = self.column_of(row_group, leaf).map(ColumnChunkMetaData::data_page_offset);
         offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or_default()
@@ -245,19 +246,20 @@ impl ParquetFile {
         }
     }
 
-    /// Fills `bytes` from a position in the file.
+    /// Fills `bytes` from an offset in the file.
     pub(crate) fn read_at(&self, bytes: &mut [u8], offset: u64) -> Outcome<()> {
         self.0.file.read_exact_at(bytes, offset).map_err(|error| io_failure(self.0.file.path(), &error))
     }
 }
 
-/// Returns the bytes of a column: the dictionary comes first, and files of old writers state 0 if there is none.
+/// Returns the range of a column in the file. The dictionary precedes the data; files of old writers state the offset 0 if there is no
+/// dictionary.
 fn chunk_range(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
     let data = u64::try_from(column.data_page_offset()).ok()?;
     let dictionary = column.dictionary_page_offset().unwrap_or_default();
     let start = match (u64::try_from(dictionary).ok()?, data) {
         (0, data) => data,
-        // A column without rows may have nothing but a dictionary.
+        // A column without rows may consist of a dictionary only.
         (dictionary, 0) => dictionary,
         (dictionary, data) => dictionary.min(data),
     };
@@ -265,7 +267,7 @@ fn chunk_range(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
     Some(start..start.checked_add(size)?)
 }
 
-/// Returns the number of rows up to the end of each row group.
+/// Returns, for each row group, the number of rows from the beginning of the file to its end.
 fn count_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>, &'static str> {
     let columns = metadata.file_metadata().schema_descr().num_columns();
     let mut row_ends = Vec::with_capacity(metadata.num_row_groups());
@@ -287,7 +289,7 @@ fn count_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>, &'static str> {
     }
 }
 
-/// Returns the bytes of the metadata, and their position.
+/// Returns the bytes of the metadata, and their offset.
 pub(crate) fn read_metadata(file: &ReadFile) -> Outcome<(Vec<u8>, u64)> {
     let path = file.path();
     let refused = |why: &str, hint: &str| Err(Failure::data(READING, why).on(Subject::path(path)).with_hint(hint));
@@ -330,11 +332,10 @@ fn is_html(head: &[u8]) -> bool {
     [&b"<!doctype html"[..], b"<html", b"<head"].iter().any(|start| text.starts_with(start))
 }
 
-/// Way out of encryption.
-/// What to do about something encrypted.
+/// Hint for encrypted files.
 pub const ENCRYPTED_HINT: &str = "write the file without encryption; there is no way to pass keys";
 
-/// Returns the failure for something encrypted.
+/// Returns the failure for encrypted data.
 pub(crate) fn encrypted(path: &Path, why: &str) -> Failure {
     Failure::data(READING, why).on(Subject::path(path)).with_hint(ENCRYPTED_HINT)
 }

@@ -1,4 +1,4 @@
-//! A first look at the footer, before the crate `parquet` parses it: what is encrypted, and counts that would exhaust memory or the stack.
+//! A first scan of the footer before the crate `parquet` parses it: detects encryption, and counts that would exhaust memory or the stack.
 
 use crate::thrift::{ThriftError, ThriftReader, ThriftResult, WireType};
 use std::collections::HashSet;
@@ -6,12 +6,12 @@ use std::collections::HashSet;
 /// Maximum depth of a schema.
 const MAX_SCHEMA_DEPTH: usize = 64;
 
-/// What the footer states about encryption, and whether it is sound so far.
+/// Result of the scan: the encrypted parts of the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FooterScan {
     /// Row groups and columns whose pages are encrypted.
     pub(crate) encrypted: HashSet<(usize, usize)>,
-    /// Whether a column is encrypted whose position is not stated either.
+    /// Whether an encrypted column does not state its position, because its metadata is encrypted as well.
     pub(crate) is_hidden: bool,
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn scan_footer(bytes: &[u8]) -> ThriftResult<FooterScan> {
     Ok(scan)
 }
 
-/// Checks that the numbers of children in the schema describe one tree of limited depth.
+/// Checks that the numbers of children in the schema describe a single tree of limited depth.
 fn check_schema(reader: &mut ThriftReader<'_>) -> ThriftResult<()> {
     let (element, count) = reader.read_list()?;
     if element != WireType::Struct {
         return Err(ThriftError::Malformed);
     }
-    // Children that are expected on each level of the path to the current element.
+    // For each level of the path to the current element, the number of children that must follow.
     let mut open: Vec<usize> = Vec::new();
     for index in 0..count {
         if index > 0 {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A schema whose elements have these numbers of children.
+    /// Returns a schema whose elements have these numbers of children.
     fn schema(children: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0x29, (children.len() as u8) << 4 | 0x0C];
         for number in children {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn encrypted_columns_are_found() {
-        // One row group of two columns: the second has metadata and field 8.
+        // One row group with two columns; the second has metadata and field 8.
         let bytes = [0x49, 0x1C, 0x19, 0x2C, 0x26, 0, 0, 0x3C, 0, 0x5C, 0, 0, 0, 0];
         let scan = scan_footer(&bytes).unwrap();
         assert_eq!((scan.encrypted, scan.is_hidden), (HashSet::from([(0, 1)]), false));

@@ -1,4 +1,4 @@
-//! Finds the header of the next page of a column, and what the first ones show.
+//! Reads the header of the next page of a column, and facts about the first pages.
 
 use crate::file::ParquetFile;
 use crate::page_header::{LevelLayout, PageHeader, PageKind};
@@ -8,12 +8,13 @@ use crate::window::Window;
 use gristmill_core::Outcome;
 use std::ops::Range;
 
-/// Maximum size of a page header; statistics in it hold whole values.
+/// Maximum size in bytes of a page header, whose statistics may contain whole values.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 /// Number of bytes that are read to find a header.
 pub(crate) const HEADER_AHEAD: u64 = 16 << 10;
 
-/// Reads the header at `at`; also returns where the body is, which is before `end`. The inner error is the reason why the page is damaged.
+/// Reads the header at offset `at`; also returns the range of the body, which must end before `end`. The inner error is the reason why the
+/// page is damaged.
 pub(crate) fn read_header(
     file: &ParquetFile,
     window: &mut Window,
@@ -46,7 +47,7 @@ pub(crate) fn read_header(
     }
 }
 
-/// What the first pages of a column show.
+/// Facts about the first pages of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstPages {
     pub(crate) has_dictionary: bool,
@@ -55,7 +56,7 @@ pub(crate) struct FirstPages {
 }
 
 impl ParquetFile {
-    /// Reads the headers of the first pages of a column, up to the first one with data.
+    /// Reads the headers of the first pages of a column, up to the first data page.
     pub(crate) fn first_pages(&self, row_group: usize, leaf: usize, place: &ChunkLocation) -> Outcome<FirstPages> {
         let range = self.chunk(row_group, leaf, place)?.range;
         let (mut window, mut at, mut has_dictionary) = (Window::default(), range.start, false);

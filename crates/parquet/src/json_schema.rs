@@ -1,4 +1,4 @@
-//! The schema with which rows are decoded: texts and intervals without their annotations, so that invalid UTF-8 and months are kept.
+//! The schema with which rows are decoded as JSON. Texts and intervals have no annotations, so that invalid UTF-8 and months are preserved.
 
 use gristmill_arrow::LeafContent;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -7,15 +7,15 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetMe
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::sync::Arc;
 
-/// Metadata for decoding rows.
+/// Schema for decoding rows as JSON.
 #[derive(Debug)]
 pub(crate) struct JsonSchema {
     pub(crate) metadata: Arc<ParquetMetaData>,
-    /// One for each leaf.
+    /// Content of each leaf.
     pub(crate) contents: Vec<LeafContent>,
 }
 
-/// Parses metadata again, with the schema changed.
+/// Parses the metadata again with the changed schema.
 pub(crate) fn parse_for_json(bytes: &[u8], original: &ParquetMetaData) -> ParquetResult<JsonSchema> {
     let schema = original.file_metadata().schema_descr();
     let contents = schema.columns().iter().map(|column| content_of(column.self_type())).collect();
@@ -55,7 +55,7 @@ fn without_annotations(node: &TypePtr) -> ParquetResult<TypePtr> {
         return Ok(Arc::new(builder.with_repetition(info.repetition()).with_length(length).with_id(id).build()?));
     }
     let fields = node.get_fields().iter().map(without_annotations).collect::<ParquetResult<Vec<_>>>()?;
-    // Annotations that only restrict the fields, such as that of files, do not matter for reading.
+    // Other annotations only restrict the fields and do not affect decoding.
     let logical = info.logical_type_ref().filter(|logical| matches!(logical, LogicalType::List | LogicalType::Map));
     let mut builder = Type::group_type_builder(node.name()).with_fields(fields).with_id(id);
     if logical.is_some() {

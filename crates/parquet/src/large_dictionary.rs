@@ -1,4 +1,4 @@
-//! Reads a dictionary that is too large for memory.
+//! Reading of dictionaries that are too large for memory.
 
 use crate::block::BlockContext;
 use crate::columns::TextColumn;
@@ -18,12 +18,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// Maximum number of entries, whose places are in memory.
+/// Maximum number of entries, whose locations are in memory.
 const MAX_ENTRIES: u32 = 1 << 24;
-/// Number of entries between two checks for a cancelled run.
+/// Number of entries between two checks for cancellation.
 const CHECKED_ENTRIES: usize = 1 << 16;
 
-/// Whether a dictionary is not kept in memory.
+/// Whether a dictionary is too large for memory.
 pub(crate) fn is_large(codec: CompressionCodec, unpacked: u64) -> bool {
     use CompressionCodec as C;
     unpacked > u64::from(MAX_WHOLE_BYTES)
@@ -31,14 +31,14 @@ pub(crate) fn is_large(codec: CompressionCodec, unpacked: u64) -> bool {
 }
 
 impl ParquetFile {
-    /// Returns a leaf column whose dictionary in a row group is not kept in memory; `None` for other columns.
+    /// Returns a leaf column whose dictionary in a row group is too large for memory; `None` for other columns.
     pub(crate) fn large_column(&self, row_group: usize, leaf: usize, codec: CompressionCodec) -> Option<TextColumn> {
         TextColumn::of_leaf(self, leaf).filter(|_| is_large(codec, self.dictionary_bytes(row_group, leaf)))
     }
 }
 
-/// Reads the `count` entries of the dictionary whose header is at `offset`, and whose body is at `body`, and puts them into a scratch file if
-/// they are compressed. Memory holds where they are.
+/// Reads the `count` entries of the dictionary whose header is at `offset` and whose body is at `body`, and copies them to a scratch file
+/// if they are compressed or in a store. Only the locations of entries are in memory.
 pub(crate) fn read_large(
     file: &ParquetFile,
     context: &BlockContext,
@@ -56,7 +56,7 @@ pub(crate) fn read_large(
     let cancel = Cancel::of_thread();
     let failure = |error: &io::Error| page_failure(context, offset, error);
     let mut page = PageBytes::open(file, context.codec, body).map_err(|error| failure(&error))?;
-    // Of a store, each entry would be a request.
+    // In a store, reading each entry would be a request, so the dictionary is copied.
     let is_stored = context.codec == CompressionCodec::UNCOMPRESSED && !is_remote(file.file().path());
     let scratch = if is_stored { None } else { Some(Scratch::create(None)?) };
     let path = scratch.as_ref().map(|scratch| scratch.path().join("dictionary"));
@@ -84,7 +84,7 @@ pub(crate) fn read_large(
             }
             left -= part.len();
         }
-        // The copy has no sizes between the entries.
+        // The copy has no lengths between the entries.
         let begin = at + 4 - if path.is_some() { 4 * (entries.len() as u32 + 1) } else { 0 };
         entries.push(DictionaryEntry { at: begin, size });
         at = end;

@@ -1,10 +1,10 @@
-//! Reads Parquet files by positions: the text of one column in blocks, without copying it, whatever the size of row groups. Writes them again
-//! with other texts.
+//! Reads Parquet files with positional reads: the text of one column in blocks, without copying it, regardless of the size of row groups.
+//! Rewrites files with changed texts.
 //!
 //! The crate `parquet` parses footers, and decodes rows that are read as JSON. Pages of the text column are read, decompressed and decoded
-//! here, so that any bytes lead to texts or to a failure that names file, row group, column and page.
+//! here, so that any content leads to texts, or to a failure that states file, row group, column and page.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod bits;

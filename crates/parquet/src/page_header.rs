@@ -2,18 +2,18 @@
 
 use crate::thrift::{Field, ThriftError, ThriftReader, ThriftResult, WireType};
 
-/// How values of a page are encoded.
+/// Encoding of the values of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueEncoding {
     Plain,
     Dictionary,
     DeltaLength,
     DeltaStrings,
-    /// Not an encoding of byte strings; the number of the format.
+    /// An encoding that is not for byte strings, by its number in the format.
     Other(i32),
 }
 
-/// What a page holds.
+/// Kind of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     Data(DataPage),
@@ -21,25 +21,26 @@ pub(crate) enum PageKind {
         values: u32,
         encoding: ValueEncoding,
     },
-    /// Neither values nor a dictionary.
+    /// A page with neither values nor a dictionary.
     Other,
 }
 
 /// Fields of a data page of version 1 or 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DataPage {
-    /// Number of values and nulls; without lists, the number of rows.
+    /// Number of values including nulls; without lists, this is the number of rows.
     pub(crate) values: u32,
     pub(crate) encoding: ValueEncoding,
     pub(crate) levels: LevelLayout,
 }
 
-/// Where the definition levels of a page are.
+/// Location of the levels in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LevelLayout {
-    /// Version 1: compressed with the values, each kind after its length; in runs, unless they have a deprecated encoding.
+    /// Version 1: compressed together with the values; each kind of levels follows its length. The flags are false for a deprecated
+    /// encoding.
     Prefixed { definition_is_runs: bool, repetition_is_runs: bool },
-    /// Version 2: uncompressed, of these numbers of bytes: repetition levels, then definition levels.
+    /// Version 2: uncompressed, with these sizes in bytes: repetition levels, then definition levels.
     Separate { repetition: u32, definition: u32, is_packed: bool, rows: u32, nulls: u32 },
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct PageHeader {
 }
 
 impl DataPage {
-    /// Returns the number of bytes before the compressed part of the body.
+    /// Returns the size in bytes of the uncompressed levels before the body's compressed part.
     pub(crate) fn level_bytes(&self) -> u64 {
         match self.levels {
             LevelLayout::Prefixed { .. } => 0,
@@ -66,7 +67,7 @@ impl DataPage {
 }
 
 impl DataPage {
-    /// Returns the number of rows, where the header states it.
+    /// Returns the number of rows, if the header states it.
     pub(crate) fn rows(&self) -> Option<u32> {
         match self.levels {
             LevelLayout::Prefixed { .. } => None,
@@ -76,7 +77,7 @@ impl DataPage {
 }
 
 impl PageHeader {
-    /// Reads a header from the beginning of `bytes`; also returns its size.
+    /// Reads a header from the beginning of `bytes`; also returns its size in bytes.
     pub(crate) fn parse(bytes: &[u8]) -> ThriftResult<(Self, usize)> {
         let mut reader = ThriftReader::new(bytes);
         let (mut kind, mut packed, mut unpacked, mut checksum) = (None, None, None, None);
@@ -161,7 +162,7 @@ fn parse_data(reader: &mut ThriftReader<'_>, outer: Field) -> ThriftResult<DataP
     Ok(DataPage { values: values.ok_or(missing)?, encoding: encoding.ok_or(missing)?, levels })
 }
 
-/// Number of the encoding in runs.
+/// Number of the run-length encoding (RLE).
 const RLE: i32 = 3;
 
 fn parse_data_2(reader: &mut ThriftReader<'_>, outer: Field) -> ThriftResult<DataPage> {
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A page of version 1 with ten values, of 100 bytes and 40 in the file.
+    /// Header of a page of version 1 with ten values, of 100 bytes, which are 40 bytes in the file.
     const DATA: [u8; 18] = [0x15, 0, 0x15, 0xC8, 1, 0x15, 80, 0x15, 13, 0x1C, 0x15, 20, 0x15, 16, 0x15, 6, 0, 0];
 
     #[test]

@@ -1,4 +1,4 @@
-//! Decompresses a very large page piece by piece. Each piece becomes a small page of whole values.
+//! Decompression of a very large page in pieces. Each piece becomes a small page of whole values.
 
 use crate::bits::u32_at;
 use crate::block::{BlockContext, PageBody, RawPage, UnpackedPage};
@@ -13,11 +13,11 @@ use std::io::{self, BufReader, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Pages are read in pieces if they are larger than this after decompression.
+/// Maximum size in bytes after decompression of a page that is read as a whole.
 pub(crate) const MAX_WHOLE_BYTES: u32 = 32 << 20;
-/// Maximum number of rows of such a page, whose levels are all in memory.
+/// Maximum number of rows of a page that is read in pieces, because all levels are in memory.
 const MAX_ROWS: u32 = 1 << 20;
-/// Maximum size of its levels.
+/// Maximum size in bytes of the levels of such a page.
 const MAX_LEVEL_BYTES: u64 = 8 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -28,26 +28,26 @@ pub(crate) struct PageStream {
     header: PageHeader,
     body: BodyReader,
     content: Box<dyn Read + Send>,
-    /// For each row that is left, its definition level.
+    /// Definition level of each remaining row.
     levels: std::vec::IntoIter<u8>,
-    /// The beginning of a value whose end was not read yet.
+    /// The beginning of a value that continues in the next piece.
     rest: Vec<u8>,
 }
 
-/// The decompressed bytes of a page, in order.
+/// The decompressed bytes of a page, as a stream.
 pub(crate) struct PageBytes {
     body: BodyReader,
     pub(crate) content: Box<dyn Read + Send>,
 }
 
 impl PageBytes {
-    /// Starts with the body of a page.
+    /// Opens the body of a page.
     pub(crate) fn open(file: &ParquetFile, codec: CompressionCodec, body: &Range<u64>) -> io::Result<Self> {
         let body = BodyReader::new(file, body);
         Ok(Self { content: open_content(body.clone(), codec)?, body })
     }
 
-    /// Compares the checksum of the whole body, if there is one.
+    /// Compares the whole body with its checksum, if there is one.
     pub(crate) fn check(mut self, checksum: Option<u32>) -> io::Result<()> {
         self.body.check(checksum)
     }
@@ -66,7 +66,7 @@ struct BodyState {
     checksum: crc32fast::Hasher,
 }
 
-/// Whether a page is to be read in pieces.
+/// Whether a page is read in pieces.
 pub(crate) fn is_streamed(codec: CompressionCodec, header: &PageHeader, page: &DataPage) -> bool {
     use CompressionCodec as C;
     header.unpacked > MAX_WHOLE_BYTES
@@ -76,7 +76,7 @@ pub(crate) fn is_streamed(codec: CompressionCodec, header: &PageHeader, page: &D
 }
 
 impl PageStream {
-    /// Starts with the page whose header is at `offset`, and whose body is at `body`.
+    /// Opens the page whose header is at `offset` and whose body is at `body`.
     pub(crate) fn open(
         file: &ParquetFile,
         context: &Arc<BlockContext>,
@@ -192,7 +192,7 @@ impl PageStream {
         Ok(piece)
     }
 
-    /// Returns rows up to the one before the value after next, as a page.
+    /// Returns a page of the next rows with `values` values in `content`, including nulls after the last of these values.
     fn take_rows(&mut self, mut values: usize, content: Vec<u8>) -> RawPage {
         let (mut levels, mut rows) = (RunWriter::new(self.context.max_definition), 0);
         while let Some(level) = self.levels.as_slice().first().copied() {
@@ -222,7 +222,7 @@ impl PageStream {
     }
 }
 
-/// Returns the failure of reading a page in pieces.
+/// Returns the failure for an error while a page is read in pieces.
 pub(crate) fn page_failure(context: &BlockContext, offset: u64, error: &io::Error) -> Failure {
     match error.kind() {
         _ if error.raw_os_error().is_some() => io_failure(&context.place.path, error),
@@ -237,7 +237,7 @@ impl BodyReader {
         Self { file: file.clone(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Compares the checksum of the whole body, if there is one.
+    /// Compares the whole body with its checksum, if there is one.
     fn check(&mut self, checksum: Option<u32>) -> io::Result<()> {
         io::copy(self, &mut io::sink())?;
         let computed = self.state.lock().map(|state| state.checksum.clone().finalize()).ok();

@@ -1,16 +1,16 @@
-//! Where something is in a Parquet file, for messages.
+//! Locations in a Parquet file, for failures.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Work in progress when a failure is reported.
+/// Name of this step in failures.
 pub(crate) const READING: &str = "reading the Parquet file";
-/// Way out of damage.
+/// Hint for damaged files.
 pub(crate) const DAMAGE_HINT: &str = "the file is damaged or was not written completely; get it again from its source";
 
-/// A column of a row group of a file.
+/// Location of a column in a row group.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkLocation {
     pub(crate) path: PathBuf,
@@ -20,7 +20,7 @@ pub(crate) struct ChunkLocation {
 }
 
 impl ChunkLocation {
-    /// Returns a failure because of damage. `offset` is the position of a page in the file.
+    /// Returns the failure for damage. `offset` is that of a page in the file.
     pub(crate) fn damage(&self, offset: Option<u64>, why: &str) -> Failure {
         let page = if offset.is_some() { ", page" } else { "" };
         let mut subject = Subject::path(&self.path);
@@ -29,7 +29,7 @@ impl ChunkLocation {
         Failure::data(READING, format!("row group {}{page}: {why}", self.row_group)).on(subject).with_hint(DAMAGE_HINT)
     }
 
-    /// Returns a failure because of something that is valid, but that is not read here.
+    /// Returns the failure for valid content that is not supported.
     pub(crate) fn refusal(&self, why: &str, hint: &str) -> Failure {
         let mut subject = Subject::path(&self.path);
         subject.field = Some(self.column.clone());
@@ -37,7 +37,7 @@ impl ChunkLocation {
     }
 }
 
-/// Returns the failure of a read at a position.
+/// Returns the failure for a read error.
 pub(crate) fn io_failure(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {

@@ -1,4 +1,4 @@
-//! Structs of Thrift as they are in a file: fields can be replaced, and all others, also unknown ones, stay byte for byte.
+//! Thrift structs as encoded in a file: fields can be replaced, and all other fields, including unknown ones, are preserved byte for byte.
 
 use crate::bits::write_varint;
 use crate::thrift::{ThriftError, ThriftReader, ThriftResult, WireType};
@@ -16,14 +16,14 @@ pub(crate) mod wire {
     pub(crate) const STRUCT: u8 = 12;
 }
 
-/// A struct: for each field its wire type and its encoded value.
+/// A struct as a map from field ids to wire types and encoded values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RawStruct {
     fields: BTreeMap<i16, (u8, Vec<u8>)>,
 }
 
 impl RawStruct {
-    /// Reads a struct from the beginning of `bytes`, to its end mark; also returns its size.
+    /// Reads a struct up to its end mark from the beginning of `bytes`; also returns its size in bytes.
     pub(crate) fn parse(bytes: &[u8]) -> ThriftResult<(Self, usize)> {
         let mut reader = ThriftReader::new(bytes);
         let mut fields = BTreeMap::new();
@@ -45,13 +45,13 @@ impl RawStruct {
         self.fields.get(&id).map(|(_, value)| value.as_slice())
     }
 
-    /// Returns the value of a field that is an integer.
+    /// Returns the value of an integer field.
     pub(crate) fn get_int(&self, id: i16) -> Option<i64> {
         let (code, value) = self.fields.get(&id)?;
         matches!(code, 4..=6).then(|| ThriftReader::new(value).read_int().ok()).flatten()
     }
 
-    /// Returns the bytes of a field that is a string.
+    /// Returns the bytes of a string field.
     pub(crate) fn get_binary(&self, id: i16) -> Option<&[u8]> {
         let (code, value) = self.fields.get(&id)?;
         let mut rest = value.as_slice();

@@ -1,8 +1,8 @@
-//! Values of few bits in runs (RLE and bit-packing mixed): definition levels and dictionary indices.
+//! Values of few bits in the hybrid of run-length encoding and bit packing (RLE): definition levels and dictionary indices.
 
 use crate::bits::{bits_at, read_varint, write_varint};
 
-/// Reads values of `width` bits, at most 32.
+/// Reads values of `width` bits each, at most 32.
 #[derive(Clone, Debug)]
 pub(crate) struct RunReader<'a> {
     bytes: &'a [u8],
@@ -10,14 +10,14 @@ pub(crate) struct RunReader<'a> {
     run: Run<'a>,
 }
 
-/// What is left of the current run.
+/// The rest of the current run.
 #[derive(Clone, Debug)]
 enum Run<'a> {
     Same { value: u32, left: usize },
     Packed { bytes: &'a [u8], at: usize, end: usize },
 }
 
-/// The values end before as many as expected were read, or a run is malformed.
+/// Error for values that end early, or a malformed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadRuns;
 
@@ -27,7 +27,7 @@ impl<'a> RunReader<'a> {
         (width <= 32).then_some(Self { bytes, width, run: Run::Same { value: 0, left: 0 } })
     }
 
-    /// Reads up to `most` equal values: the value and their number, which is not 0.
+    /// Reads up to `most` equal values; returns the value and their number, which is not 0.
     pub(crate) fn read_equal(&mut self, most: usize) -> Result<(u32, usize), BadRuns> {
         self.fill()?;
         match &mut self.run {
@@ -125,7 +125,7 @@ impl<'a> RunReader<'a> {
     }
 }
 
-/// Returns a run of `groups` times eight values, and its size. The last run of some writers is cut after the last value.
+/// Returns a run of `groups` times eight values, and its size. Some writers truncate the last run after its last value.
 fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize), BadRuns> {
     let values = groups.checked_mul(8).ok_or(BadRuns)?;
     let size = groups.checked_mul(width as usize).ok_or(BadRuns)?;
@@ -136,7 +136,7 @@ fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize)
     Ok((Run::Packed { bytes: rest, at: 0, end: end.min(values) }, rest.len()))
 }
 
-/// Writes values in runs of equal ones.
+/// Writes values as runs of equal values.
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     max: u32,
@@ -145,7 +145,7 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates a writer of values up to `max`. If that is 0, nothing is written.
+    /// Creates a writer of values up to `max`. If `max` is 0, nothing is written.
     pub(crate) fn new(max: u32) -> Self {
         Self { max, bytes: Vec::new(), run: (0, 0) }
     }
@@ -174,11 +174,11 @@ impl RunWriter {
     }
 }
 
-/// Appends values as one run of packed bits, each with the same number of them.
+/// Appends values as one bit-packed run, with `width` bits per value.
 pub(crate) fn pack_values(values: &[u32], width: u32, out: &mut Vec<u8>) {
     write_varint((values.len().div_ceil(8) as u64) << 1 | 1, out);
     for group in values.chunks(8) {
-        // Eight values fill whole bytes; missing ones at the end are 0.
+        // Eight values fill whole bytes; the last group is padded with zeros.
         let (mut word, mut bits) = (0_u64, 0);
         for value in group.iter().copied().chain(std::iter::repeat_n(0, 8 - group.len())) {
             word |= u64::from(value) << bits;
@@ -191,7 +191,7 @@ pub(crate) fn pack_values(values: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the number of bits of the largest value.
+/// Returns the number of bits that values up to `max` need.
 pub(crate) fn bit_width(max: u32) -> u32 {
     u32::BITS - max.leading_zeros()
 }
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn both_kinds_of_runs_are_read() {
-        // Five times 3, then eight packed values of three bits: 0 to 7.
+        // Five times the value 3, then eight bit-packed values of three bits: 0 to 7.
         let bytes = [10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         let expected = [3, 3, 3, 3, 3, 0, 1, 2, 3, 4, 5, 6, 7];
         assert_eq!(all(&bytes, 3, 13).unwrap(), expected);

@@ -1,19 +1,19 @@
-//! Decompression of Snappy piece by piece, for pages that are too large for memory.
+//! Decompression of Snappy in pieces, for pages that are too large for memory.
 
 use std::io::{self, Read};
 
-/// Number of bytes that copies reach back; compressors work in blocks of this size.
+/// Maximum distance of copies in bytes; compressors work in blocks of this size.
 const WINDOW_BYTES: usize = 64 << 10;
-/// Number of bytes that are kept before older ones are dropped.
+/// Size of the buffer in bytes at which bytes that are too old for copies are removed.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// Reads decompressed bytes.
 pub(crate) struct SnappyReader<R> {
     input: R,
-    /// Decompressed bytes: those before `taken` are kept for copies.
+    /// Decompressed bytes; the bytes before `taken` were returned and remain for copies.
     out: Vec<u8>,
     taken: usize,
-    /// Decompressed bytes that are left; `None` before the size was read.
+    /// Number of remaining decompressed bytes; `None` until the size is read.
     left: Option<u64>,
 }
 
@@ -35,14 +35,14 @@ impl<R: Read> SnappyReader<R> {
         Err(damaged())
     }
 
-    /// Reads a number of up to four bytes.
+    /// Reads a little-endian number of up to four bytes.
     fn read_number(&mut self, bytes: usize) -> io::Result<u64> {
         let mut number = [0; 8];
         self.input.read_exact(number.get_mut(..bytes).unwrap_or_default())?;
         Ok(u64::from_le_bytes(number))
     }
 
-    /// Decompresses one element.
+    /// Decompresses one element, and returns its size.
     fn read_element(&mut self, left: u64) -> io::Result<u64> {
         let tag = self.read_number(1)?;
         let count = match tag & 3 {
@@ -54,7 +54,7 @@ impl<R: Read> SnappyReader<R> {
                 if count > left {
                     return Err(damaged());
                 }
-                // Only as much grows as is really there.
+                // Memory grows only with the bytes that are actually read.
                 let read = (&mut self.input).take(count).read_to_end(&mut self.out)? as u64;
                 return if read == count { Ok(count) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
             }
@@ -76,7 +76,7 @@ impl<R: Read> SnappyReader<R> {
             self.out.extend_from_within(begin..end);
             return Ok(count);
         }
-        // The copy reads what it writes.
+        // A copy may overlap the bytes that it produces.
         for index in begin..end {
             let byte = *self.out.get(index).ok_or_else(damaged)?;
             self.out.push(byte);

@@ -1,4 +1,4 @@
-//! Thrift compact protocol, as far as page headers and footers need it. Every length is checked against the bytes at hand.
+//! The Thrift compact protocol, as far as page headers and footers use it. Every length is checked against the remaining bytes.
 
 /// Maximum depth of nested values that are skipped.
 const MAX_DEPTH: u32 = 32;
@@ -56,7 +56,7 @@ impl<'a> ThriftReader<'a> {
         self.at
     }
 
-    /// Reads the header of the next field of a struct; `None` at the end of the struct. `last` is the number of the field before, 0 at first.
+    /// Reads the header of the next field of a struct; `None` at the end of the struct. `last` is the id of the previous field, or 0.
     pub(crate) fn read_field(&mut self, last: i16) -> ThriftResult<Option<Field>> {
         let header = self.read_byte()?;
         if header == 0 {
@@ -69,14 +69,14 @@ impl<'a> ThriftReader<'a> {
         Ok(Some(Field { id, wire: wire_type(header & 0x0F)? }))
     }
 
-    /// Reads the header of a list or set: the type of its elements, and their number, which fits the remaining bytes.
+    /// Reads the header of a list or set: the type of its elements, and their number, which is checked against the remaining bytes.
     pub(crate) fn read_list(&mut self) -> ThriftResult<(WireType, usize)> {
         let header = self.read_byte()?;
         let count = match header >> 4 {
             15 => usize::try_from(self.read_varint()?).map_err(|_| ThriftError::Malformed)?,
             count => usize::from(count),
         };
-        // An element has at least one byte.
+        // An element takes at least one byte.
         if count > self.bytes.len().saturating_sub(self.at) {
             return Err(ThriftError::Short);
         }
@@ -97,7 +97,7 @@ impl<'a> ThriftReader<'a> {
         }
     }
 
-    /// Skips a value of a field.
+    /// Skips the value of a field.
     pub(crate) fn skip(&mut self, wire: WireType) -> ThriftResult<()> {
         self.skip_nested(wire, MAX_DEPTH)
     }
@@ -147,7 +147,7 @@ impl<'a> ThriftReader<'a> {
         Ok(())
     }
 
-    /// Skips an element of a list or map, where a boolean has a byte.
+    /// Skips an element of a list or map, in which a boolean takes a byte.
     fn skip_element(&mut self, wire: WireType, depth: u32) -> ThriftResult<()> {
         match wire {
             WireType::Bool(_) => self.advance(1),

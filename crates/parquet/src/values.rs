@@ -1,4 +1,4 @@
-//! Values of a data page: where each text is, without copying it.
+//! Values of a data page, as locations of the texts, without copying them.
 
 use crate::bits::u32_at;
 use crate::delta::{BadDeltas, DeltaReader};
@@ -11,17 +11,17 @@ use std::ops::Range;
 /// Maximum size of a text in bytes.
 pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// Source of a null.
+/// Source of a null; see [`Span`].
 pub(crate) const NULL: u32 = u32::MAX;
 /// Source of an entry of the dictionary.
 pub(crate) const DICTIONARY: u32 = u32::MAX - 1;
-/// Source of a text that was put together from a prefix and a suffix.
+/// Source of a text that is not contiguous in a page, and is assembled in [`SpanList::joined`].
 pub(crate) const JOINED: u32 = u32::MAX - 2;
-/// Maximum size of all texts of a block that are put together.
+/// Maximum total size in bytes of the assembled texts of a block.
 const MAX_JOINED_BYTES: usize = 512 << 20;
 
-/// Where a value is: a part of one of the sources of the block. Other sources than those above are pages. A null has its definition level as
-/// its position.
+/// Location of a value: a range of one of the sources of the block. A source is a page number, or one of the constants above. The position
+/// of a null is its definition level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) source: u32,
@@ -33,10 +33,10 @@ pub(crate) struct Span {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageParts<'a> {
     pub(crate) page: &'a DataPage,
-    /// Levels that are stored apart from the values.
+    /// Levels that are stored separately from the values.
     pub(crate) levels: &'a [u8],
     pub(crate) content: &'a [u8],
-    /// Number of the page among the sources.
+    /// Number of the page, which is its source in a [`Span`].
     pub(crate) source: u32,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct PageParts<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct SpanList {
     pub(crate) spans: Vec<Span>,
-    /// Texts that were put together.
+    /// Assembled texts, concatenated.
     pub(crate) joined: Vec<u8>,
 }
 
-/// Appends the values of some rows of a page.
+/// Appends the values of a range of rows of a page.
 pub(crate) fn read_page(
     parts: PageParts<'_>,
     max_definition: u32,
@@ -84,7 +84,7 @@ pub(crate) fn read_page(
     Ok(())
 }
 
-/// Returns the definition levels, unless every value is there, and where the values begin.
+/// Returns the definition levels, unless all values are present, and the offset of the values.
 fn split_levels<'a>(parts: PageParts<'a>, max_definition: u32) -> Result<(Option<&'a [u8]>, usize), String> {
     let bad_levels = || "its levels are larger than the page".to_owned();
     match parts.page.levels {
@@ -103,7 +103,7 @@ fn split_levels<'a>(parts: PageParts<'a>, max_definition: u32) -> Result<(Option
     }
 }
 
-/// Reads values one after another.
+/// Decoder of the values of a page, by encoding.
 enum Values<'a> {
     Plain { content: &'a [u8], at: usize },
     Dictionary { numbers: Option<RunReader<'a>>, dictionary: &'a Dictionary },
@@ -119,14 +119,14 @@ impl<'a> Values<'a> {
             ValueEncoding::Plain => Ok(Self::Plain { content, at: begin }),
             ValueEncoding::Dictionary => {
                 let dictionary = dictionary.ok_or("it refers to a dictionary, and there is none")?;
-                // A page of nulls may have no numbers.
+                // A page that has only nulls may have no indices.
                 let numbers = match bytes.split_first() {
                     Some((width, runs)) => Some(RunReader::new(runs, u32::from(*width)).ok_or(BadRuns)?),
                     None => None,
                 };
                 Ok(Self::Dictionary { numbers, dictionary })
             }
-            // A page of nulls may have no lengths.
+            // A page that has only nulls may have no lengths.
             ValueEncoding::DeltaLength | ValueEncoding::DeltaStrings if bytes.is_empty() => {
                 Ok(Self::Plain { content: &[], at: 0 })
             }
@@ -176,7 +176,7 @@ impl<'a> Values<'a> {
                     let entry =
                         dictionary.entry(number).ok_or("it refers to an entry that is not in the dictionary")?;
                     match file {
-                        // Longer texts are not used.
+                        // Longer texts are reported and not read.
                         Some(file) if u64::from(entry.size) <= MAX_TEXT_BYTES => {
                             let at = join(&list.joined, entry.size as usize)?;
                             file.read(entry.at, entry.size, &mut list.joined).map_err(PageError::File)?;
@@ -208,11 +208,11 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Reason for refusing pages whose texts share so much that they grow without limit.
+/// Message for pages whose texts share so many prefixes that they would need too much memory.
 pub(crate) const TOO_MANY_JOINED: &str =
     "its texts with shared beginnings have more than 512 MiB; write the file with smaller pages, or without DELTA_BYTE_ARRAY";
 
-/// Returns the position at which a text of this size is put together.
+/// Returns the offset at which a text of this size is assembled.
 fn join(joined: &[u8], size: usize) -> Result<u32, String> {
     match joined.len().saturating_add(size) > MAX_JOINED_BYTES {
         true => Err(TOO_MANY_JOINED.to_owned()),
@@ -243,7 +243,7 @@ fn next_sized(sizes: &mut DeltaReader<'_>, content: &[u8], at: &mut usize) -> Re
     Ok((begin as u32, size))
 }
 
-/// Makes the next text out of the previous one, in place.
+/// Changes `previous`, the previous text, to the next one.
 fn next_joined(
     prefixes: &mut DeltaReader<'_>,
     sizes: &mut DeltaReader<'_>,
@@ -266,11 +266,11 @@ fn short_values() -> String {
     "its values end early".to_owned()
 }
 
-/// Why the values of a page cannot be read.
+/// Reason why the values of a page cannot be read.
 pub(crate) enum PageError {
-    /// The page is damaged; how.
+    /// The page is damaged, for this reason.
     Damage(String),
-    /// The file with its dictionary cannot be read.
+    /// The file with the dictionary cannot be read.
     File(Failure),
 }
 

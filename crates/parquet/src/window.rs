@@ -1,13 +1,13 @@
-//! Bytes of a file from one position on, which grow as they are needed.
+//! A window of a file in memory, which is extended as bytes are needed.
 
 use crate::file::ParquetFile;
 use gristmill_core::Outcome;
 use std::ops::Range;
 
-/// A part of a file in memory.
+/// A range of a file in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// May be longer than what was read, so that its memory is used again without filling it with zeros.
+    /// The buffer. It may be longer than the filled part, so that its memory is reused without filling it with zeros.
     bytes: Vec<u8>,
     filled: usize,
     start: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Drops the bytes before `at`, which becomes the start.
+    /// Removes the bytes before offset `at`, which becomes the start of the window.
     pub(crate) fn restart(&mut self, at: u64) {
         let dropped = at.checked_sub(self.start).and_then(|count| usize::try_from(count).ok());
         match dropped {
@@ -28,8 +28,8 @@ impl Window {
         self.start = at;
     }
 
-    /// Reads on until `count` bytes at `at` are in memory; if it reads, then `ahead` bytes more, up to `limit`. `at` is not before the start,
-    /// and the bytes end before `limit`.
+    /// Reads until `count` bytes from offset `at` on are in memory. If it has to read, it also reads `ahead` bytes more, but not beyond
+    /// `limit`. `at` must not be before the start, and the bytes must end before `limit`.
     pub(crate) fn fill(&mut self, file: &ParquetFile, at: u64, count: u64, ahead: u64, limit: u64) -> Outcome<()> {
         let end = self.start.saturating_add(self.filled as u64);
         let wanted = at.saturating_add(count);
@@ -48,27 +48,27 @@ impl Window {
         Ok(())
     }
 
-    /// Counts bytes that are read without the window.
+    /// Counts bytes that were read without the window.
     pub(crate) fn count(&mut self, bytes: u64) {
         self.read = self.read.saturating_add(bytes);
     }
 
-    /// Returns what is in memory from `at` on.
+    /// Returns the bytes in memory from offset `at` on.
     pub(crate) fn from(&self, at: u64) -> &[u8] {
         self.bytes.get(self.index(at)..self.filled).unwrap_or_default()
     }
 
-    /// Returns where a part of the file is in memory.
+    /// Returns the range in memory of a range of the file.
     pub(crate) fn range(&self, part: &Range<u64>) -> Range<usize> {
         self.index(part.start)..self.index(part.end)
     }
 
-    /// Returns a part of the file that is in memory.
+    /// Returns the bytes of a range of the file, which must be in memory.
     pub(crate) fn get(&self, part: &Range<u64>) -> &[u8] {
         self.bytes.get(self.range(part)).unwrap_or_default()
     }
 
-    /// Returns all bytes, and goes on at `at` in the memory of `spare`.
+    /// Returns the buffer, and continues at offset `at` in the memory of `spare`.
     pub(crate) fn take_bytes(&mut self, at: u64, spare: Vec<u8>) -> Vec<u8> {
         let taken = std::mem::replace(&mut self.bytes, spare);
         let begin = self.index(at).min(self.filled);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Name of the index of a set, which is written last.
 pub const INDEX: &str = "index.json";
-/// Bytes at the beginning of an index that name its first key.
+/// Number of bytes at the beginning of an index that are searched for its first key.
 const HEAD_BYTES: usize = 64;
 
 /// A folder with the `index.json` of MDS.

@@ -7,11 +7,11 @@ use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::run_folder::is_next_to_output;
 use std::path::{Path, PathBuf};
 
-/// The beginning of an index.
+/// First bytes of an index.
 pub const MAGIC: &[u8; 9] = b"MMIDIDX\0\0";
-/// Name of the folder in which the training framework keeps what it derives from pairs.
+/// Name of the folder in which the training framework caches data derived from pairs.
 const INDEX_CACHE: &[u8] = b"cache";
-/// What is wrong with tokens that have no index.
+/// Message about a file of tokens without its index.
 pub const UNFINISHED: &str = "it is not finished: the .idx file that belongs to it is missing";
 /// Maximum number of indexes of a folder that are opened to recognize it.
 const MAX_OPENED: usize = 8;
@@ -42,22 +42,22 @@ pub static FOLDER: TokenKind = TokenKind {
     ..PAIR
 };
 
-/// Whether a file is named like the tokens of a pair and has no index: the program that wrote it was stopped.
+/// Whether a file has the name of a file of tokens but no index exists, because the program that wrote it was stopped.
 pub fn is_unfinished(path: &Path) -> bool {
     is_damaged(path) && !files::is_file(index_of(path))
 }
 
-/// Whether a file is named like the tokens of a pair and has no index that begins like one.
+/// Whether a file has the name of a file of tokens but no valid beginning of an index is next to it.
 fn is_damaged(path: &Path) -> bool {
     is_tokens_name(path.as_os_str().as_encoded_bytes()) && files::is_file(path) && !is_index(&index_of(path))
 }
 
-/// Whether a name is one that packing gives to tokens.
+/// Whether packing writes tokens under names like this one.
 fn is_tokens_name(name: &[u8]) -> bool {
     name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin")
 }
 
-/// Returns what a path lacks to be a pair, if a file is there that may be one of a pair.
+/// Returns why a path is not a pair, if a file exists there that may belong to a pair.
 pub fn missing_part(path: &Path) -> Option<String> {
     let (tokens, index) = (tokens_of(path), index_of(path));
     let is_whole_path = files::is_file(path);
@@ -74,17 +74,17 @@ pub fn missing_part(path: &Path) -> Option<String> {
     }
 }
 
-/// Returns the index of a pair, from the path of a file of it, or from that of both without suffix.
+/// Returns the path of the index of a pair. `path` is one of its files, or the path of both without suffix.
 pub fn index_of(path: &Path) -> PathBuf {
     with_suffix(path, ".idx")
 }
 
-/// Returns the tokens of a pair, from the path of a file of it, or from that of both without suffix.
+/// Returns the path of the tokens of a pair. `path` is one of its files, or the path of both without suffix.
 pub fn tokens_of(path: &Path) -> PathBuf {
     with_suffix(path, ".bin")
 }
 
-/// Returns the pair at a beginning of names, if there is exactly one: `web_text_document` for `web`.
+/// Returns the pair whose name begins with `beginning` and `_`, if there is exactly one: `web_text_document` for `web`.
 pub fn only_pair(beginning: &Path) -> Option<PathBuf> {
     let name = [beginning.file_name()?.as_encoded_bytes(), b"_"].concat();
     let is_named = |index: &PathBuf| {
@@ -96,8 +96,8 @@ pub fn only_pair(beginning: &Path) -> Option<PathBuf> {
     found.next().is_none().then_some(beginning.with_file_name(only.file_name()?))
 }
 
-/// Whether a folder with pairs is not one of other data that has some pairs, too: it has no more other folders than pairs, without those that
-/// belong to the pairs.
+/// Whether a folder holds mainly pairs, and not other data with a few pairs: it has at most as many subfolders as pairs. Hidden folders,
+/// the index cache and the own folders of outputs are not counted.
 fn has_mostly_pairs(folder: &Path) -> bool {
     let is_other = |entry: &FolderEntry| {
         let name = entry.file_name().as_encoded_bytes();
@@ -108,7 +108,7 @@ fn has_mostly_pairs(folder: &Path) -> bool {
     others == 0 || indexes(folder).take(others).count() == others
 }
 
-/// Returns the `.idx` files directly in a folder, without those of tars.
+/// Returns the `.idx` files directly in a folder, except indexes of tar files.
 pub fn indexes(folder: &Path) -> impl Iterator<Item = PathBuf> {
     files_in(folder, |name| name.ends_with(b".idx") && !name.ends_with(b".tar.idx"))
 }
@@ -120,7 +120,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether a file begins like an index of Megatron.
+/// Whether a file begins with the magic bytes of a Megatron index.
 pub fn is_index(path: &Path) -> bool {
     head_of(path, MAGIC.len()) == MAGIC
 }

@@ -1,4 +1,4 @@
-//! Bit-exact readers and writers of the files of training frameworks. Handles bytes and text; must not know threads or a terminal.
+//! Bit-exact readers and writers of the files of training frameworks. Must not depend on threads or a terminal.
 //!
 //! [`energon`] holds the files of a prepared Energon data set; [`modalities`] packed tokens and raw indexes; [`nanosets`] token folders;
 //! [`forager`] indexes of samples; [`bsade`] the index of exact substring dedup; [`sqlite`] writes databases from sorted rows;
@@ -23,7 +23,7 @@ use gristmill_storage::read::open_any;
 pub use megatron::only_pair;
 use std::path::{Path, PathBuf};
 
-/// The layouts of token ids. A path has the first of them that detects it.
+/// The formats of token ids, in the order of detection: a path has the first format that detects it.
 pub static TOKEN_KINDS: &[&TokenKind] = &[
     &modalities::kind::PACKED_FILE,
     &modalities::kind::PACKED_FOLDER,
@@ -35,8 +35,8 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
     &olmo::PARTS,
 ];
 
-/// Whether a file is the one that is written last of a data set, by which readers recognize a complete one. `is_there`: whether there is another
-/// file.
+/// Whether a file is the last written file of a data set, by which readers recognize a complete data set. `is_there` returns whether
+/// another file exists.
 pub fn completes_set(path: &Path, is_there: impl Fn(&Path) -> bool) -> bool {
     use energon::layout::{INFO_JSON, INFO_YAML, NV_META};
     let name = path.file_name().unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn completes_set(path: &Path, is_there: impl Fn(&Path) -> bool) -> bool {
         || megatron::index_of(path) == path && is_there(&megatron::tokens_of(path))
 }
 
-/// Returns the folder of the data set that a file of [`completes_set`] completes.
+/// Returns the root folder of the data set that a file is part of, given a file for which [`completes_set`] is true.
 pub fn folder_of_set(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
     match folder.parent() {
@@ -59,8 +59,8 @@ pub fn folder_of_set(path: &Path) -> &Path {
 /// Maximum number of entries of a folder that are examined to recognize it.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Returns the files directly in a folder whose names are chosen, among its first entries; hidden ones are left out. Only chosen entries are
-/// examined: on a network each costs a round trip.
+/// Returns the files directly in a folder for whose names `is_chosen` is true, among its first [`MAX_ENTRIES`] entries, without hidden
+/// ones. The file type is determined only for chosen entries, because each costs a round trip on a network.
 fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = PathBuf> {
     let entries = files::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let chosen = entries.filter(move |entry| {
@@ -70,7 +70,8 @@ fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<I
     chosen.filter(FolderEntry::is_file).map(FolderEntry::into_path)
 }
 
-/// Returns up to `bytes` bytes from the beginning of a file; empty for what is not a file, such as a named pipe, which must not be opened.
+/// Returns up to `bytes` bytes from the beginning of a file; empty for anything but a regular file, because opening a named pipe would
+/// block.
 fn head_of(path: &Path, bytes: usize) -> Vec<u8> {
     let mut head = vec![0; bytes];
     let count = open_any(path).ok().and_then(|file| file.read_at(&mut head, 0).ok());

@@ -10,7 +10,7 @@ pub const TOKENS_SUFFIX: &str = ".npy";
 /// Suffix of the tables of documents.
 pub const TABLE_SUFFIX: &str = ".csv.gz";
 
-/// The beginning of an array of NumPy, which files of ids do not have.
+/// First bytes of a NumPy array file, which files of ids do not have.
 const NUMPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// A folder with pairs of files of ids and tables of documents directly in it.
@@ -30,13 +30,13 @@ pub static PARTS: TokenKind = TokenKind {
     defect: |_| None,
 };
 
-/// Returns the table of a file of ids.
+/// Returns the path of the table that belongs to a file of ids.
 pub fn table_of(tokens: &Path) -> PathBuf {
     let name = tokens.file_name().unwrap_or_default().to_string_lossy();
     tokens.with_file_name(format!("{}{TABLE_SUFFIX}", name.strip_suffix(TOKENS_SUFFIX).unwrap_or(&name)))
 }
 
-/// Whether a file has a name that the reference gives to files of ids, such as `part-0-00000.npy`: its table may be missing.
+/// Whether the reference writes files of ids under names like this one, such as `part-0-00000.npy`; their table may be missing.
 fn is_part_name(tokens: &Path) -> bool {
     let name = tokens.file_name().unwrap_or_default().to_string_lossy();
     let numbers = name.strip_prefix("part-").and_then(|name| name.strip_suffix(TOKENS_SUFFIX));

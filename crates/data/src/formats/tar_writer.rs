@@ -1,15 +1,15 @@
 //! Entries of new shards: the bytes that `TarWriter(mtime=0)` of the reference package writes. See docs/formats/webdataset.md.
 //!
-//! Headers are ustar. A pax header precedes the entry only where ustar cannot hold a value: a name of more than 100 bytes or not in ASCII,
-//! a size of 8 GiB and more. Content, and where it is written, are the caller's.
+//! Headers are ustar. A pax header precedes the entry only if ustar cannot represent a value: a name that is longer than 100 bytes or not
+//! ASCII, or a size of 8 GiB or more. The caller writes headers and content to the file.
 
 /// Unit of headers and padding, in bytes.
 pub const BLOCK_BYTES: u64 = 512;
-/// Unit of archives, in bytes.
+/// Size of an archive is a multiple of this, in bytes.
 const RECORD_BYTES: u64 = 10_240;
 /// Bytes of the two empty blocks at the end.
 const END_BYTES: u64 = 2 * BLOCK_BYTES;
-/// Bytes that a ustar header has for a name.
+/// Size of the name field of a ustar header.
 const NAME_BYTES: usize = 100;
 /// The first number that does not fit into eleven octal digits.
 const FIRST_LARGE: u64 = 1 << 33;
@@ -28,7 +28,7 @@ pub struct EntryHeader<'a> {
 }
 
 impl EntryHeader<'_> {
-    /// Appends the header, and the pax header before it if there is one.
+    /// Appends the header, preceded by a pax header if one is needed.
     pub fn write(&self, out: &mut Vec<u8>) {
         let records = self.pax_records();
         if !records.is_empty() {
@@ -38,12 +38,12 @@ impl EntryHeader<'_> {
         write_block(out, &ascii(self.name), (0o444, fitting(self.size), fitting(self.mtime)), (b'0', OWNER));
     }
 
-    /// Returns the bytes of header and content with their padding.
+    /// Returns the size of header and content, with padding.
     pub fn entry_bytes(&self) -> u64 {
         self.header_bytes() + self.size.next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Returns the bytes of the header, and of the pax header before it.
+    /// Returns the size of the header and of the pax header before it.
     pub fn header_bytes(&self) -> u64 {
         match self.pax_records().len() as u64 {
             0 => BLOCK_BYTES,
@@ -68,12 +68,12 @@ impl EntryHeader<'_> {
     }
 }
 
-/// Returns the number of zeros that follow content of this size.
+/// Returns the number of zero bytes that follow content of this size.
 pub fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK_BYTES) - size) as usize
 }
 
-/// Returns the size of an archive whose entries have this many bytes.
+/// Returns the size of an archive whose entries have `entries` bytes together.
 pub fn archive_bytes(entries: u64) -> u64 {
     entries.saturating_add(END_BYTES).next_multiple_of(RECORD_BYTES)
 }
@@ -85,7 +85,7 @@ pub(crate) fn write_pax_header(out: &mut Vec<u8>, records: &[u8]) {
     out.resize(out.len() + padding(records.len() as u64), 0);
 }
 
-/// Appends a pax record; its length counts its own digits.
+/// Appends a pax record; the length at its start includes its own digits.
 pub(crate) fn push_record(records: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     let rest = keyword.len() + value.len() + 3;
     let mut length = rest;
@@ -98,7 +98,8 @@ pub(crate) fn push_record(records: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     }
 }
 
-/// Returns the name of the ustar header: `?` for each character that is not ASCII and each byte that is no character, cut off at its end.
+/// Returns the name in the ustar header: each non-ASCII character and each invalid byte becomes `?`, and the name is truncated to
+/// [`NAME_BYTES`].
 fn ascii(name: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(name.len().min(NAME_BYTES));
     for chunk in name.utf8_chunks() {

@@ -100,7 +100,7 @@ pub fn fitted_cells(picture: &Picture, columns: u16, rows: u16) -> (u16, u16) {
     let scale = (f64::from(columns) / w).min(f64::from(rows) * 2.0 / h);
     let width = (w * scale).round().clamp(1.0, f64::from(columns));
     let height = (h * scale / 2.0).round().clamp(1.0, f64::from(rows));
-    // Both are between 1 and the maximum of a u16.
+    // The values are between 1 and the maximum of a u16.
     (width as u16, height as u16)
 }
 
@@ -140,7 +140,7 @@ fn luminance([r, g, b]: [u8; 3]) -> u32 {
     (u32::from(r) * 299 + u32::from(g) * 587 + u32::from(b) * 114) / 1000
 }
 
-/// Returns the nearest entry of the 6×6×6 cube and the 24 greys.
+/// Returns the nearest colour of the 6×6×6 cube and the 24 greys.
 fn palette([r, g, b]: [u8; 3]) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let nearest = |c: u8| (0..6usize).min_by_key(|&i| c.abs_diff(LEVELS[i])).unwrap_or(0);
@@ -154,7 +154,7 @@ fn palette([r, g, b]: [u8; 3]) -> u8 {
     if distance([grey; 3]) < distance([LEVELS[cr], LEVELS[cg], LEVELS[cb]]) {
         232 + grey_step
     } else {
-        // At most 16 + 215.
+        // The value is at most 16 + 215.
         (16 + 36 * cr + 6 * cg + cb) as u8
     }
 }

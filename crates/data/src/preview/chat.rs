@@ -1,19 +1,20 @@
-//! Recognises chats among the lines of a tree: lists of messages, each with a role and a content. Must not know screens.
+//! Recognises chats in the lines of a tree: lists of messages, each with a role and a content. Must not depend on screens.
 
 use super::tree::{LineKind, TreeLine};
 use std::ops::Range;
 
-/// Keys whose text is the author of a message.
+/// Keys for the author of a message.
 const ROLE_KEYS: [&str; 3] = ["role", "from", "speaker"];
-/// Keys that hold the content of a message.
+/// Keys for the content of a message.
 const CONTENT_KEYS: [&str; 7] =
     ["content", "value", "text", "parts", "tool_calls", "function_call", "reasoning_content"];
 /// Content keys whose values are shown without the key.
 const BARE_KEYS: [&str; 3] = ["content", "value", "text"];
-/// Maximum bytes of a text that counts as a role.
+/// Maximum size in bytes of a text that counts as a role.
 const MAX_ROLE_BYTES: usize = 40;
 
-/// Sets the role of each message as its title, and the type of each item of a message. `is_list` is whether the top is a list.
+/// Sets the title of each message to its role, and the title of each item of a message to its type. `is_list` is whether the top of the
+/// tree is a list.
 pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
     if is_list {
         title_items(lines, 0..lines.len());
@@ -26,13 +27,13 @@ pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
     }
 }
 
-/// Returns the lines inside a line.
+/// Returns the range of the lines that are inside the line at `at`.
 pub(super) fn lines_inside(lines: &[TreeLine], at: usize) -> Range<usize> {
     let count = lines.get(at).map_or(0, |line| line.inside as usize);
     at + 1..(at + 1 + count).min(lines.len())
 }
 
-/// Returns the lines of a range that are not inside another one of it.
+/// Returns the lines of a range that are not inside another line of the range.
 fn direct(lines: &[TreeLine], range: Range<usize>) -> Vec<usize> {
     let mut out = Vec::new();
     let mut at = range.start;

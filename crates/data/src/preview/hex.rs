@@ -9,7 +9,7 @@ pub struct HexView {
     pub bytes: Vec<u8>,
 }
 
-/// Bytes per row if the width allows.
+/// Maximum number of bytes per row.
 pub const BYTES_PER_ROW: usize = 16;
 
 impl HexView {
@@ -28,7 +28,7 @@ impl HexView {
         self.bytes.len().div_ceil(row_bytes.max(1))
     }
 
-    /// Returns one row as offset, digits, characters; `None` after the last. All in ASCII.
+    /// Returns one row as offset, digits and characters, all in ASCII; `None` after the last row.
     pub fn row(&self, at: usize, row_bytes: usize) -> Option<(String, String, String)> {
         use std::fmt::Write as _;
         let start = at.checked_mul(row_bytes)?;

@@ -1,7 +1,8 @@
-//! JSON as written: numbers keep their digits, keys their order and their repetitions, and no depth can overflow a stack.
+//! Parses JSON for display as it is written: numbers retain their digits, and objects the order and repetition of their keys. Nesting of
+//! any depth cannot overflow the stack.
 //!
-//! Tree lines are created while the bytes are walked through; nothing else is stored. What Python's parser accepts is accepted, including
-//! `NaN` and `Infinity`, since the trainer uses that, and control characters in texts.
+//! Tree lines are created while the bytes are parsed; nothing else is stored. The parser accepts everything that Python's parser, which
+//! trainers use, accepts: `NaN`, `Infinity`, and control characters in texts.
 
 use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
@@ -57,7 +58,7 @@ struct TreeReader<'a> {
     text: &'a [u8],
     /// Number of bytes before `text`.
     base: u64,
-    /// The document, if it is a text, a number or a word.
+    /// The document, if it is a text, a number, or a literal such as `null`.
     single: Option<Document>,
     /// The document, if it is an object or array.
     tree: Option<Builder>,
@@ -80,13 +81,13 @@ impl TreeReader<'_> {
         TextSpan { from: self.base + from as u64, to, is_escaped: true }
     }
 
-    /// Returns a number or a word, as written.
+    /// Returns a number or literal as written.
     fn word(&self, span: Span) -> String {
         let raw = self.raw(span);
         String::from_utf8_lossy(raw.get(..MAX_VALUE_CHARACTERS).unwrap_or(raw)).into_owned()
     }
 
-    /// Reads an outermost value.
+    /// Reads the outermost value.
     fn outermost(&mut self, kind: Kind, span: Span) {
         match kind {
             Kind::Object | Kind::Array => self.tree = Some(Builder::new(kind == Kind::Object)),
@@ -100,7 +101,7 @@ impl TreeReader<'_> {
         }
     }
 
-    /// Adds the text that the end of the input cuts, if there is one, to a tree. `at` is the offset of the error.
+    /// Adds a text that is cut off by the end of the input to the tree. `at` is the offset of the error.
     fn add_truncated(&mut self, at: usize) {
         let Some(mut tree) = self.tree.take() else { return };
         tree.note("only its beginning was read");
@@ -108,7 +109,7 @@ impl TreeReader<'_> {
         let begin = self.end + self.text.iter().skip(self.end).take_while(|byte| is_between(byte)).count();
         let is_value = self.label.is_some() || tree.innermost().is_some_and(|(is_object, _)| !is_object);
         if is_value && self.text.get(begin) == Some(&b'"') {
-            // An escape that is cut is left out.
+            // An incomplete escape at the end is left out.
             let end = if self.text.get(at) == Some(&b'\\') { at } else { self.text.len() };
             let mut text = String::new();
             decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.remaining_chars(), &mut text);
@@ -162,7 +163,7 @@ impl Visit for TreeReader<'_> {
     }
 }
 
-/// Returns the content of a text: at most `limit` characters, and how many more there are.
+/// Returns the content of a text: at most `limit` characters, and the number of further characters.
 fn text_of(raw: &[u8], limit: usize) -> String {
     let mut out = String::new();
     let left_out = decode(raw, limit, &mut out);
@@ -172,7 +173,7 @@ fn text_of(raw: &[u8], limit: usize) -> String {
     out
 }
 
-/// Appends at most `limit` characters of the content of a text, with its escapes resolved. Returns how many were left out.
+/// Appends at most `limit` characters of the content of a text, with its escapes resolved. Returns the number of omitted characters.
 fn decode(raw: &[u8], limit: usize, out: &mut String) -> usize {
     let (mut room, mut left_out, mut at) = (limit, 0, 0);
     let plain = |bytes: &[u8], room: &mut usize, out: &mut String| {
@@ -194,8 +195,8 @@ fn decode(raw: &[u8], limit: usize, out: &mut String) -> usize {
     left_out + plain(raw.get(at..).unwrap_or_default(), &mut room, out)
 }
 
-/// Resolves the escape at the beginning of `raw`. Returns the bytes it takes; `None` if its end may be missing, which is impossible with
-/// `is_end`. An invalid escape is kept unchanged.
+/// Resolves the escape at the beginning of `raw` and returns its length in bytes; `None` if more bytes are needed, which never occurs with
+/// `is_end`. An invalid escape is copied unchanged.
 pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option<usize> {
     let needed = match raw.get(1..3) {
         Some([b'u', b'd' | b'D']) => 12,
@@ -217,7 +218,7 @@ pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option
     }
 }
 
-/// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were appended and how many were not.
+/// Appends at most `room` characters, with invalid bytes as `\xNN`. Returns the number of appended and of omitted characters.
 fn take_characters(bytes: &[u8], room: usize, out: &mut String) -> (usize, usize) {
     use std::fmt::Write as _;
     let (mut taken, mut more) = (0, 0);

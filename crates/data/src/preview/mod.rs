@@ -48,7 +48,7 @@ pub enum Drawable {
     Reading(Arc<ReadingText>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
-    /// One array, or those of an archive.
+    /// One array, or all arrays of an archive.
     Tensors(Arc<[TensorView]>),
     /// The waveform of a sound.
     Waveform(Arc<Waveform>),
@@ -63,13 +63,13 @@ pub enum Drawable {
 pub struct ReadingText {
     /// Text, safe to show; line breaks kept.
     pub text: String,
-    /// Ranges of the lines that are headings, in bytes of the text; in order.
+    /// Ranges of the lines that are headings, in bytes of the text, in order.
     pub headings: Vec<Range<usize>>,
     /// Offset of the byte to display first, if that is not the beginning.
     pub start: Option<usize>,
 }
 
-/// Maximum characters of a text that are kept for display; a note gives the number of further ones.
+/// Maximum number of characters of a text that are shown; a note states the number of omitted ones.
 pub const SHOWN_CHARACTERS: usize = 20_000;
 
 impl Drawable {
@@ -87,7 +87,7 @@ impl Drawable {
         }
     }
 
-    /// Creates one short line of this program's own text.
+    /// Creates one short line from text of this program.
     pub fn fact(line: impl Into<String>) -> Self {
         Self::Fact(line.into().into())
     }

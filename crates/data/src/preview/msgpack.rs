@@ -1,4 +1,5 @@
-//! MessagePack as tree lines, read once from beginning to end: a false length costs nothing, and no depth can overflow a stack.
+//! MessagePack as tree lines, parsed once from beginning to end. A false length allocates no memory, and nesting of any depth cannot
+//! overflow the stack.
 
 use super::part::safe_lines;
 use super::tree::TextSpan;
@@ -81,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     fn fill(&mut self, builder: &mut Builder, length: u64) -> Result<(), ReadEnd> {
-        // Number of values still expected in each open map or array.
+        // Number of values that are still expected in each open map or array.
         let mut left = vec![length];
         while let Some(more) = left.last_mut() {
             if *more == 0 {
@@ -124,7 +125,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next value; text keeps at most `room` characters.
+    /// Reads the next value; a text is truncated to `room` characters.
     fn item(&mut self, room: usize) -> Result<Item, ReadEnd> {
         let marker = self.take(1)?[0];
         let scalar = |value: String| Ok(Item::Scalar(value));
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
             0xd0..=0xd3 => {
                 let width = 1 << (marker - 0xd0);
                 let shift = 64 - 8 * width as u32;
-                // Both casts keep the bits: the sign is extended to the whole number.
+                // Both casts preserve the bits: the sign is extended to 64 bits.
                 let number = ((self.number(width)? << shift) as i64) >> shift;
                 scalar(number.to_string())
             }
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
     fn text(&mut self, length: u64, room: usize) -> Result<Item, ReadEnd> {
         let from = self.at as u64;
         let raw = self.take_u64(length)?;
-        // A character takes at most four bytes, so no more than these are examined.
+        // A character has at most four bytes, so no more bytes are examined.
         let shown = raw.get(..room.saturating_mul(4)).unwrap_or(raw);
         let text = safe_lines(shown);
         let mut value: String = text.chars().take(room).collect();

@@ -1,6 +1,6 @@
-//! Pictures, decoded within fixed limits and kept only as small as a screen needs them.
+//! Pictures, decoded within fixed limits and scaled down to the size of a screen.
 //!
-//! Every picture is treated as hostile: its size is read from the header first, and nothing larger than the limits is decoded.
+//! Every picture is treated as hostile: its size is read from the header first, and a picture beyond the limits is not decoded.
 
 mod av1;
 mod jpeg2000;
@@ -14,7 +14,7 @@ use std::io::Cursor;
 pub const MAX_PIXELS: u64 = 100_000_000;
 /// Maximum decoded size of a picture, in bytes.
 pub const MAX_DECODED_BYTES: u64 = 256 << 20;
-/// Longest side of the kept picture, in pixels: more than any terminal shows of one picture.
+/// Longest side of the scaled picture, in pixels; larger than any terminal shows.
 pub const MAX_PREVIEW_SIDE: u32 = 640;
 
 /// A decoded picture, scaled down for display.
@@ -31,7 +31,7 @@ pub struct Picture {
     small: RgbaImage,
 }
 
-/// Why a picture cannot be shown.
+/// Reason why a picture cannot be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
     /// The content is not in a format that can be decoded.
@@ -45,7 +45,7 @@ pub enum PictureError {
         /// Height in pixels.
         height: u32,
     },
-    /// The picture is valid, but of a kind that is not decoded; holds the kind.
+    /// The picture is valid, but its kind is not decoded; holds the name of the kind.
     #[error("{0}")]
     NotDecoded(&'static str),
     /// The header is valid, the rest is not.
@@ -54,7 +54,7 @@ pub enum PictureError {
 }
 
 impl Picture {
-    /// Returns the kept picture: at most [`MAX_PREVIEW_SIDE`] pixels on its longest side.
+    /// Returns the scaled picture: at most [`MAX_PREVIEW_SIDE`] pixels on its longest side.
     pub fn small(&self) -> &RgbaImage {
         &self.small
     }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Picture {
     }
 }
 
-/// Decodes a picture and keeps a small version. Of an animation only the first frame is decoded. May take a second.
+/// Decodes a picture and scales it down. Decodes only the first frame of an animation. May take a second.
 pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     if jpeg2000::accepts(bytes) {
         return jpeg2000::decode(bytes, &facts(bytes, "JPEG2000")?);
@@ -112,7 +112,7 @@ pub fn decode_av1(config: &[u8], frame: &[u8]) -> Result<Picture, PictureError> 
     av1::decode_frame(config, frame)
 }
 
-/// Returns the facts in the header of a picture, which must be of `format`. Refuses a picture that is too large.
+/// Returns the facts in the header of a picture of format `format`. Refuses a picture that is too large.
 fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
     let cancel = Cancel::default();
     let probed = headers::probe(&mut Reader::new(&bytes, &cancel)).map_err(|_| PictureError::UnknownFormat)?;
@@ -126,7 +126,7 @@ fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
     }
 }
 
-/// Returns width and height of the kept picture.
+/// Returns width and height of the scaled picture.
 fn kept_size(width: u32, height: u32) -> (u32, u32) {
     let longest = width.max(height).max(1);
     if longest <= MAX_PREVIEW_SIDE {

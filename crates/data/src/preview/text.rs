@@ -1,4 +1,4 @@
-//! Text from the data, made safe and cut into lines that fit, by display width and grapheme.
+//! Converts text from the data to safe text, and divides it into lines by display width and grapheme.
 
 use super::tree::TreeLine;
 use gristmill_core::text::display_safe;
@@ -84,8 +84,8 @@ fn wrap_paragraph(paragraph: &str, width: usize, height: usize, lines: &mut Vec<
     lines.push(line.trim_end().to_owned());
 }
 
-/// Returns the byte ranges of the lines into which safe text is cut to fit `width` columns: at spaces where there are any, which then
-/// belong to no line. Nothing else is left out.
+/// Returns the byte ranges of the lines when safe text is wrapped to `width` columns: at spaces if possible. These spaces belong to no
+/// line; everything else does.
 pub fn wrap_ranges(text: &str, width: usize) -> Vec<Range<usize>> {
     let width = width.max(2);
     let mut out = Vec::new();
@@ -106,7 +106,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
             out.push(base + from..base + line.len());
             return;
         }
-        // The line may also end before a space, which then is the break.
+        // The line may also end directly before a space, which is then the break.
         let reach = rest[fits..].chars().next().filter(|c| *c == ' ').map_or(fits, |_| fits + 1);
         match rest[..reach].rfind(' ').filter(|at| !rest[..*at].trim().is_empty()) {
             Some(space) => {
@@ -121,7 +121,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
     }
 }
 
-/// Returns the bytes of the longest beginning that fits, at least one character.
+/// Returns the length in bytes of the longest beginning of `text` that fits; at least one character.
 fn fitting_bytes(text: &str, width: usize) -> usize {
     let plain = text.bytes().take(width + 1).take_while(u8::is_ascii).count();
     if plain > width || plain == text.len() {

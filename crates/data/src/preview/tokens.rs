@@ -1,6 +1,6 @@
-//! Token ids prepared for display: as running text with distinguishable tokens, and as rows of ids.
+//! Token ids prepared for display: as running text in which tokens can be distinguished, and as rows of ids.
 //!
-//! Tones give the kind of each piece of text; the screen chooses the colours.
+//! A tone is the kind of a piece of text; the screen chooses the colours.
 
 use gristmill_core::text::{display_safe, display_safe_bytes, grouped};
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ impl TokenCode {
         Some(Self { is_signed, ..Self::little(bytes) })
     }
 
-    /// Returns the type as numpy writes it. Ids of a size that numpy has no number for are bytes without a meaning.
+    /// Returns the type as numpy writes it; a byte type for ids of a size that numpy has no integer type for.
     pub fn numpy(self) -> String {
         let kind = if self.is_signed { 'i' } else { 'u' };
         let order = if self.is_big { '>' } else { '<' };
@@ -78,13 +78,13 @@ pub enum TokenTone {
     Even,
     /// A token next to [`Even`](Self::Even) ones.
     Odd,
-    /// A token that no text produces: end of a document, beginning, padding.
+    /// A token that text never encodes to: end of a document, beginning, padding.
     Special,
-    /// A token that is not trained on.
+    /// A token that training ignores by the loss mask.
     Masked,
     /// Boundary between two documents.
     Boundary,
-    /// Tokens that training leaves out.
+    /// Tokens that do not fill a window, which training ignores.
     Waste,
     /// Numbers next to the tokens.
     Number,
@@ -95,7 +95,7 @@ pub enum TokenTone {
 pub struct TokenText {
     /// The text, with a line break after each line.
     pub text: Arc<str>,
-    /// Marked pieces in order; the text between them has no tone.
+    /// Pieces with their tones, in order; the text between them has no tone.
     pub marks: Arc<[(Range<usize>, TokenTone)]>,
 }
 
@@ -112,7 +112,7 @@ impl TokenText {
 pub trait TokenSpellings {
     /// Returns the bytes of an id; `None` when it is not in the vocabulary.
     fn piece(&self, id: u32) -> Option<Vec<u8>>;
-    /// Whether no text produces the token.
+    /// Whether text never encodes to the token.
     fn is_special(&self, id: u32) -> bool;
 }
 
@@ -125,9 +125,9 @@ pub struct TokenRun<'a> {
     pub first: u64,
     /// Whether each id is excluded from training; may be shorter than `ids`.
     pub masked: &'a [bool],
-    /// Captions before tokens: position in `ids` and this program's own text, in order.
+    /// Captions before tokens, as position in `ids` and text of this program, in order.
     pub breaks: &'a [(usize, String)],
-    /// Position from which no token is trained on.
+    /// Position from which on no token is used for training.
     pub waste_from: Option<usize>,
     /// The vocabulary.
     pub pieces: Option<&'a dyn TokenSpellings>,
@@ -150,10 +150,10 @@ impl TokenRun<'_> {
         Some((self.pieces?, id))
     }
 
-    /// Returns the text of each token. A character of several tokens belongs to the first of them.
+    /// Returns the text of each token. A character that spans several tokens belongs to the first of them.
     fn texts(&self) -> Vec<String> {
         let mut texts = vec![String::new(); self.ids.len()];
-        // Bytes of an incomplete character, each with its token.
+        // Bytes of an incomplete character, each with the index of its token.
         let mut open: Vec<(u8, usize)> = Vec::new();
         for (at, id) in self.ids.iter().enumerate() {
             match self.vocabulary_id(at).and_then(|(pieces, id)| pieces.piece(id)) {
@@ -171,7 +171,7 @@ impl TokenRun<'_> {
         texts
     }
 
-    /// Returns the tokens as running text; line breaks are both shown and applied.
+    /// Returns the tokens as running text. A line break is shown as a symbol and also breaks the line.
     pub fn as_text(&self) -> TokenText {
         let mut out = Builder::default();
         let mut breaks = self.breaks.iter().peekable();
@@ -220,13 +220,13 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", display_safe(&text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")))
 }
 
-/// Returns safe text in which line breaks are both shown and applied.
+/// Returns safe text in which a line break is shown as a symbol and also breaks the line.
 fn with_lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| display_safe(line).into_owned()).collect();
     lines.join("↵\n")
 }
 
-/// Appends the complete characters, each to the token of its first byte.
+/// Appends the complete characters to the texts of the tokens of their first bytes.
 fn flush(open: &mut Vec<(u8, usize)>, texts: &mut [String], is_all: bool) {
     let bytes: Vec<u8> = open.iter().map(|(byte, _)| *byte).collect();
     let mut at = 0;
@@ -279,7 +279,7 @@ impl Builder {
         self.marks.push((from..self.text.len(), tone));
     }
 
-    /// Adds a line of its own.
+    /// Adds a caption on a separate line.
     fn boundary(&mut self, words: &str) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');

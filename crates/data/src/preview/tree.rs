@@ -4,11 +4,11 @@ use super::text::cut_end;
 use gristmill_core::text::{count, display_safe};
 use serde_json::Value;
 
-/// Maximum lines of one value that is shown in a few rows.
+/// Maximum number of lines from [`lines`].
 pub const MAX_LINES: usize = 400;
-/// Maximum levels below the top that are expanded by [`lines`].
+/// Maximum depth, below the top, that [`lines`] expands.
 const MAX_DEPTH: u16 = 12;
-/// Maximum columns of a single value that are kept by [`lines`].
+/// Maximum number of columns of a single value from [`lines`].
 const MAX_VALUE: usize = 400;
 
 /// Kind of a line.
@@ -21,7 +21,7 @@ pub enum LineKind {
     Object,
     /// Values in order.
     Array,
-    /// A remark of this program, which is not in the data.
+    /// A remark of this program that is not in the data.
     Note,
 }
 
@@ -36,30 +36,30 @@ pub struct TreeLine {
     pub is_index: bool,
     /// Key or index; empty for the value itself.
     pub label: String,
-    /// A scalar, or a short note on the content. Empty if lines for the content follow.
+    /// A scalar, or a short note on the content. Empty if lines with the content follow.
     pub value: String,
     /// Number of keys or items of an object or array.
     pub children: u64,
-    /// Number of lines directly after this one that are its content.
+    /// Number of lines directly after this one that are inside it.
     pub inside: u32,
-    /// Shown in place of the label: the role of a message, the type of an item. Often empty.
+    /// Text that replaces the label: the role of a message, or the type of an item. Often empty.
     pub title: String,
     /// Whether the line is not shown, because the title of another line already shows its value.
     pub is_hidden: bool,
-    /// Whether it is shown without its label, as the content of a line with a title.
+    /// Whether the line is shown without its label, as the content of a line with a title.
     pub is_bare: bool,
-    /// Location of the text in the part, if the value is a text that was read from one.
+    /// Location in the part of a text value that was read from one.
     pub text: Option<TextSpan>,
 }
 
-/// Bytes of a part that are the content of one text.
+/// Range of the content of one text in a part, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextSpan {
     /// Start of the content, inclusive.
     pub from: u64,
     /// End of the content, exclusive; `u64::MAX` if the end was not read.
     pub to: u64,
-    /// Whether it is written as in JSON, with escapes.
+    /// Whether the content is escaped as in JSON.
     pub is_escaped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Builds the lines of a tree while a document is read from beginning to end, without recursion.
+//! Builds the lines of a tree while a document is parsed from beginning to end, without recursion.
 
 use super::chat;
 use super::text::safe_lines;
@@ -11,9 +11,9 @@ use std::hash::{BuildHasher, RandomState};
 pub const MAX_DEPTH: usize = 1_000;
 /// Maximum number of lines; one more line gives the number of omitted ones.
 pub const MAX_TREE_LINES: usize = 100_000;
-/// Maximum characters of one name or value; the omitted ones are counted.
+/// Maximum number of characters of a name or value; the number of omitted ones is shown.
 pub const MAX_VALUE_CHARACTERS: usize = 16_000;
-/// Maximum characters of all names and values together.
+/// Maximum total number of characters of all names and values.
 const MAX_KEPT: usize = 16 << 20;
 /// Maximum keys of one object that are checked for repetitions.
 const MAX_KEYS: usize = 10_000;
@@ -23,11 +23,11 @@ const MAX_NOTES: usize = 3;
 /// An object or array as lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Lines below the top, which has no line; `kind` and `children` describe it.
+    /// Lines below the top. The top itself has no line; `kind` and `children` describe it.
     pub lines: Vec<TreeLine>,
     /// Whether the top is an object or an array.
     pub kind: LineKind,
-    /// Number of keys or items at the top, as far as the document was read.
+    /// Number of keys or items at the top that were read.
     pub children: u64,
     /// Remarks for the user: repeated keys, a document that was read in part.
     pub notes: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Tree {
 /// An object or array that is being read.
 struct OpenNode {
     is_object: bool,
-    /// Index of its line; `None` for the top, and beyond the maximum number of lines.
+    /// Index of its line; `None` for the top, and for a line beyond the maximum number.
     line: Option<usize>,
     children: u64,
     keys: HashSet<u64>,
@@ -76,12 +76,12 @@ impl Builder {
         self.open.len()
     }
 
-    /// Returns whether the innermost one is an object, and whether it is still empty; `None` after the end of the top.
+    /// Returns whether the innermost open value is an object, and whether it is still empty; `None` after the end of the top.
     pub fn innermost(&self) -> Option<(bool, bool)> {
         self.open.last().map(|open| (open.is_object, open.children == 0))
     }
 
-    /// Returns the maximum characters of the next text.
+    /// Returns the maximum number of characters of the next text.
     pub fn remaining_chars(&self) -> usize {
         if self.lines.len() >= MAX_TREE_LINES || self.kept >= MAX_KEPT {
             0
@@ -90,7 +90,7 @@ impl Builder {
         }
     }
 
-    /// Records a raw key, to detect repetitions.
+    /// Records a raw key, to detect repeated keys.
     pub fn note_key(&mut self, raw: &str) {
         let hash = self.hasher.hash_one(raw);
         let Some(open) = self.open.last_mut() else { return };
@@ -104,8 +104,8 @@ impl Builder {
         self.notes.push(words.to_owned());
     }
 
-    /// Creates a line for the next value of the innermost object or array; `None` beyond the maximum number of lines. A label is raw;
-    /// without one the index is used.
+    /// Creates a line for the next value of the innermost object or array; `None` beyond the maximum number of lines. The label is raw
+    /// text; without a label, the index is used.
     fn line(&mut self, label: Option<String>) -> Option<TreeLine> {
         let depth = self.open.len().saturating_sub(1);
         let open = self.open.last_mut()?;
@@ -164,12 +164,12 @@ impl Builder {
         if open.children == 0 {
             line.value = if open.is_object { "{}".into() } else { "[]".into() };
         } else if line.inside == 0 {
-            // Its content is beyond the maximum number of lines.
+            // The content is beyond the maximum number of lines.
             line.value = line.summary();
         }
     }
 
-    /// Returns the tree, closing everything that is still open.
+    /// Closes everything that is still open, and returns the tree.
     pub fn finish(mut self) -> Tree {
         while !self.open.is_empty() {
             self.close();

@@ -1,4 +1,4 @@
-//! Sound as a line of peaks, decoded within fixed limits of time and length.
+//! Waveforms of sound, decoded within fixed limits of time and length.
 
 use super::PartBytes;
 use gristmill_core::Cancel;
@@ -14,40 +14,40 @@ use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
 
-/// Maximum time for decoding; the result until then is shown.
+/// Maximum time for decoding; the waveform up to that time is shown.
 const MAX_DECODING_TIME: Duration = Duration::from_millis(1_500);
 /// Maximum seconds of sound that are decoded.
 const MAX_SECONDS: f64 = 1_200.0;
 /// Maximum number of peaks; more than any screen has columns.
 const MAX_PEAKS: usize = 4_096;
-/// Maximum samples in a packet, all channels together.
+/// Maximum number of samples in a packet, for all channels together.
 const MAX_PACKET: usize = 16 << 20;
-/// Consecutive packets that cannot be decoded before decoding stops.
+/// Number of consecutive packets with errors after which decoding stops.
 const MAX_UNDECODABLE_PACKETS: usize = 100;
-/// Maximum bytes of a picture inside a file.
+/// Maximum size in bytes of a picture inside a file.
 const MAX_VISUAL: usize = 16 << 20;
 
 /// The waveform of a sound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waveform {
-    /// Minimum and maximum sample of each equal interval, from -1 to 1, all channels together.
+    /// Minimum and maximum sample of each interval, from -1 to 1, for all channels together; the intervals are equal.
     pub peaks: Vec<(f32, f32)>,
-    /// Seconds that were decoded.
+    /// Decoded duration in seconds.
     pub seconds: f64,
     /// Samples per second.
     pub rate: u32,
     /// Number of channels.
     pub channels: usize,
-    /// `mp3`, `flac`, `aac`; named by the decoding library.
+    /// Codec name from the decoding library, such as `mp3`, `flac` or `aac`.
     pub codec: String,
-    /// Whether decoding ended before the sound did.
+    /// Whether decoding stopped before the end of the sound.
     pub is_cut: bool,
     /// Number of packets that could not be decoded.
     pub undecodable: usize,
 }
 
 impl Waveform {
-    /// Returns the waveform in `columns` equal intervals.
+    /// Returns the waveform divided into `columns` equal intervals.
     pub fn columns(&self, columns: usize) -> Vec<(f32, f32)> {
         let count = self.peaks.len();
         if count == 0 {
@@ -62,7 +62,7 @@ impl Waveform {
         (0..columns).map(piece).collect()
     }
 
-    /// Returns the greatest absolute sample.
+    /// Returns the largest absolute value of a sample.
     pub fn loudest(&self) -> f32 {
         self.peaks.iter().fold(0.0, |loudest, (low, high)| loudest.max(-low).max(*high))
     }
@@ -71,13 +71,13 @@ impl Waveform {
 /// Result of [`preview_audio`].
 #[derive(Debug, Default)]
 pub struct AudioPreview {
-    /// The waveform, or why there is none; safe to show.
+    /// The waveform, or the reason why there is none; safe to show.
     pub waveform: Option<Result<Waveform, String>>,
     /// The first picture in the file, still encoded.
     pub visual: Option<Vec<u8>>,
 }
 
-/// Decodes the first sound track. Takes at most 1.5 seconds, unless reading takes longer.
+/// Decodes the first sound track. Takes at most 1.5 seconds, unless a read takes longer.
 pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPreview {
     let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + MAX_DECODING_TIME };
     let until = stream.until;
@@ -173,7 +173,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
     })
 }
 
-/// Collects peaks: the intervals grow so that their number stays bounded.
+/// Collects peaks. The intervals grow with the sound, so that their number is bounded.
 #[derive(Default)]
 struct Outline {
     peaks: Vec<(f32, f32)>,
@@ -192,7 +192,7 @@ impl Outline {
         self.frames as f64 / f64::from(self.rate.max(1))
     }
 
-    /// Decodes a packet. Returns whether it could be decoded.
+    /// Decodes a packet and returns whether that succeeded.
     fn decode_packet(&mut self, decoder: &mut dyn AudioDecoder, packet: &symphonia::core::packet::Packet) -> bool {
         let Ok(audio) = decoder.decode(packet) else {
             self.undecodable += 1;
@@ -245,7 +245,7 @@ impl Outline {
     }
 }
 
-/// A part as a stream. It ends on cancellation, or when the time is over.
+/// A part as a stream, which ends on cancellation or at the time limit.
 struct Stream<'a> {
     bytes: &'a dyn PartBytes,
     at: u64,
@@ -294,7 +294,7 @@ impl MediaSource for Stream<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// Returns a sound file of 16 bits, one channel: `rate` samples per second.
+    /// Returns a sound file with one channel of 16 bits and `rate` samples per second.
     pub(in crate::preview) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
         let mut out = b"RIFF".to_vec();
         out.extend((36 + samples.len() as u32 * 2).to_le_bytes());

@@ -14,11 +14,11 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "reading the shard";
 
 impl Compression {
-    /// Returns the compression of an archive by its first bytes; `None` for a plain one.
+    /// Returns the compression of an archive, given its first bytes; `None` for a plain archive.
     pub(crate) fn detect(start: &[u8]) -> Option<Self> {
         if start.starts_with(b"\x1f\x8b\x08") {
             Some(Self::Gzip)
@@ -54,11 +54,11 @@ impl Compression {
     }
 }
 
-/// Reads the decompressed bytes of an archive, once from the start.
+/// Reads the decompressed bytes of an archive once, from the start.
 pub(crate) struct ArchiveReader(UnpackedReader);
 
 impl ArchiveReader {
-    /// Creates a reader at the first byte.
+    /// Creates a reader that starts at the first byte.
     pub(crate) fn new(file: Arc<ReadFile>, compression: Compression) -> Outcome<Self> {
         let packing = match compression {
             Compression::Gzip => Packing::Gzip,
@@ -68,17 +68,17 @@ impl ArchiveReader {
         Ok(Self(UnpackedReader::new(file, packing)?.named(ACTIVITY)))
     }
 
-    /// Reads the next bytes, at least one unless the archive (or the readable part of it) is over.
+    /// Reads the next bytes, at least one unless the archive, or its readable part, has ended.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         self.0.read(buf)
     }
 
-    /// Returns the compressed bytes read so far.
+    /// Returns the number of compressed bytes read so far.
     pub(crate) fn consumed(&self) -> u64 {
         self.0.consumed()
     }
 
-    /// Returns why the stream ended prematurely, if it did.
+    /// Returns the reason why the stream ended prematurely, if it did.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.0.broken()
     }

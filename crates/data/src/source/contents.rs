@@ -6,12 +6,12 @@ use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
-/// Bytes unpacked at a time before a part of a compressed shard.
+/// Number of bytes that are decompressed at a time to reach a part of a compressed shard.
 const UNPACK_BYTES: usize = 256 << 10;
 
-/// Reads the first `limit` bytes (at most `size`) of the content at `offset` of the (decompressed) archive.
+/// Reads the content of a part at `offset` of the (decompressed) archive: its first `limit` bytes, at most `size`.
 ///
-/// Offset and size are those of a part row. In a compressed shard everything before the part is unpacked first, which takes time. An
+/// Offset and size are those of a part row. In a compressed shard everything before the part is decompressed first, which takes time. An
 /// archive that ends before the requested bytes is an error.
 pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome<Vec<u8>> {
     let file = open_cached(&shard.path)?;

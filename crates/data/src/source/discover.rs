@@ -1,4 +1,4 @@
-//! Discovery of the shards of a data set. See docs/formats/energon.md §2.
+//! Finds the shards of a data set (docs/formats/energon.md §2).
 
 use gristmill_core::text::{self, display_safe};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
@@ -12,30 +12,30 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Maximum number of shards that a path names.
+/// Maximum number of shards in a range such as `web-{000..099}.tar`.
 const MAX_RANGE: usize = 100_000;
 
-/// Result of searching a root.
+/// Result of searching a root folder.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     /// Shards in index order: sorted by path components. No exclude is applied.
     pub shards: Vec<Shard>,
-    /// Entries that are named like a shard but are not one or are not read, and folders that could not be read.
+    /// Problems: entries with the name of a shard that are not read, and folders that could not be read.
     pub findings: Vec<Problem>,
-    /// Whether all shards are found that can be unpacked.
+    /// Whether to find all shards that can be decompressed, under any name.
     with_packed: bool,
 }
 
 /// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, excluding names that begin with a dot.
 ///
-/// `x.tar` and `x.tgz` in the same folder, which would share one index, are both found: the plan decides how to handle them. Symbolic links
-/// are followed and keep their own path; one that leads back to a folder above it is not followed. Opens no shard. Returns an error only if
-/// the root itself cannot be read or is not a folder.
+/// Both `x.tar` and `x.tgz` are found if they are in the same folder and would share one index: the plan decides how to handle them.
+/// Symbolic links are followed, except to a folder above the link, and shards keep the path of the link. Opens no shard. Returns an error
+/// only if the root itself cannot be read or is not a folder.
 pub fn discover(root: &Path) -> Outcome<Discovery> {
     find(root, false)
 }
 
-/// Like [`discover`], and also finds shards that are compressed in other ways, or whose names end in capital letters.
+/// Like [`discover`], and also finds shards with other compressions, or with suffixes in capital letters.
 pub fn discover_with_packed(root: &Path) -> Outcome<Discovery> {
     find(root, true)
 }
@@ -60,8 +60,8 @@ fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
     Ok(found)
 }
 
-/// Returns the shards that a path names: a file named like one, or a range of them, such as `web-{000..099}.tar`, of which each has to exist.
-/// Their names are relative to the folder above the first that differs. `None` for any other path.
+/// Returns the shards that a path names: a file with the name of a shard, or a range such as `web-{000..099}.tar`, all of whose files must
+/// exist. The names of the shards are relative to their deepest common folder. Returns `None` for any other path.
 pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
     let paths = match () {
         () if is_shard_file(path) => vec![path.to_owned()],
@@ -116,8 +116,8 @@ const GAP_HINT: &str =
     "name only those that exist, such as web-{{000..041},{043..099}}.tar, or give the folder, of which all shards are read";
 const RANGE_HINT: &str = "a range of shards is such as web-{000..099}.tar or {a,b}.tar";
 
-/// Returns the paths of a range of shards, in order; `None` for a path without braces, or whose names are not those of shards. Fails where
-/// the braces are a mistake; call it only if nothing exists at the path.
+/// Returns the paths of a range of shards in order; `None` for a path without braces, or if the names are not those of shards. Invalid
+/// braces are an error, so this must be called only if no file exists at the path.
 pub fn shard_range(path: &Path) -> Outcome<Option<Vec<PathBuf>>> {
     let Some(text) = path.to_str().filter(|text| text.contains(['{', '}'])) else { return Ok(None) };
     let is_shard = |path: &Path| path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes()));
@@ -149,14 +149,14 @@ pub fn shard_range(path: &Path) -> Outcome<Option<Vec<PathBuf>>> {
     }
 }
 
-/// Returns the folder that all paths are below.
+/// Returns the deepest folder that contains all paths.
 fn folder_of(paths: &[PathBuf]) -> PathBuf {
     let mut folder = paths.first().cloned().unwrap_or_default();
     while folder.pop() && !paths.iter().all(|path| path.starts_with(&folder)) {}
     folder
 }
 
-/// Whether a path is a file that is named like a shard.
+/// Whether a path is a file with the name of a shard.
 pub fn is_shard_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && files::is_file(path)
 }
@@ -166,25 +166,25 @@ fn shard_of(name: String, path: &Path, facts: &FileInfo) -> Shard {
     Shard { name, path: path.to_owned(), stamp: facts.stamp, mode: facts.mode, is_tgz }
 }
 
-/// Whether a file name (without folders) is that of a shard.
+/// Whether a file name (without folders) is the name of a shard.
 pub(super) fn is_shard_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
 }
 
-/// Whether a file name (without folders) is that of a shard, compressed in any way.
+/// Whether a file name (without folders) is the name of a shard of any compression.
 pub fn is_like_shard(name: &OsStr) -> bool {
     let is_hidden = name.as_encoded_bytes().starts_with(b".");
     !is_hidden && name.to_str().is_some_and(|name| is_shard_name(name.as_bytes()) || rename_hint(name).is_some())
 }
 
-/// Returns the shard at the path of a file, whatever its name.
+/// Returns the shard at a path, regardless of its name.
 pub fn shard_at(path: &Path) -> Outcome<Shard> {
     let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(shard_of(name, path, &facts))
 }
 
-/// Suffixes of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
+/// Suffixes of compressed shards that are not read, in lower case.
 const PACKED_ENDINGS: [&str; 14] = [
     ".tar.gz",
     ".tar.gzip",
@@ -202,7 +202,7 @@ const PACKED_ENDINGS: [&str; 14] = [
     ".tzst",
 ];
 
-/// Returns how to make a file readable that is named like a shard but is not read; `None` for other names.
+/// Returns a hint for a file that has the name of a shard in an unread form; `None` for other names.
 fn rename_hint(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     for ending in [".tar", ".tgz"] {
@@ -252,7 +252,7 @@ impl Discovery {
         Ok(())
     }
 
-    /// Reports a file that is named like a shard and is not read.
+    /// Reports a file that has the name of a shard but is not read.
     fn take_unread(&mut self, root: &Path, entry: &WalkEntry) {
         let hint = entry.file_name().to_str().filter(|_| entry.kind().is_file()).and_then(rename_hint);
         let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };

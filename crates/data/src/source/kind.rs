@@ -1,4 +1,4 @@
-//! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
+//! Detection of the kind of data set at a path, the first step of every command (docs/formats/energon.md §1).
 
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
@@ -13,22 +13,22 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// File of a mixture index: number of the data set of each sample, u64.
+/// Name of the file of a mixture index with the number of the data set of each sample, as u64.
 pub const DATASET_INDEX: &str = "dataset_index.npy";
-/// File of a mixture index: number of the window in its data set, i64.
+/// Name of the file of a mixture index with the number of the window in its data set for each sample, as i64.
 pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 
-/// Maximum number of entries examined before a folder without shards so far counts as plain.
+/// Maximum number of entries that are examined; a folder without shards among them counts as plain.
 const MAX_EXAMINED_ENTRIES: usize = 20_000;
 
-/// Returns the kind of a path, by names; of files with token ids and of raw indexes, the first bytes are read.
+/// Returns the kind of a path, given the names of files; the first bytes are read only for files of token ids and raw indexes.
 ///
-/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search stops after a limit.
-/// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
+/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with many other files the search stops after a limit. A
+/// path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     let facts = match files::metadata(path) {
         Ok(facts) => facts,
-        // A server may refuse what does not exist in its own way.
+        // A server may report another error than "not found" for a path that does not exist, so the range is tried after any error.
         Err(error) => {
             let range = match shard_range(path) {
                 Err(failure) if error.kind() == ErrorKind::NotFound => return Err(failure),
@@ -37,7 +37,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
             if range.is_some() {
                 return Ok(DatasetKind::SingleShard);
             }
-            // The path of several files may be their common beginning.
+            // The path may be the common beginning of the names of a pair of files.
             let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
             return kind.map(DatasetKind::Tokens).ok_or_else(|| {
                 let failure = Failure::io("opening the data set", path, &error);
@@ -53,7 +53,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     if facts.is_dir() {
         let kind = kind_of_folder(path);
         if kind == DatasetKind::PlainFolder {
-            // No shard is seen either in a folder that is not readable.
+            // A folder that cannot be read also has no visible shards, so reading it is checked here.
             files::first_entries(path, 1).map(drop).map_err(|e| Failure::io("reading the folder", path, &e))?;
         }
         return Ok(kind);
@@ -85,20 +85,20 @@ fn kind_of_file(path: &Path) -> DatasetKind {
     }
 }
 
-/// Whether a file name is that of a compressed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
+/// Whether a file name is the name of a compressed JSONL file, such as `a.jsonl.gz` or `a.jsonl.zst`.
 pub fn is_packed_jsonl(name: &str) -> bool {
     let name = name.to_lowercase();
     name.contains(".jsonl.") && !Packing::of_name(&name).is_plain()
 }
 
-/// What the names of the files below a folder show.
+/// Facts from the names of the files below a folder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NamesBelow {
-    /// Whether one is that of a shard.
+    /// Whether there is a shard.
     pub has_shard: bool,
-    /// Whether one is that of a picture, a sound or a video.
+    /// Whether there is a picture, a sound or a video.
     pub has_media: bool,
-    /// The kind of the files of tables.
+    /// Kind of the tables; `None` if there are none.
     pub tables: Option<&'static TableKind>,
 }
 
@@ -109,7 +109,7 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
     })
 }
 
-/// Returns the kind of a folder. `names` is only called where its direct entries do not decide: shards decide before media, and media before
+/// Returns the kind of a folder. Calls `names` only if the direct entries do not decide. Shards take precedence over media, and media over
 /// tables.
 pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKind {
     let meta = path.join(".nv-meta");
@@ -124,7 +124,7 @@ pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKi
     }
     let names = names();
     match () {
-        // Without rows of media, or with rows of samples, the database was left by a run that did not finish.
+        // A database without rows of media, or with rows of samples, comes from a run that did not finish.
         () if names.has_shard && !(has_database && has_only_media(&database)) => DatasetKind::RawWebDataset,
         () if has_database => DatasetKind::Filesystem,
         () if names.has_media => DatasetKind::LooseMedia,
@@ -148,9 +148,9 @@ fn names_below(path: &Path) -> NamesBelow {
     NamesBelow { has_shard: false, has_media, tables: tables.kind() }
 }
 
-/// Returns the kind of a folder of tokens; `None` for every other, and if tar shards are next to them.
+/// Returns the kind of a folder of tokens; `None` for any other folder, and if tar shards are directly in it.
 ///
-/// Does not detect folders prepared by Energon: that check comes first.
+/// Does not detect folders prepared by Energon; the caller must check for these first.
 pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
     token_kind(path, false).filter(|_| !has_shard(path, 1)).map(DatasetKind::Tokens)
 }
@@ -163,7 +163,8 @@ fn damaged_token_kind(folder: &Path) -> Option<&'static TokenKind> {
     TOKEN_KINDS.iter().copied().find(|kind| !kind.is_file && (kind.detect_damaged)(folder))
 }
 
-/// Returns the kind of a folder that `pack` created in several formats, `mix index`, or `dedup --export-index`; `None` for every other.
+/// Returns the kind of a folder that `pack` wrote in several formats, or that `mix index` or `dedup --export-index` wrote; `None` for any
+/// other folder.
 pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| files::is_file(path.join(name))) => {
@@ -176,19 +177,20 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     (!has_shard(path, 1)).then_some(kind)
 }
 
-/// Whether there are two folders named like formats, at least one of which has the files of its format.
+/// Whether there are two subfolders with names of formats, at least one of which has the files of its format.
 fn has_packed_formats(path: &Path) -> bool {
     let formats = packed_formats(path);
     formats.len() > 1 && formats.iter().any(|(kind, path)| token_folder_kind(path) == Some(DatasetKind::Tokens(kind)))
 }
 
-/// Returns the direct subfolders that are named like formats of `pack`, with the kind that each should have.
+/// Returns the direct subfolders with names of formats of `pack`, each with the kind that it should have.
 pub fn packed_formats(path: &Path) -> Vec<(&'static TokenKind, PathBuf)> {
     let kinds = TOKEN_KINDS.iter().filter(|kind| !kind.is_file);
     kinds.map(|kind| (*kind, path.join(kind.format))).filter(|(_, path)| files::is_dir(path)).collect()
 }
 
-/// Direct entries are examined first, so that a folder of many subfolders is recognised at once when shards are next to them.
+/// Whether a shard is among the first files below a folder. Direct entries are examined first, so that a folder with shards next to many
+/// subfolders is recognised at once.
 fn has_shard(root: &Path, depth: usize) -> bool {
     files_below(root, depth).any(|name| is_shard_name(name.as_encoded_bytes()))
 }

@@ -11,14 +11,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// Folder of prepared files, whose content is not data.
+/// Name of the folder of prepared files, whose content is not data.
 const META_FOLDER: &str = ".nv-meta";
 
 /// Relative names of files, each valid UTF-8 with `/` separators.
 #[derive(Clone, Debug, Default)]
 pub struct FileList {
     text: String,
-    /// Start and length of each name in `text`, in bytes; in order of discovery until sorted.
+    /// Start and length of each name in `text`, in bytes. The names are in the order of discovery until they are sorted.
     places: Vec<(u64, u32)>,
 }
 
@@ -53,7 +53,7 @@ impl FileList {
         self.places.push((self.text.len() as u64, len));
         self.text.push_str(name);
     }
-    /// Sorts by path components, each by its characters: the order in which the reference program visits them.
+    /// Sorts by path components, which are compared by their characters. This is the order in which the reference program visits files.
     pub fn sort(&mut self) {
         let text = &self.text;
         let name = |(start, len): &(u64, u32)| {
@@ -72,27 +72,27 @@ impl<S: AsRef<str>> FromIterator<S> for FileList {
     }
 }
 
-/// A separator ends a component, so it sorts before every other byte. UTF-8 bytes sort like their characters.
+/// Compares names by components: a separator ends a component, so it sorts before every other byte. UTF-8 bytes sort like characters.
 fn by_components(a: &str, b: &str) -> std::cmp::Ordering {
     let key = |byte: u8| if byte == b'/' { 0 } else { byte };
     a.bytes().map(key).cmp(b.bytes().map(key))
 }
 
-/// Result of walking a root.
+/// Result of searching a root folder.
 #[derive(Clone, Debug, Default)]
 pub struct MediaFolder {
     /// Files selected by the filter, sorted by path components.
     pub files: FileList,
-    /// Number of all files seen.
+    /// Number of all files that were found.
     pub file_count: u64,
 }
 
 /// Finds every file below `root` for which `wanted`, called with its relative name, returns `true`.
 ///
-/// Hidden files and folders are included; the content of a `.nv-meta` folder, or of a folder of this program next to an output, is not.
-/// Links are followed; one that leads back to a folder above it is skipped, with a note. An entry that cannot be examined, is not a file,
-/// or has a name that is not UTF-8, is a problem, and the walk continues. Adds one item per file to the progress. Returns an error only if
-/// the root itself cannot be read.
+/// Hidden files and folders are included; the contents of `.nv-meta` folders and of own folders next to outputs are not. Links are
+/// followed, except a link to a folder above it, which is reported as a note. An entry that cannot be examined, is not a file, or has a
+/// name that is not UTF-8, is a problem, and the walk continues. Adds one item per file to the progress. Returns an error only if the root
+/// itself cannot be read.
 pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -> Outcome<MediaFolder> {
     files::read_dir(root).map(drop).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();

@@ -1,7 +1,7 @@
 //! Reading of input data: kinds of data sets, shards, tar entries as samples, contents of parts.
 //!
-//! Everything here treats the data as hostile: names, sizes and headers may have any value. Nothing here writes, except `tgz::rewrite`,
-//! which uses `storage`.
+//! All data is treated as hostile: names, sizes and headers may have any value. Nothing is written, except by `tgz::rewrite` and
+//! `tar::prefix`, which use `storage`.
 
 mod compressed;
 pub mod contents;
@@ -20,7 +20,7 @@ pub use peek::peek_samples;
 
 use gristmill_storage::read::ReadFile;
 
-/// Whether a file begins like a compressed archive, so that offsets in it are meaningless. `false` for one that cannot be read.
+/// Whether a file begins like a compressed archive, so that offsets in it are meaningless. Returns `false` for a file that cannot be read.
 pub fn compressed_start(file: &ReadFile) -> bool {
     matches!(compressed::Compression::of(file), Ok(Some(_)))
 }

@@ -1,14 +1,14 @@
-//! The first samples of a shard without reading the rest: used for questions before a large shard is scanned.
+//! The first samples of a shard without reading the rest, for questions to the user before a large shard is scanned.
 
 use super::tar::{scan_shard, ScanSink};
 use gristmill_core::{
     Cancel, Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Progress, SampleRow, SampleSketch, Shard,
 };
 
-/// Maximum parts of a peeked sample; a sample with more is unsuitable for a question.
+/// Maximum number of parts of a sample that is read; a sample with more is unsuitable for a question.
 const MAX_PARTS: usize = 1_000;
 
-/// Returns the first `count` samples of a shard, fewer if it has no more. Problems are reported by the scan that follows.
+/// Returns the first `count` samples of a shard; fewer if it has no more. Problems are not reported here, but by the scan that follows.
 pub fn peek_samples(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
     let mut sink = FirstSamples { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
     let (progress, cancel) = (Progress::default(), Cancel::default());

@@ -1,4 +1,4 @@
-//! Unpacking a compressed shard into a plain one, which the loader can read.
+//! Decompression of a shard into a plain one, which the loader can read.
 
 use super::compressed::{ArchiveReader, Compression};
 use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
@@ -13,13 +13,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes unpacked and written at a time.
+/// Number of bytes that are decompressed and written at a time.
 const UNPACK_BYTES: usize = 1 << 20;
 
-/// Unpacks the archive of a shard to `target`, durable and with the shard's mode. A shard that is not compressed is copied.
+/// Decompresses the archive of a shard to `target`, with the mode of the shard, and makes it durable. A shard that is not compressed is
+/// copied.
 ///
-/// An existing `target` is refused. It becomes visible whole or not at all: it is written in the data set's work folder if there is one, for
-/// data of this machine on the same file system, else under a hidden name next to `target`. A damaged stream is an error.
+/// An existing `target` is refused. `target` appears only once it is complete: it is written in the work folder of the data set if that
+/// exists on this machine and on the same file system, otherwise under a hidden name next to `target`. A damaged stream is an error.
 pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
     let Some(folder) = target.parent() else {
         return Err(Failure::usage("unpacking", "the target is not a file name").on(Subject::path(target)));
@@ -29,7 +30,7 @@ pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Ou
         return Err(is_taken());
     }
     let draft = draft_path(shard, target, folder);
-    // A draft from a run that was killed.
+    // A killed run may have left a draft.
     fs.remove_file(&draft)?;
     let made = write_draft(fs, shard, &draft, cancel)
         .and_then(|()| place_version(fs, &draft, target, shard.mode, None))
@@ -50,7 +51,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     let is_near = |work: &Path| is_remote(folder) || same_filesystem(work, folder).unwrap_or(false);
     match work.filter(|work| files::is_dir(work) && is_near(work)) {
         Some(work) => {
-            // Shards of the same name in two folders are distinguished by their path in the data set.
+            // The hash of the path distinguishes shards of the same name in two folders.
             let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());
             work.join(format!("unpacking-{place:016x}"))
         }
@@ -60,7 +61,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
 
 fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
     let mut out = fs.create_file(draft)?;
-    // The file is scanned next.
+    // The file is scanned next, so it should stay in the page cache.
     out.keep_in_page_cache();
     unpack(shard, out.as_mut(), cancel)?;
     out.set_mode(shard.mode)?;
@@ -85,7 +86,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
     let mut stream = ArchiveReader::new(Arc::new(file), kind)?;
     loop {
         cancel.check()?;
-        // Decoders return little at a time; the buffer is filled to keep writes large.
+        // Decoders return few bytes per call, so the buffer is filled before it is written.
         let mut filled = 0;
         while filled < buffer.len() {
             match stream.read(&mut buffer[filled..])? {

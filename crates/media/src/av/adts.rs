@@ -1,4 +1,4 @@
-//! AAC in ADTS frames: visits the header of every frame, decodes none.
+//! AAC in ADTS frames: reads the header of every frame, without decoding.
 
 use super::rational::{rescale, seconds, Rational, Rounding};
 use super::{after_id3, AvProbeResult};
@@ -9,18 +9,18 @@ use gristmill_core::AvFacts;
 const HEADER_BYTES: usize = 7;
 /// Samples per channel of one block.
 const SAMPLES_PER_BLOCK: u64 = 1024;
-/// Ticks per second of FFmpeg's time base for ADTS: a multiple of every sample rate.
+/// Ticks per second in FFmpeg's time base for ADTS, a multiple of every sample rate.
 const TICKS_PER_SECOND: i64 = 28_224_000;
 /// Sample rates by their code.
 const RATES: [u32; 13] =
     [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
-/// Bytes that are searched for the next frame after invalid data.
+/// Maximum number of bytes that are searched for the next frame after invalid data.
 const MAX_JUNK_BYTES: u64 = 5_000_000;
 /// The longest frame, in bytes.
 const MAX_FRAME_BYTES: usize = 8191;
 /// Number of frames at the beginning that are checked for spectral band replication.
 const SBR_FRAMES: u64 = 8;
-/// The number of consecutive frames that must have it, unless there are fewer: a single frame can match accidentally.
+/// Minimum number of consecutive frames with spectral band replication, unless there are fewer: a single frame can match accidentally.
 const MIN_SBR_FRAMES: u64 = 3;
 
 /// The fields of a frame header.
@@ -58,7 +58,7 @@ impl Header {
     }
 }
 
-/// Whether these first bytes are a frame, followed by another one as far as the bytes reach.
+/// Whether these first bytes begin with a frame, which another frame follows if the bytes extend that far.
 pub fn matches(first: &[u8]) -> bool {
     let is_header = |bytes: &[u8]| bytes.len() >= HEADER_BYTES && bytes[0] == 0xff && bytes[1] & 0xf6 == 0xf0;
     if !is_header(first) {
@@ -73,9 +73,9 @@ pub fn matches(first: &[u8]) -> bool {
 struct FrameSummary {
     frames: u64,
     blocks: u64,
-    /// Of the first frame.
+    /// Sample rate of the first frame.
     rate: u32,
-    /// Of the last frame, which the reference program reports.
+    /// Number of channels of the last frame, which the reference program reports.
     channels: u32,
     /// Number of blocks in each of the checked frames.
     block_votes: [u64; SBR_FRAMES as usize],

@@ -6,11 +6,11 @@ use super::rational::{Rational, INT_MAX};
 const CANDIDATE_RATES: usize = 30 * 12 + 30 + 3 + 6;
 /// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
 const EVALUATED_INTERVALS: u64 = 20;
-/// After this number of frames, a minimum duration also ends the estimation.
+/// Number of frames after which a minimum duration also ends the estimation.
 const MIN_FRAMES: u64 = 30;
-/// That duration, in seconds.
+/// Minimum duration in seconds; see [`MIN_FRAMES`].
 const MIN_SECONDS: f64 = 5.0;
-/// Rates are counted in frames per 12 × 1001 s.
+/// Unit of rates in seconds: rates are counted in frames per 12 × 1001 s.
 const RATE_UNIT_SECONDS: f64 = 12.0 * 1001.0;
 
 /// Collects time stamps and determines the standard rate that fits them.
@@ -23,7 +23,7 @@ pub struct FrameRateEstimator {
     is_finished: bool,
     steps: u64,
     sum: i64,
-    /// For each rate: sums of the errors and of their squares, for time stamps on the beat and between beats.
+    /// For each rate, the sums of the errors and of their squares, for time stamps on the beat and between beats.
     errors: Vec<[[f64; 2]; 2]>,
 }
 
@@ -95,7 +95,7 @@ impl FrameRateEstimator {
         self.is_finished
     }
 
-    /// Number of frames that were evaluated.
+    /// Returns the number of frames that were evaluated.
     pub fn frames(&self) -> u64 {
         self.frames
     }

@@ -87,7 +87,7 @@ pub enum Rounding {
     Zero,
 }
 
-/// Computes `value × by / over` exactly, then rounds; 0 if `over` is 0. Saturates on overflow (like `av_rescale_rnd`).
+/// Computes `value × by / over` exactly, then rounds; returns 0 if `over` is 0. Saturates on overflow (like `av_rescale_rnd`).
 pub fn rescale(value: i64, by: i64, over: i64, rounding: Rounding) -> i64 {
     if over == 0 {
         return 0;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) type Spans = Vec<(u64, u64)>;
 /// The content of a box, if the box exists.
 type Content = Option<Vec<u8>>;
-/// Name and content.
+/// Name and content of a property.
 type Property<'a> = ([u8; 4], &'a [u8]);
 /// The maximum number of top-level boxes that are visited.
 const MAX_BOXES: usize = 1000;
@@ -62,7 +62,7 @@ fn descriptions(reader: &mut Reader) -> Result<(Content, Content), ReadEnd> {
 pub struct Codes {
     /// Offset and length in bytes of each extent of the colour data, in decoding order.
     pub colour: Vec<(u64, u64)>,
-    /// The same for the alpha plane; `None` without one.
+    /// Offset and length in bytes of each extent of the alpha plane; `None` without an alpha plane.
     pub alpha: Option<Vec<(u64, u64)>>,
 }
 
@@ -88,7 +88,7 @@ fn find_codes(reader: &mut Reader) -> Result<Option<Codes>, ReadEnd> {
 struct Items<'a> {
     primary: u32,
     kinds: BTreeMap<u32, [u8; 4]>,
-    /// Extents, and whether they refer to the `idat` box of the metadata.
+    /// Extents of each item, and whether they are in the `idat` box of the metadata.
     places: BTreeMap<u32, (Spans, bool)>,
     properties: BTreeMap<u32, Vec<Property<'a>>>,
     iref: &'a [u8],

@@ -59,7 +59,7 @@ struct Fields {
     colours: u32,
     /// Bytes per colour in the palette.
     padding: u64,
-    /// Red, green, blue, alpha.
+    /// Bit masks of red, green, blue and alpha.
     masks: [u32; 4],
 }
 
@@ -85,7 +85,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
             let mut fields = info_fields(reader.up_to(at + 4, size as usize - 4)?)?;
             let mut after = after;
             if fields.compression == BITFIELDS && size < 52 {
-                // The short header is followed by its masks.
+                // The masks follow the short header.
                 let masks = reader.up_to(after, 12)?;
                 fields.masks = [le32(masks, 0)?, le32(masks, 4)?, le32(masks, 8)?, 0];
                 after += 12;

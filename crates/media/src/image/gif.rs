@@ -27,7 +27,7 @@ impl Cursor<'_, '_> {
         self.at += bytes.len() as u64;
         Ok(bytes)
     }
-    /// Returns the next sub-block; `None` for one of length 0 and for one that is entirely missing at the end of the file as well.
+    /// Returns the next sub-block; `None` for a sub-block of length 0, and for one that is entirely missing at the end of the file.
     fn block(&mut self) -> Result<Option<&[u8]>, ProbeError> {
         match self.byte()? {
             None | Some(0) => Ok(None),

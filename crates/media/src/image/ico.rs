@@ -140,9 +140,9 @@ pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
 struct AppleIcon {
     /// Width and height in pixels.
     side: u32,
-    /// The part that is an image file of its own.
+    /// Name of the part that is an image file; `None` if the size has none.
     file_magic: Option<&'static [u8; 4]>,
-    /// The parts of raw colours and of their mask.
+    /// Names of the parts with raw colours and with their mask.
     raw_parts: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
@@ -170,7 +170,7 @@ const MAX_PARTS: usize = 10_000;
 
 /// The source of the largest image.
 pub(super) enum LargestImage {
-    /// An image file of its own.
+    /// An image file inside the icon.
     Whole { at: u64, len: u64 },
     /// Raw colours, and the mask if there is one.
     Bare { side: u32, colours: (u64, u64), mask: Option<u64> },

@@ -62,7 +62,7 @@ fn codestream(reader: &mut Reader, at: u64) -> Result<Jp2Dimensions, ReadEnd> {
 /// The maximum number of segments between the first one and a comment.
 const MAX_SEGMENTS: usize = 10_000;
 
-/// Visits the segments up to a comment or the first tile, like Pillow; a segment that ends early makes the file another format.
+/// Visits the segments up to a comment or the first tile, like Pillow; a segment that ends early means that the file is of another format.
 fn comment(reader: &mut Reader, size: u64) -> Result<(), ReadEnd> {
     let mut at = size + u64::from(u16::from_be_bytes(else_other(reader.array(size))?));
     for _ in 0..MAX_SEGMENTS {

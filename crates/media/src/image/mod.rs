@@ -34,11 +34,11 @@ const PILLOW_LIMIT: u64 = 2 * 89_478_485;
 /// Bytes at the end of an image that are searched for its end marker: some programs append a little data.
 const TAIL_BYTES: usize = 1024;
 
-/// Why a reader returns no facts.
+/// Reason why a reader returns no facts.
 #[derive(Debug)]
 enum ReadEnd {
-    /// The file is not an image of this format, and why; another reader may recognise it. The reason is empty for formats that any file
-    /// could be taken for.
+    /// The file is not an image of this format, with the reason; another reader may recognise it. The reason is empty for formats without a
+    /// magic number, as which any file could be read.
     Other(String),
     /// The image is of this format and broken, or cannot be read.
     Error(ProbeError),
@@ -110,13 +110,13 @@ impl Picture {
     }
 }
 
-/// One reader: the predicate on the first bytes, and the function that reads the image.
+/// A reader: the predicate on the first bytes, and the function that reads the image.
 struct Format {
     accepts: fn(first: &[u8]) -> bool,
     read: fn(&mut Reader) -> Result<Picture, ReadEnd>,
 }
 
-/// In Pillow's order: the five formats that it loads first, then by name.
+/// Readers in Pillow's order: the five formats that it loads first, then the others by name.
 const FORMATS: &[Format] = &[
     Format { accepts: bmp::accepts, read: bmp::read },
     Format { accepts: bmp::accepts_headless, read: bmp::read_headless },
@@ -175,7 +175,7 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
     }))
 }
 
-/// The remark for an image whose pixels extend past the end of the entry.
+/// Remark about an image whose pixels extend past the end of the entry.
 const CUT: &str = "cut short after a good header: its pixels reach beyond its end";
 
 /// Whether `mark` is among the last [`TAIL_BYTES`] bytes of the entry.

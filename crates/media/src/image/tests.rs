@@ -116,7 +116,7 @@ fn facts_are_those_of_pillow() {
         let right = match wanted {
             serde_json::Value::String(wanted) => row.as_deref() == Some(wanted.as_str()),
             serde_json::Value::Null => matches!(got, Err(ProbeError::NotMedia(_))),
-            // The header may still be good; a remark is required then.
+            // The header may still be valid; then a remark is required.
             _ => match &got {
                 Ok(probed) => std::env::var_os("GRISTMILL_IMAGE_CORPUS").is_none() || !probed.remarks.is_empty(),
                 Err(ProbeError::Broken { .. }) => true,

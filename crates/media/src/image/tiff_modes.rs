@@ -6,9 +6,9 @@ pub(super) struct Pixel<'a> {
     pub(super) big: bool,
     /// Photometric interpretation.
     pub(super) photo: i64,
-    /// 1 unsigned, 2 signed, 3 floating-point.
+    /// Format of the samples: 1 unsigned, 2 signed, 3 floating-point.
     pub(super) sample_format: i64,
-    /// 1 or 2: the first pixel is in the highest or the lowest bits.
+    /// Order of pixels in a byte: with 1 the first pixel is in the highest bits, with 2 in the lowest.
     pub(super) fill_order: i64,
     /// Bits of each sample.
     pub(super) bits: &'a [i64],

@@ -120,7 +120,7 @@ fn same_size(canvas: (u32, u32), own: WebpDimensions, alpha: bool, at: u64) -> R
     Ok((canvas.0, canvas.1, alpha))
 }
 
-/// Chunks are padded to an even length.
+/// Returns the padded length of a chunk, which is even.
 fn padded(len: u32) -> u64 {
     u64::from(len).next_multiple_of(2)
 }

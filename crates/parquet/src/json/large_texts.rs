@@ -1,5 +1,5 @@
-//! Pages for the decoders of the crate `parquet` of a column whose dictionary is too large for memory. Its texts are read block by block from
-//! the file that holds the dictionary, and handed on as plain values.
+//! Pages of a column whose dictionary is too large for memory, for the decoders of the crate `parquet`. The texts are read block by block
+//! from the file with the dictionary, and passed to the decoders in PLAIN encoding.
 
 use super::failure::{keep, FirstFailure};
 use crate::block::TextBlock;
@@ -14,25 +14,25 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::Result as ParquetResult;
 use std::ops::Range;
 
-/// Size of the texts of a page, in bytes.
+/// Target size in bytes of the texts of a page.
 const PAGE_BYTES: usize = 4 << 20;
 
 /// Pages of a column in a row group.
 pub(super) struct LargeTexts {
     file: ParquetFile,
     column: TextColumn,
-    /// Rows of the row group in the file.
+    /// Range of the rows of the row group in the file.
     rows: Range<u64>,
     blocks: TextBlocks,
     decoder: TextDecoder,
-    /// Rows before the first block, of which no page is read unless it is asked for.
+    /// Number of rows before the first block; their pages are not read unless the decoder requests them.
     skipped: u64,
     next: Option<TextBlock>,
     failure: FirstFailure,
 }
 
 impl LargeTexts {
-    /// Opens a column of a row group of which the rows before `first` are skipped.
+    /// Opens a column of a row group at the row `first`; the rows before it are skipped.
     pub(super) fn open(
         file: &ParquetFile,
         column: TextColumn,
@@ -46,7 +46,7 @@ impl LargeTexts {
         Ok(Self { file, column, rows, blocks, decoder, skipped: first, next: None, failure })
     }
 
-    /// Reads the next block, unless that was done.
+    /// Reads the next block if it was not read yet.
     fn find_next(&mut self) -> ParquetResult<()> {
         if self.next.is_none() {
             let block = self.blocks.next(Vec::new()).map_err(|failure| keep(&self.failure, failure))?;
@@ -55,7 +55,7 @@ impl LargeTexts {
         Ok(())
     }
 
-    /// Returns the values of a block as a page.
+    /// Converts a block to a page of plain values.
     fn page_of(&mut self, block: &TextBlock) -> Outcome<Page> {
         let (place, max) = (&block.context.place, block.context.max_definition);
         let (mut levels, mut values) = (RunWriter::new(max), Vec::new());

@@ -1,4 +1,4 @@
-//! Rows as JSON objects, with all columns or some. Columns are decoded by the crate `parquet`, in small batches.
+//! Rows as JSON objects, with all or some columns. The crate `parquet` decodes the columns in small batches.
 
 mod failure;
 mod large_texts;
@@ -19,9 +19,9 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSe
 use parquet::arrow::{parquet_to_arrow_field_levels, ProjectionMask};
 use std::ops::Range;
 
-/// Size of a batch in bytes, as far as sizes are known.
+/// Target size of a batch in bytes, estimated from known sizes.
 const BATCH_BYTES: u64 = 4 << 20;
-/// Maximum size of a batch in bytes if each of its rows had the longest entry of the dictionary.
+/// Maximum size of a batch in bytes if every row had the longest entry of the dictionary.
 const MAX_REPEATED_BYTES: u64 = 64 << 20;
 /// Maximum number of rows in a batch.
 const MAX_BATCH_ROWS: u64 = 1024;
@@ -33,18 +33,18 @@ const MAX_RANGE_ROWS: u64 = 1 << 16;
 pub struct AppendedRows {
     /// Number of rows.
     pub rows: u64,
-    /// Number of texts that are not UTF-8, in which U+FFFD replaces what is invalid.
+    /// Number of texts that are not UTF-8; U+FFFD replaces their invalid bytes.
     pub bad_texts: u64,
 }
 
 impl ParquetFile {
-    /// Appends one JSON object and a newline for each row of a range, until these have `most_bytes` or a little more: at least one row, if
-    /// there is one. `columns` are names at the top level, of which those that do not exist are ignored; `None` is all columns. If it
-    /// fails, nothing is appended.
+    /// Appends the rows of a range as JSON objects, each with a newline, until `most_bytes` are reached or slightly exceeded; appends at
+    /// least one row, if there is one. `columns` are names at the top level, of which unknown ones are ignored; `None` means all columns.
+    /// Appends nothing if it fails.
     ///
-    /// A text, number, boolean or null is itself, a struct an object, a list an array, and a map an array of objects with `key` and
-    /// `value`. A decimal, date, time, timestamp or interval is text, the latter four in ISO 8601 and with `Z` if they are in UTC. Binary
-    /// is base64 text. Numbers that are not finite are null.
+    /// A text, number, boolean or null has its JSON form; a struct is an object, a list an array, and a map an array of objects with `key`
+    /// and `value`. A decimal, date, time, timestamp or interval is text; the latter four are in ISO 8601, with `Z` if they are in UTC.
+    /// Binary is base64 text. Numbers that are not finite are null.
     pub fn json_rows(
         &self,
         columns: Option<&[String]>,
@@ -60,7 +60,7 @@ impl ParquetFile {
         result
     }
 
-    /// Divides all rows into ranges within row groups, which have about `block_bytes` of the columns each.
+    /// Divides all rows into ranges within row groups; in each range, the columns have about `block_bytes`.
     pub fn row_ranges(&self, columns: Option<&[String]>, block_bytes: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let leaves = self.leaves_of(columns);
         (0..self.row_groups()).flat_map(move |row_group| {
@@ -101,7 +101,7 @@ impl ParquetFile {
         Ok(appended)
     }
 
-    /// Appends rows of a row group, which are numbered within it, until `out` has `end` bytes.
+    /// Appends rows of a row group until `out` has `end` bytes. The rows are numbered within the row group.
     fn append_part(
         &self,
         row_group: usize,
@@ -115,7 +115,7 @@ impl ParquetFile {
         let failure = failure::FirstFailure::default();
         let (metadata, first) = (&schema.metadata, rows.start);
         let group = JsonRowGroup { file: self, metadata, row_group, first, failure: failure.clone() };
-        // The decoders of the crate panic on some pages that are damaged.
+        // The decoders of the crate panic on some damaged pages.
         let result = catch_panic(|| append_batches(schema, &group, leaves, rows, (batch_rows, end), out));
         let why = match result {
             Some(Ok(appended)) => return Ok(appended),
@@ -129,14 +129,14 @@ impl ParquetFile {
         Err(Failure::data(READING, why).on(Subject::path(self.file().path())).with_hint(DAMAGE_HINT))
     }
 
-    /// Returns where a leaf column is, for messages.
+    /// Returns the location of a leaf column, for failures.
     pub(crate) fn chunk_location(&self, row_group: usize, leaf: usize) -> ChunkLocation {
         let schema = self.metadata().file_metadata().schema_descr();
         let column = schema.columns().get(leaf).map(|column| column.path().string()).unwrap_or_default();
         ChunkLocation { path: self.file().path().to_owned(), column, row_group }
     }
 
-    /// Returns the leaves of columns at the top level.
+    /// Returns the leaf columns in columns at the top level.
     fn leaves_of(&self, columns: Option<&[String]>) -> Vec<usize> {
         let schema = self.metadata().file_metadata().schema_descr();
         let is_wanted = |leaf: &usize| {
@@ -147,7 +147,7 @@ impl ParquetFile {
         (0..schema.num_columns()).filter(is_wanted).collect()
     }
 
-    /// Returns the number of rows to decode at once.
+    /// Returns the number of rows that are decoded at once.
     fn batch_rows(&self, row_group: usize, leaves: &[usize]) -> usize {
         let rows = self.rows_of(row_group);
         let rows = (rows.end - rows.start).max(1);
@@ -163,7 +163,7 @@ impl ParquetFile {
     }
 }
 
-/// Decodes rows of a row group and appends them. The reason for a failure is for a message.
+/// Decodes rows of a row group and appends them as JSON. The error is a message.
 fn append_batches(
     schema: &JsonSchema,
     group: &JsonRowGroup<'_>,

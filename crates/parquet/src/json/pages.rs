@@ -1,4 +1,5 @@
-//! Pages for the decoders of the crate `parquet`. Sizes are checked before, because those decoders reserve memory as pages state it.
+//! Pages for the decoders of the crate `parquet`. Sizes are checked first, because the decoders reserve memory of any size that a page
+//! states.
 
 use super::failure::{keep, FirstFailure};
 use super::large_texts::LargeTexts;
@@ -24,12 +25,12 @@ use std::sync::Arc;
 /// Maximum size after decompression of a page that is checked as a whole.
 const MAX_WHOLE_PAGE_BYTES: u32 = 256 << 20;
 
-/// One row group, as the decoders ask for it.
+/// One row group, in the interface of the decoders.
 pub(crate) struct JsonRowGroup<'a> {
     pub(crate) file: &'a ParquetFile,
     pub(crate) metadata: &'a ParquetMetaData,
     pub(crate) row_group: usize,
-    /// The first of its rows that is wanted.
+    /// Number of the first row that is needed.
     pub(crate) first: u64,
     pub(crate) failure: FirstFailure,
 }
@@ -66,7 +67,7 @@ impl RowGroups for JsonRowGroup<'_> {
     }
 }
 
-/// The pages of a column in the only row group.
+/// Iterator over the pages of a column in a single row group.
 struct SingleChunk(Option<Box<dyn PageReader>>);
 
 impl Iterator for SingleChunk {
@@ -79,7 +80,7 @@ impl Iterator for SingleChunk {
 
 impl PageIterator for SingleChunk {}
 
-/// Which levels a column has.
+/// The kinds of levels that a column has.
 #[derive(Clone, Copy)]
 struct Levels {
     has_repetition: bool,
@@ -95,10 +96,10 @@ pub(crate) struct ChunkPages {
     failure: FirstFailure,
     window: Window,
     unpacker: Unpacker,
-    /// Position of the next header, and where the pages end.
+    /// Offset of the next header; then the end of the pages.
     at: u64,
     end: u64,
-    /// The next page, if its header was read.
+    /// The header of the next page and the range of its body, if they were read.
     next: Option<(PageHeader, Range<u64>)>,
 }
 
@@ -138,7 +139,7 @@ impl ChunkPages {
         loop {
             self.find_next()?;
             let Some((header, body)) = self.next.take() else { break };
-            // A larger page is decompressed in pieces where its texts are read.
+            // A larger page is decompressed in pieces when its texts are read.
             if header.unpacked <= MAX_WHOLE_PAGE_BYTES {
                 self.read_body(&header, &body)?;
             }
@@ -155,7 +156,7 @@ impl ChunkPages {
         }
     }
 
-    /// Reads headers until there is one of a page with values or a dictionary.
+    /// Reads headers up to a page with values or a dictionary.
     fn find_next(&mut self) -> ParquetResult<()> {
         while self.next.is_none() && self.at < self.end {
             self.window.restart(self.at);
@@ -281,7 +282,7 @@ fn data_page(page: &DataPage, buf: Bytes, levels: Levels) -> Result<Page, &'stat
     }
 }
 
-/// Checks that a page has no more lengths of texts than values.
+/// Checks that a page does not have more text lengths than values.
 fn check_lengths(page: &DataPage, buf: &[u8], levels: Levels) -> Result<(), &'static str> {
     let lists = match page.encoding {
         ValueEncoding::DeltaLength => 1,
@@ -303,7 +304,7 @@ fn check_lengths(page: &DataPage, buf: &[u8], levels: Levels) -> Result<(), &'st
     }
     .ok_or(why)?;
     for _ in 0..lists {
-        // A page of nulls may have no lengths.
+        // A page that has only nulls may have no lengths.
         if rest.is_empty() {
             break;
         }

@@ -1,4 +1,4 @@
-//! Rows as JSON, compared with what pyarrow and the json module of Python make of the same values.
+//! Compares rows as JSON with the values that pyarrow and Python's json module produce.
 
 use crate::tests::{batch, data, open, open_bytes, write};
 use crate::ParquetFile;
@@ -176,7 +176,8 @@ fn counts_of_lengths_are_checked_before_memory_is_reserved() {
         let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding);
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a"; 9]));
         let mut bytes = write(&[batch(vec![("text", text)])], properties.build());
-        // Blocks of 128 values in four groups, 9 values, equal lengths: now 2^40 values in blocks of groups without bits.
+        // Changes the header of the lengths (blocks of 128 values in four groups, 9 values) to 2^40 values in blocks of groups without
+        // bits.
         let at = bytes.windows(4).position(|part| part == [0x80, 0x01, 0x04, 9]).unwrap();
         bytes[at + 3..at + 9].copy_from_slice(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x20]);
         let file = open_bytes(folder.path(), &bytes).unwrap();
@@ -208,7 +209,7 @@ fn a_long_entry_of_a_dictionary_that_is_repeated_does_not_fill_the_memory() {
 fn texts_of_a_large_dictionary_are_those_of_the_column() {
     let folder = tempfile::tempdir().unwrap();
     let text = |number: usize| format!("{number} {}", "ä".repeat((1 << 19) + number));
-    // Each text once, then some again; every third row is null.
+    // Each text once, then some texts again; every third row is null.
     let values: Vec<Option<String>> =
         (0..54).map(|row| (row % 3 > 0).then(|| text(row))).chain([Some(text(7)), None, Some(text(1))]).collect();
     let count = values.len() as u64;

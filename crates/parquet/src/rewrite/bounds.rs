@@ -1,11 +1,11 @@
-//! Smallest and largest value of a page or column, cut to a limited length.
+//! Minimum and maximum of the values of a page or column, truncated to a limited length.
 
 use std::cmp::Ordering;
 
 /// Maximum length of a bound in bytes.
 const MAX_BOUND_BYTES: usize = 64;
 
-/// Bounds of the values that were added. A bound is the beginning of a value, if that is long.
+/// Bounds of the added values. The bound of a long value is the beginning of that value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bounds(Option<BoundPair>);
 
@@ -31,7 +31,7 @@ impl Bounds {
         }
     }
 
-    /// Adds the beginning of a value; whether it is the whole value, for each of the bounds.
+    /// Adds a value, given by its beginning. `min_is_exact` and `max_is_exact` are whether the beginning is the whole value.
     fn add_start(&mut self, start: &[u8], min_is_exact: bool, max_is_exact: bool) {
         let Some(pair) = &mut self.0 else {
             let (min, max) = (start.to_vec(), start.to_vec());
@@ -43,7 +43,7 @@ impl Bounds {
                 pair.min = start.to_vec();
                 pair.min_is_exact = min_is_exact;
             }
-            // A value is not smaller than its own beginning.
+            // A value is not smaller than its beginning.
             Ordering::Equal => pair.min_is_exact |= min_is_exact,
             Ordering::Greater => {}
         }
@@ -57,14 +57,14 @@ impl Bounds {
         }
     }
 
-    /// Returns a value that none is below, and whether it is one of the values.
+    /// Returns a lower bound of all values, and whether it is one of the values.
     pub(crate) fn min(&self) -> Option<(&[u8], bool)> {
         let pair = self.0.as_ref()?;
         let min = if pair.min_is_exact { &pair.min } else { whole_characters(&pair.min) };
         Some((min, pair.min_is_exact))
     }
 
-    /// Returns a value that none is above, and whether it is one of the values; `None` if there is no short one.
+    /// Returns an upper bound of all values, and whether it is one of the values; `None` if no short bound exists.
     pub(crate) fn max(&self) -> Option<(Vec<u8>, bool)> {
         let pair = self.0.as_ref()?;
         match pair.max_is_exact {
@@ -74,7 +74,7 @@ impl Bounds {
     }
 }
 
-/// Returns a beginning without the part of a character at its end.
+/// Returns `start` without an incomplete character at its end.
 fn whole_characters(start: &[u8]) -> &[u8] {
     match std::str::from_utf8(start) {
         Err(error) if error.error_len().is_none() => start.get(..error.valid_up_to()).unwrap_or_default(),
@@ -82,7 +82,7 @@ fn whole_characters(start: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns something that is greater than everything with this beginning.
+/// Returns a value that is greater than all values that begin with `start`.
 fn next_after(start: &[u8]) -> Option<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(start) else {
         let last = start.iter().rposition(|byte| *byte < u8::MAX)?;

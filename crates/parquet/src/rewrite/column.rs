@@ -1,4 +1,4 @@
-//! Entries of the footer for columns that are written anew or moved.
+//! Footer entries of columns that are rewritten or moved.
 
 use super::pages::WrittenChunk;
 use crate::raw_struct::{binary, int, list, struct_list, wire, RawStruct};
@@ -42,7 +42,7 @@ pub(crate) mod statistics_field {
 
 const INT64: i32 = 2;
 
-/// Whether a column has a smallest and a largest value in its entry.
+/// Whether the entry of a column has a minimum or a maximum.
 pub(crate) fn has_bounds(column: &RawStruct) -> bool {
     statistics(column).is_some_and(|old| old.has(statistics_field::MIN) || old.has(statistics_field::MAX))
 }
@@ -52,7 +52,7 @@ fn statistics(column: &RawStruct) -> Option<RawStruct> {
     RawStruct::parse(metadata.get(metadata_field::STATISTICS)?).ok().map(|(old, _)| old)
 }
 
-/// Moves the positions of a column whose pages are copied.
+/// Adjusts the offsets in the entry of a column whose pages are copied.
 pub(crate) fn move_column(column: &mut RawStruct, by: i64) -> ThriftResult<()> {
     use metadata_field as f;
     let (mut metadata, _) = RawStruct::parse(column.get(chunk_field::METADATA).unwrap_or_default())?;
@@ -64,14 +64,14 @@ pub(crate) fn move_column(column: &mut RawStruct, by: i64) -> ThriftResult<()> {
     Ok(())
 }
 
-/// Moves a position; 0 means none.
+/// Adjusts an offset; 0 means that there is none.
 fn move_field(fields: &mut RawStruct, id: i16, by: i64) {
     if let Some(at) = fields.get_int(id).filter(|at| *at != 0) {
         fields.set_i64(id, u64::try_from(at.saturating_add(by)).unwrap_or_default());
     }
 }
 
-/// Sets what was written of a column. Smallest and largest value, and number of nulls, are stated if they were before.
+/// Updates the entry of a column to the written pages. Minimum, maximum and number of nulls are written only if the entry had them before.
 pub(crate) fn replace_column(column: &mut RawStruct, chunk: &WrittenChunk) -> ThriftResult<()> {
     use metadata_field as f;
     let old = statistics(column);
@@ -114,7 +114,7 @@ fn set_pages(metadata: &mut RawStruct, chunk: &WrittenChunk) {
     }
 }
 
-/// Returns the entry of a column of numbers that was not there before.
+/// Returns the entry of a new column of numbers.
 pub(crate) fn new_column(path: &[&str], codec: CompressionCodec, chunk: &WrittenChunk) -> RawStruct {
     use metadata_field as f;
     let mut metadata = RawStruct::default();
@@ -126,7 +126,7 @@ pub(crate) fn new_column(path: &[&str], codec: CompressionCodec, chunk: &Written
     column
 }
 
-/// Encodes the index of where pages are.
+/// Encodes an offset index, which lists the locations of pages.
 pub(crate) fn offset_index(chunk: &WrittenChunk) -> Vec<u8> {
     let location = |page: &super::pages::WrittenPage| {
         let mut location = RawStruct::default();
@@ -139,7 +139,7 @@ pub(crate) fn offset_index(chunk: &WrittenChunk) -> Vec<u8> {
     index.encode()
 }
 
-/// Moves the positions in an index of where pages are.
+/// Adjusts the offsets in an offset index.
 pub(crate) fn move_offset_index(bytes: &[u8], by: i64) -> ThriftResult<Vec<u8>> {
     let (mut index, _) = RawStruct::parse(bytes)?;
     let mut locations = struct_list(index.get(1).unwrap_or(&[wire::STRUCT]))?;
@@ -148,7 +148,7 @@ pub(crate) fn move_offset_index(bytes: &[u8], by: i64) -> ThriftResult<Vec<u8>> 
     Ok(index.encode())
 }
 
-/// Encodes the index of smallest and largest values of pages; `None` if a page has no short bound.
+/// Encodes a column index, which lists minimum and maximum of pages; `None` if a page has no short bound.
 pub(crate) fn column_index(chunk: &WrittenChunk) -> Option<Vec<u8>> {
     let (mut are_null, mut min, mut max, mut nulls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for page in &chunk.pages {
@@ -161,7 +161,7 @@ pub(crate) fn column_index(chunk: &WrittenChunk) -> Option<Vec<u8>> {
     let mut index = RawStruct::default();
     index.set(1, wire::LIST, list(wire::TRUE, &are_null));
     index.set_list(2, wire::BINARY, &min).set_list(3, wire::BINARY, &max);
-    // The bounds are in no order.
+    // 0 means that the bounds are unordered.
     index.set_i32(4, 0).set_list(5, wire::I64, &nulls);
     Some(index.encode())
 }

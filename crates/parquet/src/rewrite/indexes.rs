@@ -1,4 +1,4 @@
-//! Copies or writes what is between the last row group and the footer: indexes of pages, and Bloom filters.
+//! Copies or writes the data between the last row group and the footer: page indexes and Bloom filters.
 
 use super::column::{chunk_field, column_index, metadata_field, move_offset_index, offset_index};
 use super::pages::WrittenChunk;
@@ -8,13 +8,13 @@ use crate::raw_struct::{wire, RawStruct};
 use gristmill_core::Outcome;
 use std::ops::Range;
 
-/// Number of bytes that hold the header of a Bloom filter.
+/// Number of bytes that contain the header of a Bloom filter.
 const BLOOM_HEADER_BYTES: u64 = 256;
 
-/// Where the pages of a column are in the new file.
+/// Location of the pages of a column in the new file.
 #[derive(Clone, Debug)]
 pub(crate) enum PlacedChunk {
-    /// As in the old file, moved by this many bytes.
+    /// Copied; the offset differs from that in the old file by this number of bytes.
     Moved(i64),
     New(WrittenChunk),
 }
@@ -54,7 +54,7 @@ fn write_new(column: &mut RawStruct, chunk: &WrittenChunk, has_index: bool, out:
     Ok(())
 }
 
-/// Writes a part, and sets its position and size.
+/// Writes an index or filter, and sets its offset and size in the entry of the column.
 fn write_part(fields: &mut RawStruct, (at, size): (i16, i16), part: &[u8], out: &mut Output<'_>) -> Outcome<()> {
     fields.set_i64(at, out.position()).set_i32(size, i32::try_from(part.len()).unwrap_or(i32::MAX));
     out.write(part)
@@ -83,7 +83,7 @@ fn move_indexes(rewriter: &Rewriter<'_>, column: &mut RawStruct, by: i64, out: &
     Ok(())
 }
 
-/// Returns where a part is in the old file, if there is one.
+/// Returns the range of an index or filter in the old file; `None` if there is none.
 fn part_range(rewriter: &Rewriter<'_>, fields: &RawStruct, (at, size): (i16, i16)) -> Outcome<Option<Range<u64>>> {
     let (Some(at), Some(size)) = (fields.get_int(at), fields.get_int(size)) else { return Ok(None) };
     let range = u64::try_from(at).ok().zip(u64::try_from(size).ok());
@@ -94,7 +94,7 @@ fn part_range(rewriter: &Rewriter<'_>, fields: &RawStruct, (at, size): (i16, i16
     }
 }
 
-/// Returns where a Bloom filter is in the old file; old writers do not state its size.
+/// Returns the range of a Bloom filter in the old file. Old writers do not state its size, so it is read from its header.
 fn bloom_filter(rewriter: &Rewriter<'_>, metadata: &RawStruct) -> Outcome<Option<Range<u64>>> {
     let (at, size) = metadata_field::BLOOM_FILTER;
     let Some(start) = metadata.get_int(at).and_then(|at| u64::try_from(at).ok()) else { return Ok(None) };

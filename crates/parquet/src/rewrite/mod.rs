@@ -1,7 +1,7 @@
-//! Writes a Parquet file again with other texts in one column, or with a new column of ranges.
+//! Rewrites a Parquet file with changed texts in one column, or with a new column of ranges.
 //!
-//! Everything else stays byte for byte: pages of other columns are copied without decoding them, and fields of the footer that are not
-//! concerned, also unknown ones, are copied as they are. Memory is bounded by pages, whatever the size of row groups.
+//! All other data is preserved byte for byte: pages of other columns are copied without decoding, and unaffected fields of the footer,
+//! including unknown ones, are copied unchanged. Memory is bounded by the size of pages, regardless of the size of row groups.
 
 mod bounds;
 mod column;
@@ -33,13 +33,13 @@ use gristmill_core::{Failure, Outcome};
 use parquet::basic::CompressionCodec;
 use std::ops::Range;
 
-/// Work in progress when a failure is reported.
+/// Name of this step in failures.
 const WRITE_ACTIVITY: &str = "writing the Parquet file";
 /// Name of the program in the footer.
 const CREATED_BY: &str = concat!("gristmill version ", env!("CARGO_PKG_VERSION"));
-/// Bytes of columns that are copied at a time.
+/// Size of the copy buffer in bytes.
 const COPY_BYTES: u64 = 1 << 20;
-/// Size of a block of texts.
+/// Target size in bytes of a block of texts.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Fields of `RowGroup`.
 mod group_field {
@@ -50,11 +50,11 @@ mod group_field {
     pub(super) const PACKED: i16 = 6;
 }
 
-/// Receives a row: its number, its value, and a list, empty at first, for the ranges of the text, in bytes. Ranges are in order, do not
-/// overlap, and begin and end between characters.
+/// Callback that receives a row: its number, its value, and an empty list, to which it adds the ranges of the text in bytes. Ranges must be
+/// in order, must not overlap, and must begin and end at character boundaries.
 pub type EditRow<'a> = dyn FnMut(u64, Value<'_>, &mut Vec<Range<usize>>) -> Outcome<()> + 'a;
 
-/// The bytes of a file that is written from its beginning to its end.
+/// The output file, which is written sequentially.
 pub(crate) struct Output<'a> {
     write: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
     at: u64,
@@ -75,19 +75,20 @@ impl<'a> Output<'a> {
     }
 }
 
-/// A file that is written again.
+/// A file to rewrite.
 #[derive(Debug)]
 pub struct Rewriter<'a> {
     file: &'a ParquetFile,
     column: &'a TextColumn,
     ranges: Option<&'a str>,
-    /// Rows of the row groups that are not written.
+    /// Ranges of rows whose row groups are not written.
     left_out: &'a [Range<u64>],
 }
 
 impl<'a> Rewriter<'a> {
-    /// Checks that a file can be written again. `ranges` is the name of a new column for the ranges; without it, they are removed from the
-    /// texts. `left_out` are the rows of the row groups that are not written. Refuses encrypted files, and a column of this name.
+    /// Checks that a file can be rewritten. `ranges` is the name of a new column for the ranges; without it, the ranges are removed from
+    /// the texts. `left_out` are the ranges of rows whose row groups are not written. Refuses encrypted files, and a new column whose name
+    /// exists.
     pub fn new(
         file: &'a ParquetFile,
         column: &'a TextColumn,
@@ -115,7 +116,7 @@ impl<'a> Rewriter<'a> {
         Ok(rewriter)
     }
 
-    /// Writes the file, and passes every row to `edit`, in order.
+    /// Writes the file, and passes every row to `edit` in order.
     pub fn write(&self, edit: &mut EditRow<'_>, write: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         let out = &mut Output::new(write, 0);
         let (bytes, _) = read_metadata(self.file.file())?;
@@ -158,7 +159,7 @@ impl<'a> Rewriter<'a> {
         rows.is_empty() || !self.left_out.contains(&rows)
     }
 
-    /// Writes a row group. Returns where its columns are.
+    /// Writes a row group. Returns the locations of its columns.
     fn write_group(
         &self,
         number: usize,
@@ -178,7 +179,7 @@ impl<'a> Rewriter<'a> {
                 self.checked(replace_column(column, &chunk))?;
                 placed.push(PlacedChunk::New(chunk));
             } else {
-                // Row groups without rows may state a position without bytes.
+                // A row group without rows may state an offset although it has no pages.
                 let from = if range.is_empty() { self.file.stated_position(number, leaf) } else { range.start };
                 let by = out.position() as i64 - from as i64;
                 self.copy(&range, out)?;
@@ -194,19 +195,19 @@ impl<'a> Rewriter<'a> {
                     placed.push(PlacedChunk::New(chunk));
                 }
             }
-            // Rows of columns without texts are passed on, too.
+            // The rows of a column without texts are passed to the editor, too.
             None => rows.for_each_row(number, |row| pass(edit, row, &mut Vec::new()))?,
         }
         self.checked(finish_group(group, &columns, start, out.position(), self.sort_column()))?;
         Ok(placed)
     }
 
-    /// Returns the column whose order is lost.
+    /// Returns the column whose sort order is lost, which is the changed text column.
     fn sort_column(&self) -> Option<usize> {
         self.ranges.is_none().then(|| self.column.leaf())
     }
 
-    /// Writes the texts of a row group without the ranges.
+    /// Writes the texts of a row group without their ranges.
     fn write_texts(
         &self,
         number: usize,
@@ -252,7 +253,7 @@ impl<'a> Rewriter<'a> {
         lists.finish(out)
     }
 
-    /// Returns the format of new pages of a row group: that of the old pages.
+    /// Returns the format of new pages in a row group, which is that of the old pages.
     fn format(&self, number: usize) -> Outcome<PageFormat> {
         let (leaf, place) = (self.column.leaf(), self.place(number, self.column.path()));
         let max_definition = self.column.max_definition();
@@ -268,7 +269,7 @@ impl<'a> Rewriter<'a> {
         ChunkLocation { path: self.file.file().path().to_owned(), column: column.to_owned(), row_group }
     }
 
-    /// Returns the bytes of a column; none if the row group has no rows.
+    /// Returns the range of a column in the file; empty if the row group has no rows.
     fn chunk_range(&self, row_group: usize, leaf: usize) -> Outcome<Range<u64>> {
         let column = self.file.metadata().row_groups().get(row_group).and_then(|group| group.columns().get(leaf));
         let name = column.map(|column| column.column_path().string()).unwrap_or_default();
@@ -278,7 +279,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Copies a part of the file.
+    /// Copies a range of the file.
     fn copy(&self, range: &Range<u64>, out: &mut Output<'_>) -> Outcome<()> {
         let (mut at, mut buffer) = (range.start, Vec::new());
         while at < range.end {
@@ -299,7 +300,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Sets what changes in the entry of a row group.
+/// Updates the entry of a row group: columns, sizes, offset, and sort order.
 fn finish_group(
     group: &mut RawStruct,
     columns: &[RawStruct],
@@ -338,7 +339,7 @@ fn pass(edit: &mut EditRow<'_>, row: &RawValue<'_>, ranges: &mut Vec<Range<usize
     edit(row.row, row.value, ranges)
 }
 
-/// Copies a text without the ranges.
+/// Copies a text without its ranges.
 fn copy_without_ranges(text: &[u8], ranges: &[Range<usize>], kept: &mut Vec<u8>) {
     kept.clear();
     let mut at = 0;
@@ -354,7 +355,7 @@ struct Rows<'a> {
     file: &'a ParquetFile,
     blocks: TextBlocks,
     decoder: TextDecoder,
-    /// The next block, if it was read.
+    /// The next block, if it was already read.
     next: Option<TextBlock>,
     spare: Vec<u8>,
 }
@@ -366,7 +367,7 @@ impl<'a> Rows<'a> {
         Ok(Self { file, blocks, decoder: TextDecoder::new(), next: None, spare: Vec::new() })
     }
 
-    /// Passes the rest of the rows of a row group on.
+    /// Passes the remaining rows of a row group to `take`.
     fn for_each_row(&mut self, row_group: usize, mut take: impl FnMut(&RawValue<'_>) -> Outcome<()>) -> Outcome<()> {
         let end = self.file.rows_of(row_group).end;
         loop {

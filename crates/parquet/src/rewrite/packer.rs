@@ -4,16 +4,16 @@ use gristmill_core::{Failure, Outcome};
 use parquet::basic::CompressionCodec;
 use std::io::Write as _;
 
-/// Levels of compression: the usual ones of writers of Parquet.
+/// Compression levels that Parquet writers commonly use.
 const ZSTD_LEVEL: i32 = 3;
 const GZIP_LEVEL: u32 = 6;
 const BROTLI_LEVEL: i32 = 5;
 const BROTLI_WINDOW: i32 = 22;
 const BROTLI_BUFFER_BYTES: usize = 64 << 10;
-/// Work in progress when a failure is reported.
+/// Name of this step in failures.
 const ACTIVITY: &str = "compressing a page of Parquet";
 
-/// Compresses pages with one codec; keeps its state.
+/// Compresses pages with one codec; reuses its state.
 pub(crate) struct Packer {
     codec: CompressionCodec,
     zstd: Option<zstd::bulk::Compressor<'static>>,
@@ -57,13 +57,13 @@ impl Packer {
                     lgwin: BROTLI_WINDOW,
                     ..Default::default()
                 };
-                // It writes its end when it is dropped.
+                // Dropping the encoder writes the end of the data.
                 let mut encoder = brotli::CompressorWriter::with_params(&mut self.out, BROTLI_BUFFER_BYTES, &params);
                 encoder.write_all(content).map_err(|error| failed(&error))?;
             }
             (CompressionCodec::LZ4_RAW, _) => self.out = lz4_flex::block::compress(content),
             (CompressionCodec::LZ4, _) => {
-                // As Hadoop frames blocks: the sizes, then the block.
+                // Hadoop's framing: both sizes, then the block.
                 let block = lz4_flex::block::compress(content);
                 for size in [content.len(), block.len()] {
                     let size = u32::try_from(size).map_err(|error| failed(&error))?;

@@ -8,28 +8,28 @@ use gristmill_core::{Failure, Outcome};
 use parquet::basic::CompressionCodec;
 use std::collections::BTreeSet;
 
-/// Numbers of encodings.
+/// Numbers of encodings in the format.
 pub(crate) const PLAIN: i32 = 0;
 pub(crate) const RLE: i32 = 3;
 pub(crate) const RLE_DICTIONARY: i32 = 8;
 
-/// How the pages of a column are written.
+/// Format of the pages of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageFormat {
     pub(crate) codec: CompressionCodec,
     /// Whether data pages have version 2.
     pub(crate) is_version_2: bool,
-    /// Highest levels of the column.
+    /// Maximum levels of the column.
     pub(crate) max_definition: u32,
     pub(crate) max_repetition: u32,
 }
 
-/// Values of a page, before they are compressed.
+/// Content of a page before compression.
 #[derive(Debug)]
 pub(crate) struct PageContent<'a> {
     pub(crate) encoding: i32,
     pub(crate) rows: u32,
-    /// Number of values and nulls.
+    /// Number of values including nulls.
     pub(crate) values: u32,
     pub(crate) nulls: u32,
     pub(crate) repetition: &'a [u8],
@@ -42,7 +42,7 @@ pub(crate) struct PageContent<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenPage {
     pub(crate) offset: u64,
-    /// Size with its header.
+    /// Size including the header, in bytes.
     pub(crate) size: u64,
     /// Number of its first row in the row group.
     pub(crate) first_row: u64,
@@ -51,18 +51,18 @@ pub(crate) struct WrittenPage {
     pub(crate) bounds: Bounds,
 }
 
-/// What was written of a column in a row group.
+/// Facts about the written column of a row group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WrittenChunk {
     pub(crate) start: u64,
-    /// Position of the dictionary.
+    /// Offset of the dictionary.
     pub(crate) dictionary: Option<u64>,
     pub(crate) pages: Vec<WrittenPage>,
-    /// Number of values and nulls.
+    /// Number of values including nulls.
     pub(crate) values: u64,
     pub(crate) rows: u64,
     pub(crate) nulls: u64,
-    /// Sizes with headers, before and after compression.
+    /// Total sizes including headers, before and after compression.
     pub(crate) unpacked: u64,
     pub(crate) packed: u64,
     pub(crate) encodings: BTreeSet<i32>,
@@ -70,7 +70,7 @@ pub(crate) struct WrittenChunk {
 }
 
 impl WrittenChunk {
-    /// Moves all positions by `by`.
+    /// Adds `by` to all offsets.
     pub(crate) fn shift(&mut self, by: u64) {
         self.start += by;
         self.dictionary = self.dictionary.map(|at| at + by);
@@ -78,7 +78,7 @@ impl WrittenChunk {
     }
 }
 
-/// Writes pages one after another.
+/// Writes the pages of a column sequentially.
 pub(crate) struct PageWriter {
     format: PageFormat,
     packer: Packer,
@@ -87,13 +87,13 @@ pub(crate) struct PageWriter {
 }
 
 impl PageWriter {
-    /// Starts a column at `start` in the file.
+    /// Starts a column at offset `start` of the file.
     pub(crate) fn new(format: PageFormat, start: u64) -> Outcome<Self> {
         let written = WrittenChunk { start, ..WrittenChunk::default() };
         Ok(Self { format, packer: Packer::new(format.codec)?, body: Vec::new(), written })
     }
 
-    /// Writes the dictionary, which must be the first page: its entries in PLAIN encoding.
+    /// Writes the dictionary, which must be the first page; `bytes` has its entries in PLAIN encoding.
     pub(crate) fn write_dictionary(&mut self, entries: u32, bytes: &[u8], out: &mut Output<'_>) -> Outcome<()> {
         let mut fields = RawStruct::default();
         fields.set_i32(1, size(u64::from(entries))?).set_i32(2, PLAIN).set_bool(3, false);
@@ -128,7 +128,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Returns the size before compression.
+    /// Writes a page of version 1; returns its size before compression.
     fn write_version_1(&mut self, page: &PageContent<'_>, out: &mut Output<'_>) -> Outcome<u64> {
         self.body.clear();
         let of_levels = [(self.format.max_repetition, page.repetition), (self.format.max_definition, page.definition)];
@@ -147,7 +147,7 @@ impl PageWriter {
     }
 
     fn write_version_2(&mut self, page: &PageContent<'_>, out: &mut Output<'_>) -> Outcome<u64> {
-        // Not every reader decompresses nothing.
+        // Some readers cannot decompress an empty body.
         let is_packed = self.packer.is_packing() && !page.bytes.is_empty();
         let packed = if is_packed { self.packer.pack(page.bytes)? } else { page.bytes };
         self.body.clear();

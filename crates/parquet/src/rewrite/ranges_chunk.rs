@@ -1,4 +1,4 @@
-//! Writes the column of ranges in one row group: a list of structs with `start` and `end` for each row.
+//! Writes the column of ranges in a row group: for each row, a list of structs with `start` and `end`.
 
 use super::bounds::Bounds;
 use super::pages::{PageContent, PageFormat, PageWriter, WrittenChunk, PLAIN};
@@ -8,15 +8,15 @@ use crate::runs::RunWriter;
 use gristmill_core::Outcome;
 use std::ops::Range;
 
-/// Definition levels: no list, an empty list, a number.
+/// Definition levels of a missing list, an empty list, and a number.
 const NO_LIST: u32 = 0;
 const EMPTY_LIST: u32 = 1;
 pub(crate) const MAX_DEFINITION: u32 = 4;
 pub(crate) const MAX_REPETITION: u32 = 1;
-/// Size of the numbers at which a page ends.
+/// Size in bytes of the numbers at which a page ends.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Writes the two leaf columns, of which the second waits in memory, compressed.
+/// Writes the two leaf columns; the second is stored in memory, compressed, until the first is complete.
 pub(crate) struct RangesWriter {
     starts: NumberWriter,
     ends: NumberWriter,
@@ -35,7 +35,7 @@ struct NumberWriter {
 }
 
 impl RangesWriter {
-    /// Starts the column at `start` in the file.
+    /// Starts the column at offset `start` of the file.
     pub(crate) fn new(format: PageFormat, start: u64) -> Outcome<Self> {
         let format = PageFormat { max_definition: MAX_DEFINITION, max_repetition: MAX_REPETITION, ..format };
         Ok(Self {
@@ -45,7 +45,7 @@ impl RangesWriter {
         })
     }
 
-    /// Adds a row; `None` for one without a list.
+    /// Adds a row; `None` for a row without a list.
     pub(crate) fn add(&mut self, ranges: Option<&[Range<usize>]>, out: &mut Output<'_>) -> Outcome<()> {
         self.starts.add(ranges, |range| range.start, out)?;
         in_memory(&mut self.end_pages, |out| self.ends.add(ranges, |range| range.end, out))

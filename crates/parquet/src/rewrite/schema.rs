@@ -35,16 +35,16 @@ const REPEATED: i32 = 2;
 const INT64: i32 = 2;
 const CONVERTED_LIST: i32 = 3;
 const CONVERTED_UINT_64: i32 = 14;
-/// Members of `LogicalType`.
+/// Numbers of the members of `LogicalType`.
 const LOGICAL_LIST: i16 = 3;
 const LOGICAL_INTEGER: i16 = 10;
 
-/// Names below the column.
+/// Names of the fields below the column.
 pub(crate) const LIST: &str = "list";
 pub(crate) const ELEMENT: &str = "element";
 pub(crate) const NUMBERS: [&str; 2] = ["start", "end"];
 
-/// Adds the column to the schema, and to the schema of Arrow in the metadata if there is one.
+/// Adds the column to the schema, and to the Arrow schema in the metadata, if there is one.
 pub(crate) fn add_column(footer: &mut RawStruct, metadata: &ParquetMetaData, name: &str) -> ThriftResult<()> {
     let mut elements = struct_list(footer.get(file_field::SCHEMA).unwrap_or_default())?;
     if let Some(root) = elements.first_mut() {
@@ -88,7 +88,7 @@ fn elements_of(name: &str) -> [RawStruct; 5] {
     [outer, group(LIST, REPEATED, 1), group(ELEMENT, OPTIONAL, 2), number(start), number(end)]
 }
 
-/// Adds the column to the schema of Arrow. One that cannot be read is removed: readers use the other schema then.
+/// Adds the column to the Arrow schema. An Arrow schema that cannot be read is removed; readers then use the Parquet schema.
 fn add_to_arrow_schema(footer: &mut RawStruct, metadata: &ParquetMetaData, name: &str) -> ThriftResult<()> {
     let Some(pairs) = footer.get(file_field::KEY_VALUES) else { return Ok(()) };
     let mut pairs = struct_list(pairs)?;
@@ -101,7 +101,7 @@ fn add_to_arrow_schema(footer: &mut RawStruct, metadata: &ParquetMetaData, name:
             let element = Field::new(ELEMENT, DataType::Struct(numbers.to_vec().into()), true);
             let column = Field::new(name, DataType::List(Arc::new(element)), true);
             let fields: Vec<_> = schema.fields().iter().cloned().chain([Arc::new(column)]).collect();
-            // Metadata of the file are pairs of their own.
+            // The metadata of the file is in other key-value pairs.
             let encoded = encode_arrow_schema(&Schema::new_with_metadata(fields, schema.metadata().clone()));
             for pair in pairs.iter_mut().filter(|pair| is_schema(pair)) {
                 pair.set_binary(2, encoded.as_bytes());
@@ -114,7 +114,7 @@ fn add_to_arrow_schema(footer: &mut RawStruct, metadata: &ParquetMetaData, name:
     Ok(())
 }
 
-/// Keeps of a sort order what does not depend on a column: what is before it.
+/// Returns the columns of a sort order that precede a changed column; the order of the later ones is lost.
 pub(crate) fn cut_sort_order(order: &[u8], leaf: usize) -> ThriftResult<Vec<Vec<u8>>> {
     let columns = struct_list(order)?;
     let is_other = |column: &&RawStruct| column.get_int(1).is_none_or(|number| usize::try_from(number) != Ok(leaf));

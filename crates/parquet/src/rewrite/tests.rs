@@ -1,4 +1,4 @@
-//! Files that are written again, read with the crate `parquet` and with ours.
+//! Reads rewritten files with the crate `parquet` and with this crate.
 
 use super::{EditRow, Rewriter, CREATED_BY};
 use crate::tests::{open, open_bytes, write};
@@ -21,10 +21,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of row groups that files have here.
+/// Number of rows in a row group of the test files.
 const GROUP_ROWS: usize = 700;
 
-/// The text of a row: some are null, empty, long, or repeat.
+/// Returns the text of a row; some are null, empty, long, or repeated.
 fn text(row: usize) -> Option<String> {
     match row % 11 {
         0 => None,
@@ -35,7 +35,7 @@ fn text(row: usize) -> Option<String> {
     }
 }
 
-/// The ranges of a text: the second and third character, and everything if it is short.
+/// Returns the ranges of a text: the second and the third character, and the whole of a short text.
 fn ranges_of(text: &str) -> Vec<Range<usize>> {
     let at = |number: usize| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
     match text.len() {
@@ -81,7 +81,7 @@ fn read(bytes: &[u8]) -> (RecordBatch, Arc<ParquetMetaData>) {
     (RecordBatch::try_new(schema, batches[0].columns().to_vec()).unwrap(), metadata)
 }
 
-/// A table with a text column between others, and a text inside of structs.
+/// Returns a table with a text column between other columns, and a text inside structs.
 fn table(rows: usize) -> RecordBatch {
     let texts: Vec<Option<String>> = (0..rows).map(text).collect();
     let strings: ArrayRef = Arc::new(StringArray::from(texts.clone()));
@@ -123,7 +123,7 @@ fn properties() -> WriterPropertiesBuilder {
         .set_write_batch_size(50)
 }
 
-/// Kinds of files that are written.
+/// Returns the formats of the files that are tested.
 fn kinds() -> Vec<WriterProperties> {
     let mut all = Vec::new();
     for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(Default::default())] {
@@ -277,11 +277,11 @@ fn files_of_other_programs_are_written_again() {
     assert!(count > 20, "{count}");
 }
 
-/// Writes a file without a change; whether its column can be read. Panics if it is another one then.
+/// Rewrites a file without changes, and returns whether its column can be read. Panics if the new column differs.
 fn is_same_again(file: &ParquetFile, key: &str, folder: &Path) -> bool {
     let column = file.column(key).unwrap();
     let expected = crate::tests::read_from(file, &column, 0, 1 << 20);
-    // Another column may be encrypted.
+    // Rewriting is refused if another column is encrypted.
     let Ok(rewriter) = Rewriter::new(file, &column, None, &[]) else { return false };
     if expected.2.is_some() {
         return false;

@@ -1,4 +1,4 @@
-//! Writes a column of texts in one row group: with a dictionary while that saves space, else as they are.
+//! Writes a text column in a row group: with a dictionary if that saves space, otherwise in PLAIN encoding.
 
 use super::bounds::Bounds;
 use super::pages::{PageContent, PageFormat, PageWriter, WrittenChunk, PLAIN, RLE_DICTIONARY};
@@ -7,30 +7,30 @@ use crate::runs::{bit_width, pack_values, RunWriter};
 use gristmill_core::Outcome;
 use std::collections::HashMap;
 
-/// Size of the values at which a page ends.
+/// Size in bytes of the values at which a page ends.
 const PAGE_BYTES: usize = 1 << 20;
 /// Number of rows at which a page ends.
 pub(crate) const PAGE_ROWS: u32 = 20_000;
-/// Maximum size of the dictionary.
+/// Maximum size of the dictionary in bytes.
 const MAX_DICTIONARY_BYTES: usize = 1 << 20;
-/// Maximum number of rows that wait until the dictionary is complete.
+/// Maximum number of rows that are buffered until the dictionary is complete.
 const MAX_WAITING_ROWS: usize = 1 << 20;
 
-/// A row that waits for the dictionary.
+/// A row that is buffered until the dictionary is complete.
 #[derive(Clone, Copy, Debug)]
 enum WaitingRow {
-    /// With the number of its value.
+    /// A value, as its index in the dictionary.
     Value(u32),
-    /// With its definition level.
+    /// A null, as its definition level.
     Null(u32),
 }
 
-/// How values are written.
+/// State of the encoding.
 #[derive(Debug)]
 enum Mode {
-    /// Rows wait, because more entries may come.
+    /// Rows are buffered, because further entries may follow.
     Collecting(Dictionary, Vec<WaitingRow>),
-    /// The dictionary is written.
+    /// The dictionary is written, and pages refer to it.
     Indexed(Dictionary),
     Plain,
 }
@@ -40,9 +40,9 @@ enum Mode {
 struct Dictionary {
     numbers: HashMap<Box<[u8]>, u32>,
     bytes: Vec<u8>,
-    /// Where each entry ends.
+    /// Offset of the end of each entry.
     ends: Vec<usize>,
-    /// Size that the values would have without a dictionary.
+    /// Size in bytes of the values without a dictionary.
     plain_bytes: usize,
 }
 
@@ -79,12 +79,12 @@ struct OpenPage {
     nulls: u32,
     /// Values in PLAIN encoding.
     bytes: Vec<u8>,
-    /// Numbers of entries of the dictionary.
+    /// Indices of entries in the dictionary.
     numbers: Vec<u32>,
     bounds: Bounds,
 }
 
-/// Writes texts one after another.
+/// Writes texts sequentially.
 pub(crate) struct TextChunkWriter {
     pages: PageWriter,
     max_definition: u32,
@@ -95,7 +95,7 @@ pub(crate) struct TextChunkWriter {
 }
 
 impl TextChunkWriter {
-    /// Starts a column at `start` in the file. Without `has_bounds` no smallest and largest values are computed.
+    /// Starts a column at offset `start` of the file. Without `has_bounds`, minimum and maximum are not computed.
     pub(crate) fn new(format: PageFormat, start: u64, has_dictionary: bool, has_bounds: bool) -> Outcome<Self> {
         let mode = match has_dictionary {
             true => Mode::Collecting(Dictionary::default(), Vec::new()),
@@ -143,7 +143,7 @@ impl TextChunkWriter {
         }
     }
 
-    /// Ends the column.
+    /// Writes the remaining rows and ends the column.
     pub(crate) fn finish(mut self, out: &mut Output<'_>) -> Outcome<WrittenChunk> {
         self.stop_collecting(true, out)?;
         self.write_page(out)?;
@@ -162,7 +162,7 @@ impl TextChunkWriter {
         }
     }
 
-    /// Writes the dictionary, unless it does not save space, and the rows that waited for it.
+    /// Writes the dictionary if it saves space, and the buffered rows.
     fn stop_collecting(&mut self, saves: bool, out: &mut Output<'_>) -> Outcome<()> {
         let (dictionary, rows) = match std::mem::replace(&mut self.mode, Mode::Plain) {
             Mode::Collecting(dictionary, rows) => (dictionary, rows),

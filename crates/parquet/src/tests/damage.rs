@@ -1,4 +1,4 @@
-//! Damaged, encrypted and foreign files end in a failure or in texts, never in a panic.
+//! Tests that damaged, encrypted and foreign files lead to a failure or to texts, never to a panic.
 
 use super::{batch, data, open, open_bytes, read_from, texts, write};
 use crate::{ColumnProblem, PageCounts, ParquetFile};
@@ -12,7 +12,7 @@ fn values(rows: usize) -> Vec<Option<String>> {
     (0..rows).map(|row| (row % 5 != 2).then(|| format!("text {} of this file", row % 40))).collect()
 }
 
-/// A file for each pair of codec and encoding.
+/// Returns a file for each pair of codec and encoding.
 pub(crate) fn files() -> Vec<Vec<u8>> {
     let codecs = [
         Compression::UNCOMPRESSED,
@@ -46,7 +46,7 @@ pub(crate) fn files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Small random numbers that depend on the seed only.
+/// Small random numbers that depend only on the seed.
 struct RandomNumbers(u64);
 
 impl RandomNumbers {
@@ -68,7 +68,7 @@ fn changed_bytes_end_in_a_failure_or_in_texts() {
     let (mut opened, mut failed) = (0, 0);
     for _ in 0..4000 {
         let mut bytes = files[random.below(files.len())].clone();
-        // The footer in half of the cases.
+        // Damages the footer in half of the cases.
         let begin = if random.below(2) == 0 { bytes.len() - 500.min(bytes.len()) } else { 0 };
         for _ in 0..=random.below(3) {
             let at = begin + random.below(bytes.len() - begin);
@@ -171,7 +171,7 @@ fn checksums_are_verified() {
         let mut properties = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
         properties = properties.set_encoding(encoding.unwrap_or(Encoding::PLAIN));
         let bytes = write(&[batch(vec![("text", text)])], properties.build());
-        // The first ones are in the statistics of the page header.
+        // The first occurrences are in the statistics of the page header.
         let find = |bytes: &[u8]| {
             let mut places = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"to change"));
             places.nth(if encoding.is_none() { 0 } else { 10 }).unwrap()

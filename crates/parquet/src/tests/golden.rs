@@ -1,4 +1,4 @@
-//! Files made by pyarrow, compared with the reader of the crate `parquet`.
+//! Compares files that pyarrow wrote with the reader of the crate `parquet`.
 
 use super::{data, open, read, texts};
 use crate::ColumnProblem;

@@ -1,4 +1,4 @@
-//! Files of every codec, encoding and page version, with blocks of any size and from any row.
+//! Tests files of every codec, encoding and page version, with blocks of any size, from any row on.
 
 use super::{batch, open_bytes, read, read_from, texts, write, OwnedValue};
 use crate::{TextBlocks, TextDecoder, MAX_TEXT_BYTES};
@@ -12,7 +12,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::sync::Arc;
 
-/// Texts of many sizes, some alike, every `nulls`-th missing.
+/// Returns texts of many sizes, some of them equal; every `nulls`-th is null.
 fn sample(rows: usize, nulls: usize) -> Vec<Option<String>> {
     let text = |row: usize| match row % 7 {
         0 => String::new(),
@@ -68,7 +68,7 @@ fn every_codec_encoding_and_page_version_gives_the_texts() {
                         .set_max_row_group_row_count(Some(300))
                         .set_dictionary_enabled(encoding.is_none());
                     if number == 7 {
-                        // A dictionary that is given up.
+                        // The small limit makes the writer abandon the dictionary.
                         properties = properties.set_dictionary_page_size_limit(300);
                     }
                     if let Some(encoding) = encoding {
@@ -140,7 +140,7 @@ fn all_types_of_text_are_read() {
 #[test]
 fn bytes_that_are_not_text_are_reported_row_by_row() {
     let folder = tempfile::tempdir().unwrap();
-    // The first bytes of a character end one value, and the last begin the next.
+    // One value ends with the first byte of a character, and the next begins with its last byte.
     let values: [&[u8]; 6] = [b"fine", b"\xC3", b"\xBC", b"", b"\xFF", "ü".as_bytes()];
     let expected = ["fine", "?", "?", "", "?", "ü"].map(|text| match text {
         "?" => OwnedValue::NotUtf8,
@@ -227,7 +227,7 @@ fn very_large_pages_are_read_in_pieces() {
         let column = file.column("text").unwrap();
         let (whole, starts, failure) = read_from(&file, &column, 0, 1 << 20);
         assert!(failure.is_none() && whole == expected, "{codec:?} {failure:?}");
-        // This codec is not read in pieces.
+        // LZ4 is not read in pieces.
         assert_eq!(starts.len() > 10, !matches!(codec, Compression::LZ4 | Compression::LZ4_RAW), "{codec:?}");
         for from in [3, 4, starts[starts.len() / 2], 129] {
             let (rest, _, failure) = read_from(&file, &column, from, 100_000);
@@ -247,7 +247,7 @@ fn very_large_pages_are_read_in_pieces() {
 #[test]
 fn a_dictionary_that_is_too_large_for_memory_is_read_entry_by_entry() {
     let folder = tempfile::tempdir().unwrap();
-    // Each text once, and some again; one is longer than texts may be.
+    // Each text once, and some again; one exceeds the maximum size of a text.
     let mut values: Vec<Option<String>> =
         (0..36).map(|number| Some(format!("{number} {}", "ä".repeat((1 << 19) + number)))).collect();
     values.push(Some("x".repeat(MAX_TEXT_BYTES as usize + 1)));

@@ -1,4 +1,4 @@
-//! Tests with whole files: written here, and made by other programs (`tests/data/`).
+//! Tests with whole files: written by the tests, and by other programs (`tests/data/`).
 
 pub(crate) mod damage;
 mod golden;
@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A value with its text.
+/// A value with an owned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OwnedValue {
     Text(String),
@@ -37,7 +37,7 @@ pub(crate) fn texts<T: Into<String>>(values: impl IntoIterator<Item = Option<T>>
     values.into_iter().map(|value| value.map_or(OwnedValue::Null, |text| OwnedValue::Text(text.into()))).collect()
 }
 
-/// Returns the path of a file made by another program.
+/// Returns the path of a file that another program wrote.
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -67,7 +67,7 @@ pub(crate) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
 }
 
-/// Reads a column from a row on; what was read before a failure, and the failure.
+/// Reads a column from a row on; returns the values before a failure, and the failure.
 pub(crate) fn read_from(
     file: &ParquetFile,
     column: &TextColumn,

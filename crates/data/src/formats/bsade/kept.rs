@@ -5,13 +5,13 @@ use gristmill_core::Outcome;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-/// Frequency of each length of the text between two ranges of a document. Memory grows with the number of distinct lengths, which is at
-/// most about √(2 N) for text of N bytes.
+/// Number of occurrences of each length of the text between two removed ranges of a document. The memory grows with the number of distinct
+/// lengths, at most about √(2 N) for N bytes of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptLengths(BTreeMap<u64, u64>);
 
 impl KeptLengths {
-    /// Adds the ranges of one document, cut to whole characters.
+    /// Adds the lengths between the ranges of one document; the ranges must be cut to whole characters.
     pub fn add_document(&mut self, shortened: &[Range]) {
         for pair in shortened.windows(2) {
             if let [before, after] = pair {
@@ -32,7 +32,7 @@ impl KeptLengths {
         self.0.iter().map(|(length, count)| (*length, *count))
     }
 
-    /// Adds `count` to one length, as returned by [`counts`](Self::counts).
+    /// Adds `count` occurrences of one length, as returned by [`counts`](Self::counts).
     pub fn add(&mut self, length: u64, count: u64) {
         *self.0.entry(length).or_default() += count;
     }

@@ -24,7 +24,7 @@ pub const SEPARATOR: u8 = 0xff;
 pub const TOKENIZED: &str = "tokenized";
 /// File of the offset of each document's separator.
 pub const OFFSET: &str = "offset";
-/// File with a line of JSON for each document: its file, its line in it, its other fields.
+/// File with a line of JSON for each document, which has its source file, its line number in that file, and its other fields.
 pub const METADATA: &str = "metadata";
 /// File of the offset of each line of the metadata.
 pub const METAOFF: &str = "metaoff";
@@ -35,8 +35,8 @@ pub const REMOVE_RANGES: &str = "remove_ranges";
 /// File of the lengths of the text between two ranges of a document.
 pub const KEPT_LENGTHS: &str = "kept_in_the_middle_lengths.txt";
 
-/// Returns the indices of a shard's files, of `files` in the global order: whole files, adjacent. If there are more shards than files, some
-/// are empty.
+/// Returns which of `files` files, by their position in the global order, belong to a shard. Each file belongs to one shard, the files of a
+/// shard are adjacent, and shards are empty if there are more shards than files.
 pub fn shard_files(files: usize, shards: u32, shard: u32) -> std::ops::Range<usize> {
     let place = |shard: u32| (files as u128 * u128::from(shard) / u128::from(shards.max(1))) as usize;
     place(shard)..place(shard + 1)
@@ -47,8 +47,8 @@ pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
     index.join(shard.to_string())
 }
 
-/// Whether a folder looks like an index (docs/formats/bsade.md §3): of its first entries, at most `limit`, at least one is the folder of a
-/// shard, with any number.
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): at least one of its first `limit` entries is a shard folder, of any
+/// number.
 pub fn is_index(folder: &Path, limit: usize) -> bool {
     let Ok(entries) = files::read_dir(folder) else { return false };
     let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);

@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// Bytes of one range in the file.
 pub const RANGE_BYTES: u64 = 16;
-/// Bytes collected before they are written, and read at a time; a multiple of [`RANGE_BYTES`].
+/// Size of the read and write buffers in bytes; a multiple of [`RANGE_BYTES`].
 const READ_BYTES: usize = 64 << 10;
 
-/// Bytes `[start, end)`, of a document's text or of a shard's `tokenized`.
+/// A half-open range `[start, end)` of bytes in the text of a document or in the `tokenized` file of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Range {
     /// First byte.
@@ -37,8 +37,8 @@ impl Range {
     }
 }
 
-/// Cuts ranges of a text, which are in order and do not overlap, to whole characters, and appends them to `out`: the start moves forward,
-/// the end moves back. A range whose end falls before its start is dropped; an empty one is kept.
+/// Cuts ranges of a text to whole characters and appends them to `out`: the start moves forward and the end moves back. The ranges must be
+/// in order and must not overlap. A range whose end falls before its start is dropped; an empty one stays.
 pub fn shorten(text: &str, ranges: &[Range], out: &mut Vec<Range>) {
     let mut shortener = Shortener::new(ranges);
     shortener.push(text, out);
@@ -48,7 +48,7 @@ pub fn shorten(text: &str, ranges: &[Range], out: &mut Vec<Range>) {
 #[derive(Debug)]
 pub struct Shortener<'a> {
     ranges: &'a [Range],
-    /// Shortened start of the first pending range, once its position was reached.
+    /// Start of the first pending range, moved to a character boundary; `None` until its position is reached.
     start: Option<u64>,
     at: u64,
 }
@@ -59,7 +59,7 @@ impl<'a> Shortener<'a> {
         Self { ranges, start: None, at: 0 }
     }
 
-    /// Processes the next piece; ranges that end in it are appended to `out`.
+    /// Processes the next piece, and appends the ranges that end in it to `out`.
     pub fn push(&mut self, piece: &str, out: &mut Vec<Range>) {
         let end = self.at + piece.len() as u64;
         let is_inside = |at: u64| piece.as_bytes().get((at - self.at) as usize).is_some_and(|byte| byte & 0xc0 == 0x80);
@@ -116,10 +116,10 @@ impl RangesWriter {
 #[derive(Debug)]
 pub struct RangesReader {
     file: ReadFile,
-    /// Offset of the next range in the file, in bytes.
+    /// Offset in the file, in bytes, of the next range to read.
     at: u64,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were consumed.
+    /// Number of bytes of the buffer that were returned already.
     used: usize,
     /// End of the last range.
     last_end: u64,
@@ -143,8 +143,8 @@ impl RangesReader {
         self.file.len() / RANGE_BYTES
     }
 
-    /// Returns the next range; `None` after the last one. A range that is empty, or begins before the previous one ended, is refused with
-    /// its position.
+    /// Returns the next range; `None` after the last one. An empty range, or a range that begins before the previous one ends, is an error
+    /// that states its position.
     pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<Range>> {
         if let Some(range) = self.peeked.take() {
             return Ok(Some(range));
@@ -173,8 +173,8 @@ impl RangesReader {
         Ok(Some(Range { start, end }))
     }
 
-    /// Replaces the content of `out` with the ranges of the next document, relative to its text. A range that is not inside a text is
-    /// refused. Documents must be passed in order.
+    /// Replaces the content of `out` with the ranges of the next document, relative to its text. A range that is not inside the text of one
+    /// document is refused. Documents must be passed in order.
     pub fn of_document(&mut self, place: &DocumentLocation, cancel: &Cancel, out: &mut Vec<Range>) -> Outcome<()> {
         out.clear();
         let text = place.start + 1;

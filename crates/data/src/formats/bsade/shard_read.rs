@@ -5,7 +5,7 @@ use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// Numbers read at a time.
+/// Number of offsets in one read.
 const NUMBERS_PER_READ: usize = 8 << 10;
 
 /// The open files of one shard, four or five.

@@ -5,7 +5,7 @@ use gristmill_core::Outcome;
 use gristmill_storage::fs::{BufferedFile, Fs};
 use std::path::Path;
 
-/// Bytes collected before they are written, for each file.
+/// Size of the write buffer of each file.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Size of a shard.
@@ -17,9 +17,9 @@ pub struct ShardSize {
     pub bytes: u64,
 }
 
-/// Writes `tokenized`, `offset`, `metadata` and `metaoff`.
+/// Writes the files `tokenized`, `offset`, `metadata` and `metaoff` of a shard.
 ///
-/// For each document: [`begin`](Self::begin), its text, its line of metadata.
+/// For each document, the caller calls [`begin`](Self::begin), then writes its text and its line of metadata.
 pub struct ShardWriter {
     tokenized: BufferedFile,
     offset: BufferedFile,

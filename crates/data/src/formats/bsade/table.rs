@@ -2,7 +2,7 @@
 
 use gristmill_core::{Cancel, Outcome};
 
-/// Returns the bytes of one entry: enough whole bytes for every position in `bytes` bytes.
+/// Returns the size of a table entry in bytes: the smallest number of whole bytes that holds every position in a text of `bytes` bytes.
 pub fn table_width(bytes: u64) -> u32 {
     let bits = if bytes < 2 { 0 } else { 64 - (bytes - 1).leading_zeros() };
     bits.div_ceil(8)
@@ -13,13 +13,13 @@ pub fn table_memory(bytes: u64) -> u64 {
     bytes.saturating_mul(16).saturating_add(1 << 20)
 }
 
-/// Returns one entry as it is stored in the file: its first `width` bytes, in little-endian order.
+/// Returns a position in little-endian order; a table stores the first `width` of these bytes.
 pub fn table_entry(place: u64) -> [u8; 8] {
     place.to_le_bytes()
 }
 
-/// Returns the sorted suffixes of a text, each as its offset. A suffix that is a prefix of another is sorted before it. `None` for text of
-/// 4 GiB or more.
+/// Returns the suffix array of a text: the offsets of its suffixes in sorted order. A suffix that is a prefix of another one sorts before
+/// it. Returns `None` for a text of 4 GiB or more.
 pub fn build_table(text: &[u8], cancel: &Cancel) -> Outcome<Option<Vec<u32>>> {
     if u32::try_from(text.len()).is_err() {
         return Ok(None);
@@ -27,10 +27,10 @@ pub fn build_table(text: &[u8], cancel: &Cancel) -> Outcome<Option<Vec<u32>>> {
     sorted(text, 255, cancel).map(Some)
 }
 
-/// Marks a rank without a suffix.
+/// A rank to which no suffix is assigned yet.
 const NONE: u32 = u32::MAX;
 
-/// One bit for each position.
+/// A bit set with one bit per position of the text.
 struct Bits(Vec<u64>);
 
 impl Bits {
@@ -54,8 +54,8 @@ fn write(values: &mut [u32], at: usize, value: u32) {
     }
 }
 
-/// Sorts suffixes by induction (SA-IS): suffixes smaller than the next one (S) and larger ones (L) are ordered from the leftmost S of each
-/// run (LMS), which are sorted as a text of their own, at most half as long.
+/// Sorts suffixes by induced sorting (SA-IS). A suffix that is smaller than the next one has type S, a larger one type L. The leftmost S
+/// suffixes of each run (LMS) are sorted as a text of their own, which is at most half as long; they determine the order of all others.
 fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> Outcome<Vec<u32>> {
     cancel.check()?;
     let len = letters.len();
@@ -157,7 +157,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     Ok(order)
 }
 
-/// Stores a suffix at the next rank of its letter, or at the last free one.
+/// Stores a suffix at the next free rank of its letter, or at the last free rank if `is_backwards`.
 fn place_suffix(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: bool) {
     if let Some(place) = next.get_mut(letter as usize) {
         if is_backwards {
@@ -175,17 +175,17 @@ fn place_suffix(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_ba
 /// Result of checking a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableCheck {
-    /// No mistake.
+    /// The table is correct.
     Right,
     /// The entry with this number is not a position in the text, or repeats an earlier one.
     NotAPosition(u64),
-    /// The suffix of the entry with this number does not sort after the one before it, provided that the suffixes one byte further are
-    /// sorted correctly: misplaced entries are reported at the first such pair, which may not be the misplaced entries themselves.
+    /// The suffix of the entry with this number does not sort after the suffix of the previous entry. The comparison assumes that the
+    /// suffixes one byte further are in order, so the reported pair may not be the misplaced one.
     OutOfOrder(u64),
 }
 
 impl TableCheck {
-    /// Checks all entries. Uses four bytes of memory for each, in addition to text and entries.
+    /// Checks all entries. Uses four bytes of memory per entry, in addition to the text and the entries.
     pub fn of(text: &[u8], table: &[u32]) -> Self {
         let mut rank = vec![NONE; text.len()];
         for (number, at) in table.iter().enumerate() {
@@ -197,7 +197,8 @@ impl TableCheck {
         if table.len() != text.len() {
             return Self::NotAPosition(table.len() as u64);
         }
-        // Two neighbours are in order if their first bytes are, or if these are equal and the suffixes after them are; the end sorts first.
+        // Two neighbours are in order if their first bytes are in order, or if these are equal and the suffixes after them are in order.
+        // The end of the text sorts first.
         let rank_of = |at: usize| rank.get(at).map_or(0, |rank| u64::from(*rank) + 1);
         for (number, pair) in table.windows(2).enumerate() {
             let &[before, at] = pair else { continue };
@@ -240,7 +241,7 @@ mod tests {
         let text = b"banana";
         let table = build(text);
         assert_eq!(table, [5, 3, 1, 0, 4, 2]);
-        // `na` and `nana` are swapped, which is reported at `ana` and `anana`.
+        // The entries of `na` and `nana` are swapped; the check reports them at `ana` and `anana`.
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 2, 4]), TableCheck::OutOfOrder(2));
         assert_eq!(TableCheck::of(text, &[3, 5, 1, 0, 4, 2]), TableCheck::OutOfOrder(1));
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 4]), TableCheck::NotAPosition(5));

@@ -2,8 +2,8 @@
 
 /// Folds runs of names that count up by one into `prefix{first..last}suffix`, keeping the order.
 ///
-/// Only the digits 0-9 count as numbers: ranges over digits of other scripts would be read back as these. Where digit runs are equal in
-/// value but not in width, the run ends: the reference merges them wrongly.
+/// Only the digits 0-9 count as numbers, because digits of other scripts would be expanded as ASCII digits. A run ends where two digit runs
+/// have the same value but different widths, such as `01` and `1`; the reference merges such names, which is wrong.
 pub fn collapse(names: &[String]) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = names;
@@ -32,7 +32,7 @@ fn run(names: &[String]) -> (usize, Option<usize>) {
     (length, slot)
 }
 
-/// Returns the one digit run that increased by one, if everything else is equal.
+/// Returns the index of the only digit run that differs, if it increased by one and everything else is equal.
 fn changed_slot(previous: &str, next: &str) -> Option<usize> {
     if previous.len() != next.len() {
         return None;
@@ -106,7 +106,7 @@ enum NamePart<'a> {
     Digits(&'a str),
 }
 
-/// Yields text and digit runs alternately.
+/// An iterator over a name, which yields text and digit runs alternately.
 struct TextRuns<'a>(&'a str);
 
 impl<'a> Iterator for TextRuns<'a> {

@@ -27,8 +27,9 @@ pub struct PythonClass {
 }
 
 impl PythonClass {
-    /// Parses `Class` for a known sample type (others are searched in `megatron.energon`), or `module:Class`. Old class names
-    /// (`CaptioningWebdataset`) are replaced by the current ones, and known classes get the module they can be loaded from.
+    /// Parses a class name: `Class` for a known sample type, or `module:Class`. Other names without a module belong to `megatron.energon`.
+    /// Old class names (`CaptioningWebdataset`) are replaced by the current ones, and known classes get the module from which they can be
+    /// imported.
     pub fn named(text: &str) -> Self {
         let (module, class) = text.rsplit_once(':').unwrap_or((ENERGON, text));
         let today = || class.strip_suffix("Webdataset").and_then(|old| sample_type::find(&format!("{old}Sample")));
@@ -37,7 +38,7 @@ impl PythonClass {
             None => Self { module: module.to_owned(), class: class.to_owned() },
         }
     }
-    /// Returns the known sample type with this class name, unless the module belongs to the user.
+    /// Returns the known sample type with this class name; `None` if the module is not part of Energon.
     pub fn built_in(&self) -> Option<&'static SampleType> {
         let ours = self.module == ENERGON || self.module.starts_with("megatron.energon.");
         sample_type::find(&self.class).filter(|_| ours)
@@ -82,7 +83,8 @@ pub struct DatasetYaml {
     pub sample_type: PythonClass,
     /// How a sample is built.
     pub source: SampleSource,
-    /// The class as written, if the file has a top-level `__class__` such as `CaptioningWebdataset`, which still loads.
+    /// The old-style class as written, if the file has a top-level `__class__` such as `CaptioningWebdataset`, which the loader still
+    /// accepts.
     pub old_class: Option<String>,
     /// `subflavors`, unchanged.
     pub subflavors: Option<Node>,
@@ -93,12 +95,12 @@ pub struct DatasetYaml {
 }
 
 impl DatasetYaml {
-    /// Whether samples remain plain maps of parts.
+    /// Whether the loader returns samples as plain maps of parts.
     pub fn is_crude(&self) -> bool {
         self.sample_type.class == CRUDE_CLASS && self.sample_type.built_in().is_none()
     }
 
-    /// Returns the answer of a plan that gives the same sample type and field map; `None` if it has no field map.
+    /// Returns the plan option that produces the same sample type and field map; `None` if the file has no field map.
     pub fn to_loading(&self) -> Option<SampleMapping> {
         let SampleSource::FieldMap(fields) = &self.source else { return None };
         let PythonClass { module, class } = &self.sample_type;
@@ -125,7 +127,7 @@ impl DatasetYaml {
         parsed.finish()
     }
 
-    /// Returns the content of the file for a plan's answer; `None` when no file is written.
+    /// Returns the content of the file for an option of a plan; `None` when no file is written.
     pub fn render(loading: &SampleMapping) -> Option<String> {
         let typed = |sample_type: &str, rest: Vec<(String, Node)>| {
             let mut entries = vec![("sample_type".to_owned(), PythonClass::named(sample_type).to_node())];
@@ -263,7 +265,7 @@ impl YamlKeys {
                 let module = known.module.to_owned();
                 Ok((PythonClass { module, class: known.class.to_owned() }, Some(class.clone())))
             }
-            // A data set class defined by the user: its sample type is unknown here.
+            // A data set class defined by the user, whose sample type is unknown.
             None => Ok((PythonClass { module, class: class.clone() }, Some(class.clone()))),
         }
     }

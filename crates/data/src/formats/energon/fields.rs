@@ -7,7 +7,7 @@ use gristmill_storage::cache::read_whole_cached;
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 
-/// Why the content of a file is refused.
+/// Reason why the content of a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentError {
     /// Reason.
@@ -26,7 +26,7 @@ impl ContentError {
         self.hint = Some(hint.into());
         self
     }
-    /// Converts to the failure of reading `path`: exit code 1.
+    /// Converts to the failure of reading `path`, with exit code 1.
     pub fn into_failure(self, what: &str, path: &Path) -> Failure {
         let mut subject = Subject::path(path);
         subject.line = self.line;
@@ -45,7 +45,8 @@ impl std::fmt::Display for ContentError {
 
 impl std::error::Error for ContentError {}
 
-/// Returns the text of a file of at most a number of bytes, for a purpose that a failure states; `None` when the file is missing.
+/// A function that reads the text of a file: `what` describes the file in failures, and the size is limited. Returns `None` when the file
+/// is missing.
 pub(super) type ReadText = fn(&str, &Path, u64) -> Outcome<Option<String>>;
 
 /// Returns the text of a small file, `None` when the file is missing.
@@ -53,7 +54,7 @@ pub(super) fn read_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<S
     parse_text(what, path, read_whole(path, limit)?)
 }
 
-/// Does the same by what is kept of a store.
+/// Like [`read_text`], but uses the cached data of stores.
 pub(super) fn read_cached_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<String>> {
     parse_text(what, path, read_whole_cached(path, limit)?)
 }
@@ -70,7 +71,7 @@ fn parse_text(what: &str, path: &Path, bytes: Option<Vec<u8>>) -> Outcome<Option
     }
 }
 
-/// Why the loader cannot read a file that begins with `---`, and the remedy.
+/// Message and hint for a file that begins with `---`, which the loader cannot read.
 pub(super) const MARKER: (&str, &str) = (
     "the file begins with `---`: the loader reads a list of documents, and fails",
     "remove that line; a single document needs no marker",
@@ -115,7 +116,7 @@ pub(super) fn map(node: Node, what: &str) -> Result<Vec<(String, Node)>, Content
     }
 }
 
-/// Returns a list of texts; anything else is refused, numbers with the advice to quote them.
+/// Returns a list of texts; anything else is refused. For numbers, the hint is to quote them.
 pub(super) fn texts(node: Node, what: &str) -> Result<Vec<String>, ContentError> {
     let Node::List(items) = node else {
         let error = ContentError::new(format!("{what} must be a list, here is {}", node.describe()));

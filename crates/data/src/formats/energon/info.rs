@@ -31,7 +31,7 @@ impl Info {
         Self::read_with(root, fields::read_text)
     }
 
-    /// Does the same by what is kept of a store, as is enough for looking at the data set.
+    /// Like [`read`](Self::read), but uses the cached data of stores, which may be out of date; sufficient for display.
     pub fn read_cached(root: &Path) -> Outcome<Option<Self>> {
         Self::read_with(root, fields::read_cached_text)
     }
@@ -45,7 +45,8 @@ impl Info {
         match read_text(ACTIVITY, &yaml, LIMIT_BYTES)? {
             Some(text) => {
                 let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(ACTIVITY, &yaml))?;
-                // Sorted keys have lost the order in which the index counts shards: by path components.
+                // `.info.yaml` has sorted keys, so the order of the shards in the index is restored: it is the order of their path
+                // components.
                 if info.shard_counts.is_sorted_by(|a, b| a.0 < b.0) {
                     info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
                 }

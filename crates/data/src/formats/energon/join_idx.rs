@@ -1,7 +1,7 @@
-//! Join index files: samples of several data sets that belong together (docs/formats/energon.md §14.2).
+//! Join index files: samples of several data sets that are combined (docs/formats/energon.md §14.2).
 //!
-//! `JIDX0001`, the number of columns as i64, then row by row and column by column three i64: position of the shard in the split, byte
-//! offset and byte size of the sample; three times -1 where a member has none. Little-endian.
+//! A file is `JIDX0001`, the number of columns as i64, then the cells row by row. A cell has three i64: position of the shard in the split,
+//! byte offset and byte size of the sample; all three are -1 if the member lacks the sample. All numbers are little-endian.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -21,7 +21,7 @@ const MAX_COLUMNS: u64 = 1 << 16;
 /// Bytes passed to the operating system at a time.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// One column of a row.
+/// One cell of a row: the location of the sample of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// Position of the shard in the member's split, from 0.
@@ -56,7 +56,7 @@ impl Cell {
     }
 }
 
-/// Returns the bytes before the first row.
+/// Returns the header of a file with this number of columns.
 pub fn header(columns: usize) -> [u8; HEADER as usize] {
     let mut bytes = [0; HEADER as usize];
     let parts = MAGIC.iter().chain(VERSION).copied().chain((columns as u64).to_le_bytes());
@@ -163,8 +163,8 @@ impl JoinIdx {
         }
         Ok(found)
     }
-    /// Returns the first row that differs from that of another file, or the number of rows where one file ends early; `None` when all are
-    /// equal.
+    /// Returns the number of the first row that differs from the row of another file. If one file is a prefix of the other, this is its
+    /// number of rows. `None` when all rows are equal.
     pub fn first_difference(&self, other: &Self, cancel: &gristmill_core::Cancel) -> Outcome<Option<u64>> {
         if self.columns != other.columns {
             return Ok(Some(0));

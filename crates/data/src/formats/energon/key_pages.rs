@@ -1,4 +1,4 @@
-//! Keys of the samples in `index.sqlite`, read by pages: for an index in a store, of which the rest is not fetched.
+//! Keys of the samples in `index.sqlite`, read page by page, so that an index in a store is not downloaded as a whole.
 
 use super::super::sqlite::{DatabasePages, Field, Fields};
 use super::tables::{check_finished, CREATE_SAMPLE_TABLES};
@@ -6,18 +6,18 @@ use gristmill_core::Outcome;
 use gristmill_storage::cache::open_cached;
 use std::path::Path;
 
-/// The index that makes the keys unique.
+/// Name of the automatic index on the unique keys.
 const KEY_INDEX: &str = "sqlite_autoindex_samples_1";
 
-/// Tables of samples that are read by pages.
+/// The tables of samples of a database, read page by page.
 pub struct KeyPages {
     pages: DatabasePages,
-    /// Pages of the roots of the samples and of the index of their keys.
+    /// Number of the root page of the samples; then that of the index of their keys.
     samples: u32,
     keys: u32,
 }
 
-/// A key and where its sample is.
+/// A key and the location of its sample.
 pub struct KeyLocation<'a> {
     /// The key.
     pub key: &'a [u8],
@@ -28,10 +28,11 @@ pub struct KeyLocation<'a> {
 }
 
 impl KeyPages {
-    /// Opens the tables of a database. `None` if they are not as Energon makes them: only SQLite knows the order of others.
+    /// Opens the tables of a database. Returns `None` if their definitions differ from those of Energon, because only SQLite knows the
+    /// order of other tables.
     ///
     /// # Errors
-    /// As of [`open_readonly`](super::tables::open_readonly).
+    /// Those of [`open_readonly`](super::tables::open_readonly).
     pub fn open(path: &Path) -> Outcome<Option<Self>> {
         let file = open_cached(path)?;
         check_finished(path)?;
@@ -45,8 +46,8 @@ impl KeyPages {
         Ok(roots.map(|(samples, keys)| Self { pages, samples, keys }))
     }
 
-    /// Passes keys from one on, in the order of their bytes, to `take` until it returns false. Rows whose values are of the wrong kind are
-    /// skipped.
+    /// Passes the keys from `from` on, in the order of their bytes, to `take` until it returns false. Skips rows whose values have the
+    /// wrong type.
     ///
     /// # Errors
     /// The database cannot be read, or is damaged; or an error of `take`.
@@ -88,7 +89,7 @@ mod tests {
 
     type Row = (String, u32, u64);
 
-    /// Writes a database with SQLite, whose pages are in no order.
+    /// Writes a database with SQLite in which the order of the pages is not that of the keys.
     fn write(dir: &Path, page_bytes: u32, rows: &[Row], removed: usize) -> PathBuf {
         let path = dir.join("index.sqlite");
         let database = Connection::open(&path).unwrap();
@@ -127,7 +128,7 @@ mod tests {
             prop_oneof![8 => "[a-c]{1,6}", 4 => "[a-zé/._0-9]{1,40}", 2 => "[ab]{400,1200}", 1 => "[ab]{5000,9000}"];
         let row = |(key, (shard, index))| (key, shard, index);
         let rows = prop::collection::btree_map(key, (0..u32::MAX, 0..1_u64 << 62), 0..400);
-        // Pages are filled in an order that is not that of the keys.
+        // Inserts the rows in random order, so that the order of the pages differs from the order of the keys.
         rows.prop_map(move |map| map.into_iter().map(row).collect::<Vec<Row>>()).prop_shuffle()
     }
 

@@ -6,7 +6,7 @@ use gristmill_pycompat::number::float_repr;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-/// Formats and modes with the names of Pillow; a value read back from a database is one of these, or [`UNKNOWN`].
+/// Pillow's names of formats and modes; a value read from a database is one of these, or [`UNKNOWN`].
 const NAMES: [&str; 64] = [
     "JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "ICO", "JPEG2000", "MPO", "AVIF", "CUR", "PPM", "TGA", "PCX",
     "PSD", "EPS", "SGI", "XBM", "XPM", "DDS", "ICNS", "PCD", "FLI", "MSP", "SPIDER", "IM", "FITS", "BLP", "FTEX",
@@ -78,7 +78,7 @@ impl Fields {
     }
 }
 
-/// Parses a row. `Err` holds, for the user, what the loader would fail on.
+/// Parses a row. An error describes, for the user, the field at which the loader would fail.
 pub fn from_json(metadata_type: &str, json: &str) -> Result<MediaFacts, String> {
     let kind = match metadata_type {
         "image" => MediaType::Image,
@@ -128,7 +128,7 @@ impl Reading {
     fn take(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
-    /// Notes what is wrong with a field that has no value.
+    /// Returns the value of a field, and records a mistake if it is missing.
     fn checked<T>(&mut self, name: &str, value: Option<T>, what: &str) -> Option<T> {
         if value.is_none() {
             self.set_reason(name, what);

@@ -17,7 +17,7 @@ pub struct Allotment {
 pub struct RoundingLoss {
     /// Number of shards.
     pub shards: usize,
-    /// Part that they were added to (index into [`PARTS`], included in the counts); `None` where the loss is reproduced.
+    /// Part to which they were added: an index into [`PARTS`], whose count includes them. `None` where the loss is reproduced.
     pub given_to: Option<usize>,
 }
 
@@ -52,7 +52,7 @@ pub fn parse(text: &str) -> Result<[f64; 3], String> {
     Ok(ratio)
 }
 
-/// Divides `n` shards. The arithmetic is that of the reference, step by step in `f64`.
+/// Divides `n` shards, with the arithmetic of the reference in `f64`.
 ///
 /// Shards at the end that are lost by rounding are added to the last part with a ratio above 0, unless `compat` requests the loss.
 pub fn allot(ratio: &[f64; 3], n: usize, compat: bool) -> Allotment {

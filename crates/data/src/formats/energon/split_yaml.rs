@@ -9,22 +9,22 @@ use gristmill_storage::files;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Maximum number of names that the brace expressions of one file expand to: a small file must not exhaust the memory.
+/// Maximum number of names to which the brace expressions of one file expand, so that a small file cannot exhaust the memory.
 const MAX_EXPANDED: usize = 4_000_000;
 
 const ACTIVITY: &str = "reading the splits";
 const KEYS: [&str; 2] = ["split_parts", "exclude"];
 
-/// Content of `split.yaml`; items as written, braces not expanded.
+/// Content of `split.yaml`, with items as written and braces not expanded.
 ///
-/// Files are equal if their meaning is, regardless of the lines of keys.
+/// Two files are equal if their splits and excludes are, regardless of the lines of keys.
 #[derive(Clone, Debug, Default)]
 pub struct SplitFile {
     /// Split name → shard expressions.
     pub split_parts: Vec<(String, Vec<String>)>,
     /// `SHARD` or `SHARD/KEY` expressions.
     pub exclude: Vec<String>,
-    /// Lines of the key `exclude`, counted from 1, if it occurs more than once: the last list counts.
+    /// Lines of the key `exclude`, counted from 1, if it occurs more than once; the loader uses the last list.
     pub exclude_lines: Vec<u64>,
 }
 
@@ -57,7 +57,7 @@ impl SplitFile {
         Self::read_file(&layout::in_nv_meta(root, layout::SPLIT_JSON))
     }
 
-    /// Reads a file of either form; the name decides which. Returns `None` when it is missing.
+    /// Reads a file whose name decides the format: JSON with the extension `json`, otherwise YAML. Returns `None` when it is missing.
     pub fn read_file(path: &Path) -> Outcome<Option<Self>> {
         let is_json = path.extension().is_some_and(|e| e == "json");
         let Some(text) = fields::read_text(ACTIVITY, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
@@ -73,7 +73,7 @@ impl SplitFile {
         Ok(file)
     }
 
-    /// Returns [`repeated_excludes`] of the file at this path.
+    /// Returns the problem of a repeated key `exclude` in the file at this path; see [`repeated_excludes`].
     pub fn repeated_excludes(&self, path: &Path) -> Option<Problem> {
         repeated_excludes(&self.exclude_lines, path)
     }
@@ -189,7 +189,7 @@ pub fn splits_without_samples(
     splits.iter().filter(is_without).map(problem).collect()
 }
 
-/// Expands items within the limit: at most `left` names from items that denote more than one.
+/// Expands the braces of items within a budget: for each item that denotes several names, `left` is reduced by their number minus one.
 fn expand_all(split: Option<&String>, items: &[String], left: &mut usize, bad: &mut Vec<BadItem>) -> Vec<String> {
     let mut names = Vec::with_capacity(items.len());
     for item in items {

@@ -76,7 +76,7 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 
 /// Opens a database of unknown origin for reading: it cannot run code, write, or access other files.
 ///
-/// One in a store is copied to the cache folder. One that an interrupted run did not finish writing is refused.
+/// A database in a store is copied to the cache folder. A database that an interrupted run did not finish writing is refused.
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     connect(path, &local_database(path)?)
 }
@@ -84,14 +84,14 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
 /// Returns the local file of a database that [`open_readonly`] would open.
 pub fn local_database(path: &Path) -> Outcome<Cow<'_, Path>> {
     if !is_remote(path) {
-        // SQLite does not say why a file cannot be opened.
+        // SQLite does not report why a file cannot be opened, so the file is opened here first.
         drop(open_read(path)?);
     }
     check_finished(path)?;
     local_copy(path)
 }
 
-/// Opens the local file `local` with the content of `path`.
+/// Opens the local copy `local` of the database at `path`.
 fn connect(path: &Path, local: &Path) -> Outcome<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri(local), flags).map_err(|error| failure(path, &error))?;
@@ -207,7 +207,7 @@ fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-/// Converts to SQLite's signed integer; larger values become its maximum.
+/// Converts to SQLite's signed integer; values out of range become its maximum.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -233,7 +233,8 @@ impl Tables {
         Self::of(connect(path, local)?, path)
     }
 
-    /// Opens the database of a version that was just found at its path, without asking its store for more if there is a copy of it.
+    /// Opens the given version of a database, which the caller has just found at its path. Sends no request to the store if the cache has a
+    /// copy of this version.
     pub fn open_version(path: &Path, version: FileStamp) -> Outcome<Self> {
         if !is_remote(path) {
             return Self::open(path);
@@ -355,7 +356,7 @@ impl Tables {
 #[path = "tables_tests.rs"]
 mod tests;
 
-/// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
+/// Whether a database has media tables and no sample tables, which is the case if the data set was prepared without sample tables.
 pub fn has_only_media(database: &Path) -> bool {
     let Ok(connection) = open_readonly(database) else { return false };
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \

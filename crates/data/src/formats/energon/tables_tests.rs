@@ -9,7 +9,7 @@ fn open_golden(case: &str) -> Tables {
     Tables::open(&golden(case).join(".nv-meta/index.sqlite")).unwrap()
 }
 
-/// Creates a database with the statements of this module.
+/// Creates a database with the SQL statements of `tables`.
 fn write_database(dir: &Path, media: bool) -> PathBuf {
     let path = dir.join("a?b#c%20 é.sqlite");
     let connection = Connection::open(&path).unwrap();
@@ -165,7 +165,7 @@ fn damaged_and_foreign_databases_are_refused_not_fatal() {
     assert_eq!(Tables::open(&path).err().unwrap().why, "it is not an SQLite database");
     put(b"");
     assert!(Tables::open(&path).err().unwrap().why.contains("no table 'samples'"));
-    // One wrong byte, at positions all over the file: a result or an error, never a panic.
+    // Changes one byte at positions all over the file: reading may succeed or fail, but must not panic.
     for at in (0..whole.len()).step_by(211) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x5a;

@@ -9,7 +9,7 @@ use std::path::Path;
 const ACTIVITY: &str = "reading the sample offsets";
 /// Bytes of one offset.
 pub const WORD_BYTES: usize = 8;
-/// Bytes of offsets that are read or written at a time.
+/// Size of the read and write buffers in bytes.
 const WRITE_BYTES: usize = 64 << 10;
 
 /// Returns the content of a file: the offset of every sample, then `end`.

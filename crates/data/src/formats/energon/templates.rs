@@ -1,7 +1,7 @@
 //! Python files that the user completes: `sample_loader.py` and `cooker.py`.
 //!
-//! What could be guessed is working code; the rest is a line that describes what belongs there. Names from the data appear only inside
-//! string literals, so that a part name can never become code.
+//! Values that can be guessed are written as working code, the others as a comment line that describes the expected value. Names from the
+//! data appear only inside string literals, so that a part name can never become code.
 
 use super::dataset_yaml::PythonClass;
 use gristmill_core::field_map::{FieldExpression, FieldOption};
@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 
 const INDENT: &str = "    ";
 
-/// Describes the values in a sample to the user who writes the code.
+/// Python comment that describes the types of the values in a sample.
 const DECODED: &str = r#"    The values are decoded already, by the extension of the part:
     pictures (jpg, png, webp ...) are float tensors of shape (3, height, width) from 0 to 1, json is parsed,
     txt is str, cls is int, npy is an array, pth is a tensor, sound and video are decoders that read on demand,
     anything else is bytes. raw["__key__"] is the key of the sample."#;
 
-/// Tries options from left to right, like a field map.
+/// Python function that returns the first option that a sample has, like the alternatives of a field map.
 const FIRST_OF: &str = r#"
 def first_of(raw: dict, *options: tuple) -> object:
     """Gives the value of the first option that is there: a part, then the steps into its value."""
@@ -35,8 +35,8 @@ def first_of(raw: dict, *options: tuple) -> object:
 
 "#;
 
-/// Returns the text of `sample_loader.py` for a sample type (`Class` or `module:Class`), with the known expressions of its fields, and the
-/// parts that were found.
+/// Returns the text of `sample_loader.py` for a sample type (`Class` or `module:Class`), with the known expressions of its fields and the
+/// names of the parts that were found.
 pub fn sample_loader_py(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> String {
     let class = PythonClass::named(sample_type);
     let title = if is_identifier(&class.class) { class.class.as_str() } else { "sample" };
@@ -64,7 +64,7 @@ pub fn sample_loader_py(sample_type: &str, fields: &[FieldExpr], parts: &[String
     out
 }
 
-/// Returns the text of `cooker.py` for crude samples with these parts: the content is guessed from their names.
+/// Returns the text of `cooker.py` for crude samples with these parts; the meaning of the parts is guessed from their names.
 pub fn cooker_py(parts: &[String]) -> String {
     let (class, fields) = guess(parts);
     match class {
@@ -102,7 +102,7 @@ pub fn cooker_for(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> 
     out
 }
 
-/// Returns a cooker without a matching sample type: a class defined by the user, one field per part.
+/// Returns a cooker for parts that match no known sample type: it defines a class with one field per part.
 fn own_class_cooker(parts: &[String]) -> String {
     let mut imports = vec!["Cooker", "DefaultTaskEncoder", "Sample", "basic_sample_keys", "edataclass", "stateless"];
     imports.sort_unstable();
@@ -188,7 +188,7 @@ fn push_parts(out: &mut String, fields: &[FieldExpr], parts: &[String]) {
     out.push_str("}\n\n\ndef part_filter(part: str) -> bool:\n    \"\"\"Says whether a part is read at all.\"\"\"\n    return part in PARTS\n");
 }
 
-/// Spelling of a field without an expression.
+/// How a field without an expression is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnsetField {
     DictLine,

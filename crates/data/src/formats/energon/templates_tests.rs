@@ -50,7 +50,7 @@ fn the_cooker_names_its_imports_and_how_it_is_registered() {
     assert!(cooker_py(&[]).contains("class CookedSample(Sample):"));
 }
 
-/// Compiles generated code with the Python of the machine; `None` if there is none.
+/// Compiles generated code with the installed Python; returns `None` if there is no Python.
 fn compiles(code: &str) -> Option<bool> {
     use std::io::Write as _;
     let mut child = std::process::Command::new("python3")

@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 /// Maximum size of a list that is read, in bytes.
 const LIMIT: u64 = 1 << 30;
 
-/// Returns the text of the file: one relative path a line. A name that contains a newline, or is not UTF-8, cannot be written: a data
-/// failure.
+/// Returns the text of the file: one relative path per line. A name that contains a newline or is not UTF-8 is a data failure.
 pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>> {
     let mut out = Vec::new();
     for path in paths {

@@ -20,7 +20,7 @@ pub static SAMPLES: TokenKind = TokenKind {
     defect: |_| None,
 };
 
-/// Without samples of its own, the index describes the lines of the text files next to it.
+/// An index without tokenized samples describes the lines of text files next to it.
 fn files(path: &Path) -> Vec<PathBuf> {
     let samples = path.join("tokenized-samples");
     files_in(if files::is_dir(&samples) { &samples } else { path }, |_| true).collect()

@@ -1,4 +1,4 @@
-//! `sample_locations.bin`: the location of each sample, 24 bytes a sample (docs/formats/forager.md §1.2).
+//! `sample_locations.bin`: the location of each sample, 24 bytes per sample (docs/formats/forager.md §1.2).
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
@@ -11,7 +11,7 @@ const ROWS_PER_READ: u64 = 16 << 10;
 /// Location of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// File number, counted from 0 in `file_location.txt`.
+    /// Number of the file: its index in `file_location.txt`.
     pub file: u64,
     /// Offset in that file, in bytes.
     pub offset: u64,
@@ -29,7 +29,7 @@ impl Row {
         bytes
     }
 
-    /// Parses the bytes of the file; returns `None` unless there are 24.
+    /// Parses a row; returns `None` unless `bytes` has 24 bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
         let row = Self { file: numbers.next()?, offset: numbers.next()?, bytes: numbers.next()? };
@@ -44,7 +44,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Reads the rows of an open file; a size that is not a multiple of a row is a data failure.
+    /// Creates the rows of an open file. A size that is not a multiple of [`ROW_BYTES`] is a data failure.
     pub fn new(file: ReadFile) -> Outcome<Self> {
         if !file.len().is_multiple_of(ROW_BYTES as u64) {
             let why = format!(

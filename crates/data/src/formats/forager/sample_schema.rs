@@ -34,7 +34,7 @@ pub struct SampleSchema {
 }
 
 impl SampleSchema {
-    /// Creates the schema of samples of `size` tokens with these additional arrays of one byte a token.
+    /// Creates the schema of samples of `size` tokens; `others` are further arrays with one byte per token.
     pub fn new(size: u64, tokens: TokenType, others: &[&str]) -> Self {
         let mut names: Vec<&str> = others.to_vec();
         names.sort_unstable();
@@ -48,7 +48,7 @@ impl SampleSchema {
 
     /// Returns the text of the file.
     pub fn render(&self) -> String {
-        // The layout is that of Python: two spaces, no newline at the end.
+        // As Python's `json.dump` with an indent of two spaces: no newline at the end.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! How packed files and folders of them are recognized.
+//! How packed files, and folders of packed files, are recognized.
 
 use super::packed::{is_packed, may_be_packed};
 use super::PACKED_SUFFIX;
@@ -22,7 +22,7 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     defect,
 };
 
-/// A folder that contains only `.pbin` files, one for each input.
+/// A folder that contains only `.pbin` files.
 pub static PACKED_FOLDER: TokenKind = TokenKind {
     id: "packed-folder",
     is_file: false,
@@ -45,8 +45,8 @@ fn defect(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Returns the `.pbin` files of a folder, at any depth and sorted; `None` if there are none, or if there are other files. Hidden files, and
-/// those that this program keeps next to its outputs, are ignored.
+/// Returns the `.pbin` files of a folder at any depth, sorted; `None` if there are none, or if there are other files. Hidden files and the
+/// files that Gristmill stores next to its outputs are ignored.
 pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in walk(folder, usize::MAX) {

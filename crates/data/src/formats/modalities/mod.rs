@@ -12,7 +12,8 @@ pub const PACKED_SUFFIX: &str = ".pbin";
 /// Suffix of raw indexes.
 pub const INDEX_SUFFIX: &str = ".idx";
 
-/// Returns the bytes of one token for a vocabulary of this size. A vocabulary of one takes four bytes, as in Modalities.
+/// Returns the size of a token in bytes for a vocabulary of this size. A vocabulary with one entry has tokens of four bytes, as in
+/// Modalities.
 pub fn token_bytes(vocabulary: u64) -> u8 {
     match vocabulary {
         0 | 1 => 4,

@@ -14,7 +14,7 @@ mod tests;
 pub const HEADER_BYTES: u64 = 12;
 /// Bytes before the tokens, in the oldest files.
 const OLD_HEADER_BYTES: u64 = 8;
-/// Header length in bytes, and whether numbers are big-endian, of every era, current first.
+/// The header length in bytes and whether numbers are big-endian, for every historical layout, the current one first.
 const ERAS: [(u64, bool); 4] =
     [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
 /// Items between two checks for cancellation.
@@ -44,11 +44,11 @@ impl Header {
 pub struct Layout {
     /// Bytes before the tokens: 12, in the oldest files 8.
     pub header_bytes: u64,
-    /// Whether numbers and tokens are big-endian, as until April 2024.
+    /// Whether numbers and tokens are big-endian, as in files written until April 2024.
     pub is_big_endian: bool,
     /// Bytes of one token: 1 to 4.
     pub token_bytes: u8,
-    /// Value subtracted from the offsets of the index: 0, in old files the length of the header.
+    /// Value subtracted from the offsets of the index: 0, or in old files the length of the header.
     pub base: u64,
 }
 
@@ -58,12 +58,12 @@ impl Layout {
         Self { header_bytes: HEADER_BYTES, is_big_endian: false, token_bytes, base: 0 }
     }
 
-    /// Whether current loaders read the file.
+    /// Whether current loaders can read the file.
     pub fn is_current(self) -> bool {
         self == Self::current(self.token_bytes) && self.token_bytes != 3
     }
 
-    /// Returns when files of this layout were written.
+    /// Describes when files of this layout were written.
     pub fn era(self) -> &'static str {
         match (self.header_bytes, self.is_big_endian, self.base, self.token_bytes) {
             (OLD_HEADER_BYTES, ..) => "until January 2024",
@@ -124,8 +124,10 @@ pub struct PackedReader {
 }
 
 impl PackedReader {
-    /// Detects the layout of a file and reads its index once, in bounded memory. A file that fits no layout, or whose index is not a list
-    /// of pairs, is a failure that gives the byte offset.
+    /// Detects the layout of a file and reads its index once, in bounded memory.
+    ///
+    /// # Errors
+    /// The file has no known layout, or its index is not a list of pairs; the failure states the byte offset.
     pub fn open(file: ReadFile) -> Outcome<Self> {
         Self::open_watched(file, &Cancel::default())
     }
@@ -186,7 +188,7 @@ impl PackedReader {
         Items { reader, base: self.layout.base }
     }
 
-    /// Reads the whole index into memory: sixteen bytes a document.
+    /// Reads the whole index into memory, which takes sixteen bytes per document.
     pub fn load_index(&self, cancel: &Cancel) -> Outcome<Index> {
         let mut index = Index::default();
         let mut items = self.items();
@@ -200,7 +202,7 @@ impl PackedReader {
         Ok(index)
     }
 
-    /// Whether a span is within the tokens and holds whole ones.
+    /// Whether a span is within the tokens and consists of whole tokens.
     pub fn contains_span(&self, offset: u64, length: u64) -> bool {
         let size = u64::from(self.layout.token_bytes.max(1));
         offset.checked_add(length).is_some_and(|end| end <= self.data_bytes)
@@ -208,7 +210,7 @@ impl PackedReader {
             && length.is_multiple_of(size)
     }
 
-    /// Fills `target` with bytes of the tokens, from `offset` bytes after their start.
+    /// Fills `target` with the bytes of the tokens from `offset` on, counted from the start of the tokens.
     pub fn read(&self, offset: u64, target: &mut [u8]) -> Outcome<()> {
         if offset.checked_add(target.len() as u64).is_none_or(|end| end > self.data_bytes) {
             return Err(Failure::data("reading tokens", "the index points after the last token")
@@ -228,15 +230,15 @@ pub struct Items<'a> {
 
 impl Items<'_> {
     /// Returns offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset before the
-    /// tokens is the two's complement of a negative number: no file is so large that it [holds](PackedReader::holds) that.
+    /// tokens is the two's complement of a negative number, for which [`contains_span`](PackedReader::contains_span) is false.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         let Some((offset, length)) = self.reader.next_item()? else { return Ok(None) };
         Ok(Some((offset.wrapping_sub(self.base), length)))
     }
 }
 
-/// Whether a file looks like a packed one regardless of its name: by the twelve bytes of its header, and the beginning and end of its
-/// index.
+/// Whether the content of a file looks like a packed file, regardless of its name: checks the twelve bytes of the header, and the first and
+/// last byte of the index.
 pub fn is_packed(path: &Path) -> bool {
     let has_layout = |file: ReadFile| {
         let (mut head, mut last) = ([0; HEADER_BYTES as usize], [0]);
@@ -248,8 +250,8 @@ pub fn is_packed(path: &Path) -> bool {
     open_read(path).ok().and_then(has_layout).unwrap_or(false)
 }
 
-/// Whether the header of a file is that of a packed one, of any era: checks its first bytes and the beginning of its index. `false` for a
-/// file that cannot be read.
+/// Whether the header of a file may be that of a packed file, in any historical layout: checks its first bytes and the first byte of the
+/// index. Returns true for a file that cannot be read.
 pub fn may_be_packed(path: &Path) -> bool {
     let Ok(file) = open_read(path) else { return true };
     let Ok(head) = head_of(&file) else { return true };
@@ -264,7 +266,7 @@ fn head_of(file: &ReadFile) -> Outcome<[u8; HEADER_BYTES as usize]> {
     read.map_err(|error| Failure::io("reading the header", file.path(), &error)).map(|()| head)
 }
 
-/// Returns a layout that the header allows, with the length of the tokens.
+/// Returns the layout and the length of the tokens, if the header is valid for this header size and byte order.
 fn candidate(
     file: &ReadFile,
     head: &[u8; HEADER_BYTES as usize],
@@ -287,7 +289,7 @@ fn candidate(
     Ok((first == [PROTO]).then_some((layout, data_bytes)))
 }
 
-/// Reads through an index; returns the number of its items and the first offset.
+/// Reads an index to its end; returns the number of its items and the first offset.
 fn walk(file: &ReadFile, at: u64, cancel: &Cancel) -> Outcome<(u64, Option<u64>)> {
     let mut reader = IndexReader::new(file, at..file.len()).with_negative();
     let (mut count, mut first) = (0, None);

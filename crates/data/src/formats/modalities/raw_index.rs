@@ -10,13 +10,13 @@ pub fn default_path(source: &Path) -> PathBuf {
     with_suffix(source, INDEX_SUFFIX)
 }
 
-/// Returns the `(offset, length)` of each line, in bytes of the source, without the line's end. Written by
-/// [`write_index`](gristmill_pycompat::pickle::write_index).
+/// Returns the `(offset, length)` of each line, in bytes of the source, without the line's end.
+/// [`write_index`](gristmill_pycompat::pickle::write_index) writes such an index.
 pub fn lines(index: &ReadFile) -> IndexReader<'_> {
     IndexReader::new(index, 0..index.len())
 }
 
-/// Whether a file looks like a raw index: a pickle with the right name that is not in another format.
+/// Whether a file looks like a raw index: its name ends in `.idx` but not in `.tar.idx`, and its content begins like a pickle.
 pub fn is_raw_index(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     let is_named = name.ends_with(b".idx") && !name.ends_with(b".tar.idx");

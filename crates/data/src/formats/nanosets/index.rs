@@ -8,7 +8,7 @@ use std::path::Path;
 const ACTIVITY: &str = "reading the document index";
 /// Bytes of one entry.
 pub const WORD_BYTES: u64 = 8;
-/// Entries that are read at a time.
+/// Number of entries in one read.
 const ENTRIES_PER_READ: usize = 8 << 10;
 
 /// An index file open for reading. Ends are returned unchanged: the caller must not assume that they ascend or are within the data.
@@ -64,13 +64,13 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the last end: the number of tokens that the data file should have. 0 without documents.
+    /// Returns the last end, which is the number of tokens that the data file should have; 0 without documents.
     pub fn last_end(&self) -> Outcome<u64> {
         Ok(self.ends(self.documents.saturating_sub(1), 1)?.first().copied().unwrap_or(0))
     }
 
-    /// Returns the first document that ends after `token`, which is the document of that token. `documents()` when none does. At most a few
-    /// dozen reads of one entry; if the ends do not ascend, the result is some document.
+    /// Returns the number of the document that contains `token`: the first that ends after it. Returns `documents()` if there is none.
+    /// Reads at most a few dozen entries, one at a time. If the ends do not ascend, the result is arbitrary.
     pub fn document_of(&self, token: u64) -> Outcome<u64> {
         let (mut low, mut high) = (0, self.documents);
         while low < high {
@@ -109,7 +109,7 @@ impl Index {
     }
 }
 
-/// Appends the entry of a document that ends before token `end`.
+/// Appends the entry of a document whose end, exclusive, is the token `end`.
 pub fn push(end: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&end.to_le_bytes());
 }

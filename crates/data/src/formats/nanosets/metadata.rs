@@ -6,14 +6,14 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 
-/// Maximum size of the file, which has three short lines; a larger one is something else.
+/// Maximum size of the file in bytes; a valid file has three short lines.
 const MAX_METADATA_BYTES: u64 = 64 << 10;
 const ACTIVITY: &str = "reading the metadata";
 
 /// Content of a metadata file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Metadata {
-    /// Name of the tokenizer when the tokens were made.
+    /// Name of the tokenizer that produced the tokens.
     pub tokenizer: String,
     /// Bytes of one token.
     pub token_size: TokenSize,
@@ -28,7 +28,7 @@ impl Metadata {
         format!("{}|{size}\n{}\n{}", self.tokenizer, self.tokens, short_number(self.tokens))
     }
 
-    /// Parses the content of a file. The third line is informative and may be anything, or missing.
+    /// Parses the content of a file. The third line is informative: its content is not checked, and it may be missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
         let mut lines = text.split('\n');
@@ -51,7 +51,7 @@ impl Metadata {
         Self::parse(&bytes).map(Some).map_err(|why| Failure::data(ACTIVITY, why).on(Subject::path(path)))
     }
 
-    /// Whether readers that split the first line at every `|` find exactly a name and a size.
+    /// Whether a reader that splits the first line at every `|` obtains exactly a name and a size.
     pub fn is_plain(&self) -> bool {
         !self.tokenizer.contains(['|', '\n'])
     }
@@ -63,12 +63,12 @@ const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 pub fn short_number(tokens: u64) -> String {
     let exponent = tokens.checked_ilog10().unwrap_or(0);
     let (text, rounded_up) = rounded(tokens, exponent);
-    // 9,999 is written as 10,000, with one decimal less.
+    // A number such as 9,999 is rounded to 10,000 and then has one decimal less.
     let (text, exponent) = if rounded_up { (rounded(tokens, exponent + 1).0, exponent + 1) } else { (text, exponent) };
     format!("{text} {}T", PREFIXES.get(exponent as usize / 3).copied().unwrap_or_default())
 }
 
-/// Returns the number at an exponent, and whether rounding increased it to the next power of ten.
+/// Returns the rounded number for an exponent, and whether rounding increased it to the next power of ten.
 fn rounded(tokens: u64, exponent: u32) -> (String, bool) {
     let group = exponent / 3 * 3;
     let decimals = 2 - (exponent - group) as usize;

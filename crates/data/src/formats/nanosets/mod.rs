@@ -56,14 +56,15 @@ impl TokenSize {
             Self::Four => 4,
         }
     }
-    /// Returns the greatest id that fits.
+    /// Returns the largest id that fits.
     pub fn greatest(self) -> u32 {
         match self {
             Self::Two => u32::from(u16::MAX),
             Self::Four => u32::MAX,
         }
     }
-    /// Appends ids in the encoding of the file. Ids above [`greatest`](Self::greatest) must not be passed: their upper half is lost.
+    /// Appends ids in the encoding of the file. The upper half of ids above [`greatest`](Self::greatest) is lost, so they must not be
+    /// passed.
     pub fn encode(self, ids: &[u32], out: &mut Vec<u8>) {
         out.reserve(ids.len() * self.bytes() as usize);
         match self {
@@ -71,7 +72,7 @@ impl TokenSize {
             Self::Four => ids.iter().for_each(|&id| out.extend_from_slice(&id.to_le_bytes())),
         }
     }
-    /// Appends the ids encoded in `bytes`; an incomplete last one is left out.
+    /// Appends the ids encoded in `bytes`; an incomplete id at the end is ignored.
     pub fn decode(self, bytes: &[u8], out: &mut Vec<u32>) {
         match self {
             Self::Two => out.extend(bytes.as_chunks().0.iter().map(|&token| u32::from(u16::from_le_bytes(token)))),
@@ -90,7 +91,7 @@ pub fn metadata_path(ds: &Path) -> PathBuf {
     companion_path(ds, ".metadata")
 }
 
-/// Whether a path is that of the metadata of a `.ds` file, or of the total of several.
+/// Whether a path is the metadata file of a `.ds` file, or of the total of several.
 pub fn is_metadata(path: &Path) -> bool {
     let ds = path.with_extension("");
     ds.extension().is_some_and(|end| end == "ds") && metadata_path(&ds) == path

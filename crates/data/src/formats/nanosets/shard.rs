@@ -16,12 +16,12 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens a data file with a known token size. Bytes after the last whole token are not part of it.
+    /// Opens a data file with a known token size. Bytes after the last whole token are ignored.
     pub fn open(path: &Path, token_size: TokenSize) -> Outcome<Self> {
         Ok(Self { data: open_read(path)?, token_size })
     }
 
-    /// Opens a data file; the token size is read from its metadata, or is 2 if there is none, as in the merger.
+    /// Opens a data file with the token size from its metadata. Without metadata the size is 2, as in the merger.
     pub fn open_described(path: &Path) -> Outcome<(Self, Option<Metadata>)> {
         let metadata = Metadata::read(&metadata_path(path))?;
         let token_size = metadata.as_ref().map_or(TokenSize::Two, |m| m.token_size);
@@ -33,7 +33,7 @@ impl Shard {
         self.data.len() / self.token_size.bytes()
     }
 
-    /// Returns the bytes after the last whole token: 0 in a valid file.
+    /// Returns the number of bytes after the last whole token, which is 0 in a valid file.
     pub fn rest(&self) -> u64 {
         self.data.len() % self.token_size.bytes()
     }
@@ -53,7 +53,7 @@ impl Shard {
         Index::open(&index_path(self.data.path()))
     }
 
-    /// Opens the loss masks, one byte a token; `None` when they are missing.
+    /// Opens the loss masks, one byte per token; `None` when they are missing.
     pub fn loss(&self) -> Outcome<Option<ReadFile>> {
         let path = loss_path(self.data.path());
         match open_read(&path) {
@@ -80,7 +80,7 @@ impl Shard {
         Failure::data(ACTIVITY, why).on(Subject::path(self.data.path()))
     }
 
-    /// Returns the bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is allocated.
+    /// Returns the bytes of `count` tokens from `first` on. Fails, before memory is allocated, if the file is shorter.
     pub fn raw(&self, first: u64, count: u64) -> Outcome<Vec<u8>> {
         let is_there = first.checked_add(count).is_some_and(|end| end <= self.tokens());
         let bytes = usize::try_from(count.saturating_mul(self.token_size.bytes())).ok().filter(|_| is_there);

@@ -7,7 +7,7 @@ use gristmill_pycompat::numpy_random::Generator;
 /// The seed with which nanotron reorders the files of a folder.
 pub const FILE_ORDER_SEED: u64 = 42;
 
-/// Returns the number of windows of a file with this many tokens: they hold `sequence_length` + 1 tokens each and do not overlap.
+/// Returns the number of windows of a file with this number of tokens. Windows have `sequence_length` + 1 tokens each and do not overlap.
 pub fn count(tokens: u64, sequence_length: u64) -> u64 {
     match sequence_length.checked_add(1) {
         Some(window) => tokens / window,
@@ -15,7 +15,7 @@ pub fn count(tokens: u64, sequence_length: u64) -> u64 {
     }
 }
 
-/// Returns the order in which nanotron reads the sorted files of a folder: position → number of the file.
+/// Returns the order in which nanotron reads the sorted files of a folder: the element at each position is the index of a file.
 pub fn file_order(files: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files).collect();
     Generator::seeded(FILE_ORDER_SEED).shuffle(&mut order);
@@ -64,8 +64,8 @@ pub fn ids(shard: &Shard, first: u64, window: u64) -> Outcome<Vec<i64>> {
     })
 }
 
-/// Returns the position of each token of a window in its document; a document that began before the window is counted from the window's
-/// first token, as in the loader.
+/// Returns the position of each token of a window in its document. In a document that begins before the window, positions count from the
+/// first token of the window, as in the loader.
 pub fn positions(index: &Index, first: u64, window: u64) -> Outcome<Vec<i64>> {
     let after = first.saturating_add(window);
     let mut starts = Vec::new();

@@ -1,4 +1,4 @@
-//! The b-tree of an index, built from entries in ascending order. Unlike in a table, interior pages hold entries of their own.
+//! The b-tree of an index, built from entries in ascending order. Unlike in a table, interior pages contain entries.
 
 use super::page::{begin_cell, PageBuffer, PageWriter, INDEX_INTERIOR, INDEX_LEAF, INDEX_LOCAL_MAX};
 use gristmill_core::Outcome;
@@ -9,8 +9,8 @@ pub struct IndexTree {
     cell: Vec<u8>,
 }
 
-/// Pages of one level, leaves at depth 0: the one being filled, and the previous one with the entry between the two. The previous one is
-/// held back so that the last page of a level can take an entry from it and is never left empty.
+/// Pages of one level, with leaves at depth 0: the page being filled, and the previous page with the entry between the two. Writing the
+/// previous page is delayed so that the last page of a level can receive an entry from it and is never empty.
 struct Level {
     pending: Option<PendingPage>,
     current: PageBuffer,
@@ -50,7 +50,7 @@ impl IndexTree {
         self.close_page(pages, 0, 0, divider)
     }
 
-    /// Closes the current page of a level; `divider` is placed between it and the next.
+    /// Closes the current page of a level; `divider` is the entry between it and the next page.
     fn close_page(&mut self, pages: &mut PageWriter, depth: usize, right: u32, divider: Vec<u8>) -> Outcome<()> {
         let level = &mut self.levels[depth];
         let page = std::mem::replace(&mut level.current, Level::new(depth).current);
@@ -99,7 +99,7 @@ impl IndexTree {
 }
 
 impl PendingPage {
-    /// Moves the divider into the empty page after it; this page's last entry becomes the divider.
+    /// Makes the divider the first entry of the empty page after it; the last entry of this page becomes the divider.
     fn lend_to(&mut self, page: &mut PageBuffer, depth: usize) {
         let mut last = self.page.pop();
         if depth == 0 {

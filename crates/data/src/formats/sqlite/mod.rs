@@ -1,13 +1,13 @@
 //! Writes SQLite database files from rows that arrive in order: every b-tree is built from its leaves upwards, pages are written one after
-//! another, and nothing is ever read back.
+//! another, and nothing is read back.
 //!
-//! The result is an ordinary database that any SQLite reads. Using the library instead costs about ten times the processor time, because it
-//! sorts each index again although the rows are already in order, and its own file handling would bypass `storage`. The bytes of the file
-//! depend only on the rows.
+//! The result is an ordinary database for any version of SQLite. The SQLite library would need about ten times the processor time, because
+//! it sorts each index again although the rows are in order, and its own file handling would bypass `storage`. The bytes of the file depend
+//! only on the rows.
 //!
-//! [`DatabasePages`] reads few rows of a database, of any page size, without the rest of it.
+//! [`DatabasePages`] reads single rows of a database, of any page size, without reading the whole file.
 //!
-//! Limits of what is written: page size 4,096, no auto-vacuum, rows and index entries must be pushed in ascending order.
+//! Limits of the writer: the page size is 4,096, auto-vacuum is off, and rows and index entries must be pushed in ascending order.
 
 mod index_tree;
 mod page;
@@ -43,7 +43,7 @@ pub struct SchemaEntry<'a> {
 
 /// SQLite version in the header; readers only display it.
 const WRITER_VERSION: u32 = 3_045_000;
-/// Bytes of the database header before the header of the first page.
+/// Size in bytes of the database header, which precedes the header of the first page.
 const HEADER_BYTES: usize = 100;
 
 /// Returns the first page: the database header and the schema. Fails when the schema does not fit one page.
@@ -72,7 +72,7 @@ fn first_page(schema: &[SchemaEntry<'_>], pages: u32) -> Outcome<[u8; PAGE_BYTES
     let mut bytes = *page.finish(0);
     bytes[..16].copy_from_slice(b"SQLite format 3\0");
     bytes[16..18].copy_from_slice(&(PAGE_BYTES as u16).to_be_bytes());
-    // Read and write version 1 (rollback journal), no reserved bytes, the fixed payload fractions.
+    // File format version 1 for reading and writing (rollback journal), no reserved bytes, the fixed payload fractions.
     bytes[18..24].copy_from_slice(&[1, 1, 0, 64, 32, 32]);
     let mut word = |at: usize, value: u32| bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
     word(24, 1); // change counter

@@ -1,4 +1,4 @@
-//! Pages: one being filled, and the file to which finished pages are appended.
+//! Pages: the page being filled, and the file to which finished pages are appended.
 
 use super::{first_page, record, SchemaEntry};
 use gristmill_core::{Failure, Outcome};
@@ -9,11 +9,11 @@ use std::path::Path;
 pub const PAGE_BYTES: usize = 4096;
 /// Bytes of an overflow page that hold payload.
 const OVERFLOW_BYTES: usize = PAGE_BYTES - 4;
-/// SQLite locks a byte at 1 GiB; the page that contains it never holds data.
+/// Number of the page with the byte at 1 GiB, which SQLite locks; this page never contains data.
 const LOCK_PAGE: u32 = (1 << 30) / PAGE_BYTES as u32 + 1;
-/// SQLite counts pages in 32 bits and stops two short.
+/// Maximum number of pages: SQLite counts pages in 32 bits and reserves the last two numbers.
 const MAX_PAGES: u32 = u32::MAX - 1;
-/// Bytes collected before they are written.
+/// Size of the write buffer in bytes.
 const WRITE_BYTES: usize = 256 * 1024;
 
 /// Kinds of b-tree pages.
@@ -22,7 +22,7 @@ pub(super) const TABLE_INTERIOR: u8 = 5;
 pub(super) const INDEX_LEAF: u8 = 10;
 pub(super) const INDEX_INTERIOR: u8 = 2;
 
-/// Maximum payload bytes that are stored in a table leaf, and in an index page.
+/// Maximum payload bytes that a cell of a table leaf stores in its page; then that of a cell of an index page.
 pub(super) const TABLE_LOCAL_MAX: usize = PAGE_BYTES - 35;
 pub(super) const INDEX_LOCAL_MAX: usize = (PAGE_BYTES - 12) * 64 / 255 - 23;
 const LOCAL_MIN: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
@@ -43,7 +43,7 @@ impl PageBuffer {
         Self::starting_at(kind, 0)
     }
 
-    /// Creates a table leaf whose first bytes are used otherwise.
+    /// Creates a table leaf whose first `start` bytes are reserved for other data.
     pub(super) fn table_leaf_after(start: usize) -> Self {
         Self::starting_at(TABLE_LEAF, start)
     }
@@ -58,12 +58,12 @@ impl PageBuffer {
         self.cells == 0
     }
 
-    /// Whether one more cell of `cell` bytes fits.
+    /// Whether a further cell of `cell` bytes fits.
     pub(super) fn has_space_for(&self, cell: usize) -> bool {
         self.pointers + 2 * (usize::from(self.cells) + 1) + cell <= self.content
     }
 
-    /// Adds a cell after the others; the caller has checked [`has_space_for`](Self::has_space_for).
+    /// Adds a cell after the others; the caller must check [`has_space_for`](Self::has_space_for) first.
     pub(super) fn push(&mut self, cell: &[u8]) {
         self.content -= cell.len();
         self.bytes[self.content..self.content + cell.len()].copy_from_slice(cell);
@@ -91,7 +91,7 @@ impl PageBuffer {
         cell
     }
 
-    /// Returns the page's bytes; `right` is the last child of an interior page.
+    /// Returns the page's bytes; `right` is the number of the last child of an interior page.
     pub(super) fn finish(&mut self, right: u32) -> &[u8; PAGE_BYTES] {
         let start = self.start;
         self.bytes[start] = self.kind;
@@ -111,7 +111,7 @@ impl PageBuffer {
     }
 }
 
-/// The file: pages are numbered from 2 in the order of their arrival; page 1 is written at the end.
+/// Writer of a database file: pages are numbered from 2 in the order in which they are appended; page 1 is written at the end.
 pub struct PageWriter {
     file: Box<dyn WriteFile>,
     buffer: Vec<u8>,
@@ -127,7 +127,7 @@ impl PageWriter {
         Ok(Self { file, buffer, next: 2 })
     }
 
-    /// Returns the bytes of the pages so far.
+    /// Returns the size of the pages so far, in bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.next - 1) * PAGE_BYTES as u64
     }
@@ -176,7 +176,7 @@ impl PageWriter {
         self.file.finish()
     }
 
-    /// Appends a payload to `cell`: whole, or its head and the number of the first overflow page.
+    /// Appends a payload to `cell`: all of it, or its beginning and the number of the first overflow page.
     pub(super) fn push_payload(&mut self, cell: &mut Vec<u8>, payload: &[u8], local_max: usize) -> Outcome<()> {
         if payload.len() <= local_max {
             cell.extend_from_slice(payload);

@@ -1,7 +1,7 @@
-//! Reads rows and index entries of a database by its pages, as they are needed: for a database in a store of which few rows are wanted.
+//! Reads single rows and index entries of a database page by page, for a database in a store of which few rows are needed.
 //!
-//! The file is untrusted: every number of it is checked, sizes and depths are bounded, and what does not fit is reported as damage. Must not
-//! know what the tables are for.
+//! The file is untrusted: every number in it is checked, sizes and depths are bounded, and invalid values are reported as damage. Must not
+//! depend on the meaning of the tables.
 
 use super::page::{INDEX_INTERIOR, INDEX_LEAF, TABLE_INTERIOR, TABLE_LEAF};
 use super::record::{read_varint, Field, Fields};
@@ -14,20 +14,20 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const ACTIVITY: &str = "reading the index";
-/// Maximum bytes of a row or index entry that is read.
+/// Maximum size in bytes of a row or index entry that is read.
 const MAX_PAYLOAD_BYTES: u64 = 1 << 20;
-/// Maximum depth of a tree. The largest database has less.
+/// Maximum depth of a tree; larger than in any database of the maximum size.
 const MAX_DEPTH: u32 = 24;
-/// Maximum number of pages that are kept in memory.
+/// Maximum number of pages in the cache.
 const MAX_KEPT_PAGES: usize = 512;
-/// Maximum number of tables and indexes, and of the pages that describe them.
+/// Maximum number of tables and indexes, and of pages of the schema.
 const MAX_SCHEMA_ROWS: usize = 100;
 
-/// A database that is read by pages.
+/// A database that is read page by page.
 pub struct DatabasePages {
     file: ReadFile,
     page_bytes: usize,
-    /// Bytes of a page without those that SQLite leaves free.
+    /// Size of a page in bytes without the space that SQLite reserves at its end.
     usable: usize,
     kept: Mutex<HashMap<u32, Arc<Vec<u8>>>>,
 }
@@ -57,10 +57,10 @@ struct TreePage {
 }
 
 impl DatabasePages {
-    /// Opens a database. `None` if its text is not UTF-8, so that its order is another one.
+    /// Opens a database. Returns `None` if its text is not in UTF-8, because its order then differs.
     ///
     /// # Errors
-    /// It cannot be read, or is no database.
+    /// The file cannot be read, or is not a database.
     pub fn open(file: ReadFile) -> Outcome<Option<Self>> {
         let mut header = [0; HEADER_BYTES];
         let no_database = || Failure::data(ACTIVITY, "it is not a database").on(Subject::path(file.path()));
@@ -81,7 +81,7 @@ impl DatabasePages {
         Ok(is_utf8.then(|| Self { file, page_bytes, usable, kept: Mutex::default() }))
     }
 
-    /// Returns the tables and indexes.
+    /// Returns the tables and indexes in the schema.
     pub fn schema(&self) -> Outcome<Vec<StoredSchema>> {
         let (mut rows, mut pages) = (Vec::new(), vec![1]);
         for _ in 0..MAX_SCHEMA_ROWS {
@@ -100,7 +100,7 @@ impl DatabasePages {
         Err(self.damaged())
     }
 
-    /// Returns the row of a table, with this number; `None` if there is none.
+    /// Returns the row of a table with a row number; `None` if there is none.
     pub fn row(&self, root: u32, rowid: i64) -> Outcome<Option<Vec<u8>>> {
         let mut number = root;
         for _ in 0..MAX_DEPTH {
@@ -117,10 +117,10 @@ impl DatabasePages {
         Err(self.damaged())
     }
 
-    /// Passes the entries of an index to `take` until it returns false, in their order: from the first on whose first field is a text of at
-    /// least `from`, or something that is sorted after every text.
+    /// Passes the entries of an index to `take` in order, until it returns false. The first is the first entry whose first field is a text
+    /// of at least `from`, or a value that sorts after all texts.
     pub fn entries_from(&self, root: u32, from: &[u8], take: &mut dyn FnMut(&[u8]) -> Outcome<bool>) -> Outcome<()> {
-        // Each page is that of one tree, and once in it.
+        // A page belongs to one tree and occurs in it once, so more pages than the file has mean damage.
         let mut left = self.file.len() / self.page_bytes as u64;
         self.entries_below((root, 0), &mut left, from, take).map(drop)
     }
@@ -202,7 +202,7 @@ impl DatabasePages {
         }
     }
 
-    /// Returns a row or entry, with its part on overflow pages.
+    /// Returns a row or entry, including its part on overflow pages.
     fn payload(&self, page: &TreePage, at: usize) -> Outcome<Vec<u8>> {
         let (size, inside) = self.or_damaged(page.payload(at))?;
         if size > MAX_PAYLOAD_BYTES {
@@ -226,7 +226,7 @@ impl TreePage {
         [TABLE_LEAF, INDEX_LEAF].contains(&self.kind)
     }
 
-    /// Returns the offset of the offsets of the cells.
+    /// Returns the offset of the array of cell offsets.
     fn pointers(&self) -> usize {
         self.start + if self.is_leaf() { 8 } else { 12 }
     }
@@ -237,20 +237,20 @@ impl TreePage {
         (at < self.cells && offset < self.usable).then_some(offset)
     }
 
-    /// Returns the page with what is sorted before a cell; after the last cell, the page with the rest.
+    /// Returns the number of the child page whose entries sort before a cell; after the last cell, that of the rightmost child.
     fn child(&self, at: usize) -> Option<u32> {
         let offset = if at == self.cells { self.start + 8 } else { self.cell(at)? };
         u32_at(&self.bytes, offset)
     }
 
-    /// Returns the row number of a cell; in an interior page, the largest one of its child.
+    /// Returns the row number of a cell; in an interior page this is the largest row number of its child.
     fn rowid(&self, at: usize) -> Option<i64> {
         let cell = self.bytes.get(self.cell(at)?..self.usable)?;
         let skipped = if self.is_leaf() { read_varint(cell)?.1 } else { 4 };
         read_varint(cell.get(skipped..)?).map(|(rowid, _)| rowid as i64)
     }
 
-    /// Returns the size of the payload of a cell, and where the part of it is that this page has.
+    /// Returns the size of the payload of a cell, and the range of its part that is in this page.
     fn payload(&self, at: usize) -> Option<(u64, Range<usize>)> {
         let is_table = self.kind == TABLE_LEAF;
         let cell = self.cell(at)? + if self.is_leaf() { 0 } else { 4 };
@@ -268,7 +268,8 @@ impl TreePage {
         (start + local <= self.usable).then_some((size, start..start + local))
     }
 
-    /// Returns the first cell for which a condition does not hold, given that it holds for none after that.
+    /// Returns the first cell for which `holds` is false, by binary search: it must be true for all cells before that one and false for all
+    /// after.
     fn first_not(&self, mut holds: impl FnMut(usize) -> Outcome<bool>) -> Outcome<usize> {
         let (mut first, mut end) = (0, self.cells);
         while first < end {
@@ -286,7 +287,7 @@ fn schema_row(row: &[u8]) -> StoredSchema {
     let mut fields = Fields::of(row);
     let mut next = || fields.next().unwrap_or(Field::Null);
     let (kind, name, table) = (next().into_text(), next().into_text(), next().into_text());
-    // A view has no pages.
+    // A view has no root page.
     let root = next().number().and_then(|root| u32::try_from(root).ok()).unwrap_or_default();
     StoredSchema { kind, name, table, root, sql: next().into_text() }
 }

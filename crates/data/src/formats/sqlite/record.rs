@@ -18,7 +18,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Encodes one row of at most 12 columns (the header's length then takes one byte).
+    /// Encodes a row of at most 12 columns, so that the length of its header takes one byte.
     pub fn encode(&mut self, values: &[Value<'_>]) -> &[u8] {
         debug_assert!(values.len() <= 12);
         let out = &mut self.bytes;
@@ -46,7 +46,7 @@ impl Record {
     }
 }
 
-/// Bytes of an integer by type code; codes 8 and 9 are the constants 0 and 1.
+/// Size of an integer in bytes for each type code; codes 8 and 9 are the constants 0 and 1.
 const INTEGER_WIDTH: [usize; 10] = [0, 1, 2, 3, 4, 6, 8, 0, 0, 0];
 
 fn integer_type(number: i64) -> u8 {
@@ -64,7 +64,7 @@ fn integer_type(number: i64) -> u8 {
     }
 }
 
-/// Appends SQLite's variable-length integer: 7 bits a byte, most significant first; the ninth byte holds 8 bits.
+/// Appends SQLite's variable-length integer: 7 bits per byte, most significant first; the ninth byte holds 8 bits.
 pub(super) fn push_varint(out: &mut Vec<u8>, value: u64) {
     if value < 0x80 {
         out.push(value as u8);
@@ -107,7 +107,7 @@ pub(super) fn varint_len(value: u64) -> usize {
     }
 }
 
-/// Returns the variable-length integer at the beginning of some bytes, and its length in bytes.
+/// Returns the variable-length integer at the beginning of `bytes`, and its length in bytes.
 pub(super) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (at, &byte) in bytes.iter().take(9).enumerate() {
@@ -122,12 +122,12 @@ pub(super) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// A value of a row that is read.
+/// A value of a stored row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Field<'a> {
     /// NULL.
     Null,
-    /// An integer; `None` if it is a real number.
+    /// A number; `None` if it is not an integer.
     Number(Option<i64>),
     /// Text.
     Text(&'a [u8]),
@@ -144,7 +144,7 @@ impl Field<'_> {
         }
     }
 
-    /// Returns a text, or an empty one for another value.
+    /// Returns a text; empty for any other value.
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => String::from_utf8_lossy(text).into_owned(),
@@ -153,7 +153,7 @@ impl Field<'_> {
     }
 }
 
-/// The values of a row, in order; ends at what is damaged.
+/// An iterator over the values of a row, in order; it ends at a damaged value.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     types: &'a [u8],
@@ -161,7 +161,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Reads a row.
+    /// Reads the header of a row.
     pub fn of(row: &'a [u8]) -> Self {
         let parts = read_varint(row).and_then(|(header, read)| {
             let (header, values) = row.split_at_checked(usize::try_from(header).ok()?)?;

@@ -1,4 +1,4 @@
-//! The b-tree of a table, built from rows in ascending row number.
+//! The b-tree of a table, built from rows in ascending order of their row numbers.
 
 use super::page::{begin_cell, PageBuffer, PageWriter, PAGE_BYTES, TABLE_INTERIOR, TABLE_LEAF, TABLE_LOCAL_MAX};
 use super::record;
@@ -12,8 +12,8 @@ pub struct TableTree {
     levels: Vec<Level>,
 }
 
-/// Pages of one interior level: the one being filled, and the previous one, held back so that the last page of a level can take a child
-/// from it and is never left with a single one.
+/// Pages of one interior level: the page being filled, and the previous page. Writing the previous page is delayed so that the last page of
+/// a level can receive a child from it and never has only one child.
 #[derive(Default)]
 struct Level {
     pending: Option<Vec<Child>>,
@@ -21,7 +21,7 @@ struct Level {
     used: usize,
 }
 
-/// A page and the largest row number below it.
+/// A child page and the largest row number in its subtree.
 #[derive(Clone, Copy)]
 struct Child {
     page: u32,
@@ -69,8 +69,8 @@ impl TableTree {
         }
         let level = &mut self.levels[depth];
         level.current.push(child);
-        // Counts every child as a cell, including the last, although it becomes the page's right pointer: the page is full when the cells
-        // of all but the last child just fit.
+        // Counts every child as a cell, including the last, which becomes the right pointer of the page: the page is full when the cells of
+        // all other children just fit.
         level.used += 6 + record::varint_len(child.last_rowid as u64);
         Ok(())
     }

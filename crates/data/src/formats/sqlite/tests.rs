@@ -61,7 +61,7 @@ fn every_count_of_rows_around_page_borders_is_a_sound_database() {
             std::fs::remove_file(dir.path().join("db")).unwrap();
         }
     }
-    // Every count in a range wider than an index leaf: one of them ends directly after a full page.
+    // Covers more counts than an index leaf has entries, so that one of them ends directly after a full page.
     for count in 180..420 {
         let rows = numbered(count, 0);
         check(&write(dir.path(), &rows), &rows);
@@ -105,7 +105,7 @@ fn sqlite_sees_its_default_settings_and_may_change_the_file() {
 #[ignore = "writes 2.2 GiB"]
 fn a_database_over_one_gibibyte_leaves_out_the_page_that_sqlite_locks() {
     let dir = tempfile::tempdir().unwrap();
-    // Once inside a chain of overflow pages, once between leaves.
+    // The first database passes 1 GiB inside a chain of overflow pages, the second between leaves.
     for (count, pad) in [(11_000, 50_000), (1_250_000, 400)] {
         let rows = numbered(count, pad);
         check(&write(dir.path(), &rows), &rows);

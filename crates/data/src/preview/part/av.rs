@@ -1,5 +1,5 @@
-//! Sound and video: facts from the headers, the waveform of the sound, a picture if available: the first frame of AV1 and Motion JPEG, or a
-//! cover.
+//! Sound and video: facts from the headers, the waveform of the sound, and a picture if available: the first frame of AV1 and Motion JPEG,
+//! or a cover.
 
 use super::{title, PartPreview, PartReader};
 use crate::preview::picture::{self, Picture};
@@ -13,14 +13,14 @@ use gristmill_media::{ByteSource, ProbeError, Reader};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Maximum bytes of a video that are searched for pictures.
+/// Maximum size in bytes of the beginning of a video that is searched for pictures.
 const MAX_SEARCHED_BYTES: u64 = 16 << 20;
 /// Maximum bytes of one frame that are read.
 const FRAME_BYTES: usize = 8 << 20;
-/// Maximum number of picture beginnings that are tried.
+/// Maximum number of positions at which a picture may begin that are tried.
 const MAX_TRIES: usize = 4;
 
-/// Adapter of a part for the header readers.
+/// Adapts a part to the interface of the header readers.
 struct Source<'a>(&'a dyn PartBytes);
 
 impl ByteSource for Source<'_> {
@@ -38,7 +38,7 @@ impl ByteSource for Source<'_> {
 }
 
 impl PartReader<'_> {
-    /// Returns the facts in the headers of the part, as `media_type`; `None` if there are none.
+    /// Returns the facts in the headers of the part, read as `media_type`; `None` if the headers are invalid.
     fn probed(&self, media_type: MediaType, out: &mut PartPreview) -> Option<MediaFacts> {
         let source = Source(self.bytes);
         match gristmill_media::probe(&mut Reader::new(&source, self.cancel), media_type) {
@@ -54,7 +54,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// Shows a picture that is not decoded here: the facts in its header, and its bytes.
+    /// Shows a picture that is not decoded: the facts in its header, and its bytes.
     pub(super) fn picture_by_header(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
         let facts = self.probed(MediaType::Image, out);

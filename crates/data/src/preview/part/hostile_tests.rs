@@ -1,4 +1,4 @@
-//! No content can crash a preview, or put anything unsafe on the screen.
+//! Tests that no content can crash a preview, or put unsafe text on the screen.
 
 use super::*;
 use crate::preview::tensor::{npy, npz};
@@ -11,7 +11,7 @@ fn of(name: &str, content: &[u8]) -> PartPreview {
     part(name, &content.to_vec(), &Cancel::default())
 }
 
-/// Returns every text that a screen shows.
+/// Returns every text of a preview that a screen shows.
 fn texts(preview: &PartPreview) -> Vec<String> {
     let mut out = vec![preview.name.clone(), preview.title.clone()];
     out.extend(preview.notes.iter().cloned());
@@ -224,7 +224,7 @@ fn of_an_endless_animation_only_the_first_picture_is_decoded() {
             encoder.encode_frame(image::Frame::new(picture.clone())).unwrap();
         }
     }
-    // The second frame with its control block, repeated many times.
+    // Repeats the second frame with its control block many times.
     let lead = memchr::memmem::rfind(&frame, b"\x21\xf9\x04").unwrap();
     let again = frame[lead..frame.len() - 1].to_vec();
     let mut endless = frame[..frame.len() - 1].to_vec();

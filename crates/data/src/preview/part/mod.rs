@@ -1,6 +1,6 @@
 //! One part of a sample prepared for display, by its name and its content.
 //!
-//! Nothing here fails: damaged, hostile or oversized content becomes a note next to what can be shown. Parts are read through
+//! No function fails: damaged, hostile or oversized content becomes a note next to the content that can be shown. Parts are read through
 //! [`PartBytes`], so that a part of many gigabytes is never read whole.
 
 mod av;
@@ -57,7 +57,7 @@ pub struct PartPreview {
     pub facts: Vec<(String, String)>,
     /// Damage, and content that was left out.
     pub notes: Vec<String>,
-    /// Piece of a long part that this is.
+    /// Range of the part that is shown, for a long part.
     pub page: Page,
 }
 
@@ -84,24 +84,24 @@ impl Page {
     }
 }
 
-/// Bytes of text or of unknown content on one page.
+/// Size of a page of text or of unrecognised content, in bytes.
 pub const PAGE_BYTES: usize = 64 << 10;
 /// Maximum bytes of a JSON or MessagePack document that are read.
 const DOCUMENT_BYTES: usize = 16 << 20;
 /// Maximum bytes of a picture file that are read.
 const PICTURE_BYTES: u64 = 64 << 20;
-/// Maximum bytes of a compressed part that are read, and that are unpacked.
+/// Maximum size of a compressed part, both as stored and after decompression.
 const PACKED_BYTES: usize = 16 << 20;
-/// Number of bytes from which content is recognised.
+/// Number of bytes at the beginning from which content is recognised.
 const FIRST_BYTES: usize = 8 << 10;
 
-/// Returns the beginning of a part. Reads and decodes, so it must run on a worker; see [`page`] for the rest.
+/// Returns the first page of a part. Reads and decodes, so it must run on a worker thread; see [`page`] for the other pages.
 pub fn part(name: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> PartPreview {
     page(name, bytes, 0, cancel)
 }
 
-/// Returns a part from byte `from` on, which is the end of the page before: long texts and unknown content are divided into pages. Other
-/// content is shown whole, regardless of `from`.
+/// Returns the page of a part that begins at byte `from`, which is the end of the previous page. Long texts and unrecognised content are
+/// divided into pages; other content is shown whole, regardless of `from`.
 pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> PartPreview {
     let mut out = PartPreview {
         name: display_safe(name).into_owned(),
@@ -116,7 +116,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
         return out;
     }
     let look = PartReader { name, bytes, from, cancel };
-    // Third-party decoders may panic on unforeseen content; that must not end the worker.
+    // Third-party decoders may panic on unexpected content, which must not end the worker.
     let looked = catch_panic(|| {
         let mut seen = out.clone();
         look.fill(&mut seen).map(|()| seen)
@@ -154,7 +154,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// Shows a part whose name is inconclusive, or that is not decoded by the trainer.
+    /// Shows a part by its content, because its name is inconclusive or the trainer does not decode it.
     fn by_content(&self, out: &mut PartPreview) -> Outcome<()> {
         let first = self.bytes.read(0, FIRST_BYTES)?;
         let suffix = self.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -182,7 +182,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// Shows a compressed part: its content is treated as `inner`.
+    /// Shows a compressed part: its decompressed content is shown like a part of the name `inner`.
     fn unpacked(&self, inner: &str, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
         let DecompressedPart { content, limit, is_damaged } = unpack(self.bytes)?;
@@ -270,7 +270,7 @@ impl PartReader<'_> {
         Ok(())
     }
 
-    /// Shows a tree of which `read` bytes were read.
+    /// Shows a tree that was parsed from the first `read` bytes.
     fn tree(&self, tree: Tree, read: usize, out: &mut PartPreview) {
         let length = self.bytes.len();
         let top = TreeLine { kind: tree.kind, children: tree.children, ..TreeLine::default() };
@@ -338,10 +338,10 @@ impl PartReader<'_> {
     }
 }
 
-/// Content of a compressed part.
+/// Decompressed content of a part.
 struct DecompressedPart {
     content: Vec<u8>,
-    /// Maximum bytes that are unpacked.
+    /// Maximum number of decompressed bytes.
     limit: usize,
     is_damaged: bool,
 }

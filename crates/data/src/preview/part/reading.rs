@@ -1,6 +1,6 @@
-//! The texts of a part in order, in pages: used by the reader of the browser, and for the beginning of a text in lists.
+//! Pages of the texts of a part, in order: for the reader of the browser, and for the beginning of a text in lists.
 //!
-//! A page is decoded from the bytes it covers, so a text of any length costs as much as one page.
+//! A page is decoded from the bytes it covers, so the cost of a page does not depend on the length of the text.
 
 use super::text::{self, safe_lines};
 use super::{unpack, Page, PartBytes, PartPreview, PAGE_BYTES};
@@ -34,15 +34,15 @@ const TEXT_KEYS: [&str; 18] = [
     "chosen",
     "rejected",
 ];
-/// Minimum bytes of the text of another key to count as prose, if it has spaces.
+/// Minimum size in bytes of a text with spaces that counts as prose under any other key.
 const PROSE_BYTES: usize = 60;
 /// Bytes of a part from which [`lead`] is made.
 pub const LEAD_BYTES: usize = 8 << 10;
 /// Maximum characters of a lead.
 const LEAD_CHARACTERS: usize = 200;
-/// Minimum bytes left on a page for the next text to begin on it.
+/// Minimum space on a page, in bytes, for another text to begin on it.
 const MIN_TEXT_CHARS: usize = 1 << 10;
-/// Maximum bytes of values other than texts that are shown together.
+/// Maximum size in bytes of values other than texts that are shown together.
 const MAX_LITERAL_BYTES: usize = 32 << 10;
 
 /// Selects the page to read.
@@ -54,7 +54,8 @@ pub enum ReadFrom {
     Before(u64),
     /// The page with the text of this line of the tree.
     Line(usize),
-    /// The nearest page that contains the words, wrapping at the end; the page that begins at `page` only if no other page contains them.
+    /// The nearest page that contains the words; the search continues from the other end, and the page that begins at `page` is returned
+    /// only if no other page contains them.
     Find {
         /// Words to find, ignoring case.
         words: String,
@@ -65,7 +66,7 @@ pub enum ReadFrom {
     },
 }
 
-/// Returns a page of the texts of a part. A part without text is shown as by [`page`](super::page).
+/// Returns a page of the texts of a part. A part without text is shown as [`page`](super::page) shows it.
 pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel) -> PartPreview {
     if let Some(inner) = name.strip_suffix(".gz") {
         if let Ok(unpacked) = unpack(bytes) {
@@ -78,7 +79,7 @@ pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel)
     match text.read(from, cancel) {
         Ok((reading, page)) => {
             if text.segments.last().is_some_and(is_open) {
-                // Only the tree is truncated: the pages continue to the end of the text.
+                // Only the tree is truncated; the pages extend to the end of the text.
                 out.notes.clear();
             }
             out.body = Drawable::Reading(Arc::new(reading));
@@ -92,7 +93,7 @@ pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel)
     out
 }
 
-/// Returns the beginning of the text of a part, as one line that is safe to show; made from the first bytes of the part.
+/// Returns the beginning of the text of a part, as one line that is safe to show, given the first bytes of the part.
 pub fn lead(name: &str, first: &[u8]) -> String {
     let words = |text: &str| {
         let start: String = text.chars().take(4 * LEAD_CHARACTERS).collect();
@@ -153,15 +154,15 @@ enum Source {
 }
 
 struct Segment {
-    /// Line above the text; none when empty.
+    /// Line above the text; empty if there is none.
     heading: String,
     source: Source,
-    /// Line of the tree that the segment belongs to.
+    /// Number of the tree line to which the segment belongs.
     line: usize,
 }
 
-/// All texts of a part. Positions in it are numbers that grow with the bytes of the part: each segment begins with one position for its
-/// heading.
+/// All texts of a part as one sequence. A position in it is a number that grows with the offset in the part; the heading of each segment
+/// takes one position.
 struct RunningText<'a> {
     bytes: &'a dyn PartBytes,
     segments: Vec<Segment>,
@@ -191,7 +192,7 @@ impl<'a> RunningText<'a> {
         self.segments.iter().map(|segment| 1 + self.length(segment)).sum()
     }
 
-    /// Returns where the text of a line of the tree begins; for a line without text, that of the line before it.
+    /// Returns the position at which the text of a tree line begins; for a line without text, that of the segment before it.
     fn place_of(&self, line: usize) -> u64 {
         let count = self.segments.partition_point(|segment| segment.line <= line).saturating_sub(1);
         self.segments.iter().take(count).map(|segment| 1 + self.length(segment)).sum()
@@ -214,7 +215,7 @@ impl<'a> RunningText<'a> {
         }
     }
 
-    /// Returns a position at or after `from` where a page may begin: after a line or a word, else after a whole character.
+    /// Returns a position at or after `from` at which a page may begin: after a line or a word, otherwise at a character.
     fn boundary(&self, from: u64) -> Outcome<u64> {
         let mut begin = 0;
         for segment in &self.segments {
@@ -272,7 +273,7 @@ impl<'a> RunningText<'a> {
         Ok((out, Page { from, to: to.min(of), of }))
     }
 
-    /// Returns the text of a segment from its byte `at` on, and how many bytes it takes there; at most `room`.
+    /// Returns the text of a segment from its byte `at` on, at most `room` bytes, and the number of bytes that it takes in the part.
     fn piece(&self, segment: &Segment, at: u64, length: u64, room: usize) -> Outcome<(String, u64)> {
         let span = match &segment.source {
             Source::Literal(text) => {
@@ -295,7 +296,7 @@ impl<'a> RunningText<'a> {
         Ok((safe_lines(&content), if is_closed { left } else { used as u64 }))
     }
 
-    /// See [`ReadFrom::Find`].
+    /// Returns the page of [`ReadFrom::Find`].
     fn find(&self, words: &str, here: u64, is_forward: bool, cancel: &Cancel) -> Outcome<(ReadingText, Page)> {
         let (mut current, page) = self.page(here, PAGE_BYTES, None)?;
         let Ok(pattern) = regex::RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build() else {
@@ -313,7 +314,7 @@ impl<'a> RunningText<'a> {
         Ok((current, page))
     }
 
-    /// Returns the first page that begins in a range and has a hit, or the last one.
+    /// Returns the first page that begins in a range and contains a hit; the last such page when searching backwards.
     fn find_in(&self, search: &Search, range: Range<u64>, cancel: &Cancel) -> Outcome<Option<(ReadingText, Page)>> {
         let (mut from, mut last) = (range.start, None);
         while from < range.end {
@@ -332,21 +333,21 @@ impl<'a> RunningText<'a> {
     }
 }
 
-/// Words to find.
+/// A search for words.
 struct Search {
     pattern: regex::Regex,
     is_forward: bool,
 }
 
 impl Search {
-    /// Returns the offset of the first hit in a text, or of the last one.
+    /// Returns the offset of the first hit in a text; of the last hit when searching backwards.
     fn hit(&self, text: &str) -> Option<usize> {
         let hit = if self.is_forward { self.pattern.find(text) } else { self.pattern.find_iter(text).last() };
         hit.map(|hit| hit.start())
     }
 }
 
-/// Returns the span of a part that is a single text.
+/// Returns the span of the text in a part that consists of a single text.
 fn whole_text(name: &str, bytes: &dyn PartBytes) -> TextSpan {
     if part_class(name) == PartClass::Json {
         let first = bytes.read(0, 1 << 10).unwrap_or_default();
@@ -408,7 +409,7 @@ fn message_segments(lines: &[TreeLine], message: usize, out: &mut Vec<Segment>) 
     }
 }
 
-/// Formats values other than texts, a line each; `None` if there are none.
+/// Formats values other than texts, one per line; `None` if there are none.
 fn literal(lines: &[TreeLine], range: Range<usize>) -> Option<String> {
     let mut text = String::new();
     for at in range {
@@ -425,13 +426,13 @@ fn literal(lines: &[TreeLine], range: Range<usize>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the path of a line, by its keys: `meta.title`.
+/// Returns the path of a line as its keys joined by dots: `meta.title`.
 fn path_words(lines: &[TreeLine], at: usize) -> String {
     let path = tree::path("", lines, at);
     path.trim_start_matches('[').trim_end_matches(']').replace("][", ".")
 }
 
-/// Returns where in these bytes a page may begin: after a line or a word, else at an escape or a character.
+/// Returns the offset in `near` at which a page may begin: after a line or a word, otherwise at an escape or a character.
 fn begin_of_page(near: &[u8], is_escaped: bool) -> usize {
     let escape = |at: usize, name: u8| is_escaped && near.get(at..at + 2) == Some(&[b'\\', name]);
     // The second surrogate of a pair does not begin a character.
@@ -448,8 +449,8 @@ fn begin_of_page(near: &[u8], is_escaped: bool) -> usize {
         .unwrap_or(0)
 }
 
-/// Resolves the escapes of the content of a JSON text. Returns the content, the bytes that it takes, and whether the text was closed by a
-/// quote before its end. If more follows, it ends after a line or a word, if there is one near the end.
+/// Resolves the escapes of the content of a JSON text. Returns the content, the number of bytes read, and whether a quote closed the text
+/// before the end of `raw`. If more bytes follow (`is_end` is false), the content ends after a line or a word if one ends near the end.
 fn unescape(raw: &[u8], is_end: bool) -> (Vec<u8>, usize, bool) {
     let mut out = Vec::with_capacity(raw.len());
     let near = raw.len().saturating_sub(8 << 10);

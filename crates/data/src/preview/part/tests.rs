@@ -91,7 +91,7 @@ fn a_part_that_cannot_be_read_says_why() {
 
 #[test]
 fn videos_in_av1_show_their_first_frame_in_the_colours_of_the_reference() {
-    // The centres of the four quarters, as FFmpeg decodes them.
+    // Colours at the centres of the four quarters, as decoded by FFmpeg.
     const LIMITED: [[u8; 3]; 4] = [[199, 39, 40], [39, 180, 59], [48, 58, 209], [234, 225, 120]];
     const FULL: [[u8; 3]; 4] = [[200, 41, 40], [41, 181, 62], [50, 60, 211], [237, 226, 122]];
     const GREY: [[u8; 3]; 4] = [[40; 3], [180; 3], [60; 3], [225; 3]];

@@ -1,10 +1,10 @@
-//! Text in pages that end at lines if possible, and detection of text.
+//! Pages of text that end at line ends if possible, and detection of text.
 
 use super::{PartBytes, PAGE_BYTES};
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::Outcome;
 
-/// Maximum distance from the end of a page in which the end of a line is searched, in bytes.
+/// Distance from the end of a page, in bytes, within which a line end is searched.
 const LINE_SEARCH: usize = 8 << 10;
 
 pub(super) struct TextPage {
@@ -29,7 +29,8 @@ pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
     Ok(TextPage { from, to, text: safe_lines(&content) })
 }
 
-/// Returns where a page that is not the last should end: after a line, else after a word, else before a truncated character.
+/// Returns the offset at which a page that is not the last should end: after a line, otherwise after a word, otherwise before a truncated
+/// character.
 pub(super) fn page_end(content: &[u8]) -> usize {
     let search = content.len().saturating_sub(LINE_SEARCH);
     let tail = content.get(search..).unwrap_or_default();
@@ -39,7 +40,7 @@ pub(super) fn page_end(content: &[u8]) -> usize {
     (content.len() - cut_character(content)).max(1).min(content.len())
 }
 
-/// Returns the number of bytes at the end that are the beginning of a truncated character, which takes at most four bytes.
+/// Returns the size in bytes of the truncated character at the end; 0 if the last character is complete.
 pub(super) fn cut_character(content: &[u8]) -> usize {
     for back in 1..=3.min(content.len()) {
         let byte = content.get(content.len() - back).copied().unwrap_or_default();
@@ -59,7 +60,7 @@ pub(super) fn cut_character(content: &[u8]) -> usize {
     0
 }
 
-/// Converts bytes to safe text, line by line; undecodable bytes are written as `\xNN`, tabs are expanded.
+/// Converts bytes to safe text line by line: invalid bytes are written as `\xNN`, tabs are expanded.
 pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
     let mut out = String::with_capacity(content.len());
     let content = content.strip_suffix(b"\n").unwrap_or(content);

@@ -1,5 +1,5 @@
-//! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before they are converted to colours, so that a
-//! large picture needs no memory in addition to that of its decoder.
+//! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before the conversion to colours, so that a large
+//! picture needs hardly more memory than its decoder.
 
 use super::{kept_size, Picture, PictureError, MAX_DECODED_BYTES, MAX_PIXELS};
 use gristmill_core::text::display_safe;
@@ -12,17 +12,17 @@ use re_rav1d::dav1d::{Decoder, Error, PixelLayout, PlanarImageComponent as Compo
 
 type Frame = re_rav1d::dav1d::Picture;
 
-/// Maximum number of polls for a finished frame.
+/// Maximum number of times that the decoder is polled for a frame.
 const MAX_POLLS: usize = 1000;
-/// Bytes per pixel during decoding: usually a whole and two quarters of a plane, of one or two bytes each.
+/// Estimated bytes per pixel during decoding: usually one full plane and two quarter-size planes, of one or two bytes per value.
 const PIXEL_BYTES: u64 = 3;
 
-/// Maximum pixels of a frame of a video that is decoded, regardless of its depth and layout: twelve bits of three colours take six bytes.
+/// Maximum number of pixels of a video frame, regardless of its depth and layout: three colours of twelve bits take six bytes.
 const MAX_VIDEO_PIXELS: u64 = MAX_DECODED_BYTES / 6;
-/// Bytes of a stored configuration before its units.
+/// Size of the header of a stored configuration; OBUs follow it.
 const CONFIG_HEAD: usize = 4;
 
-/// Decodes an AVIF file; `facts` are those of its header.
+/// Decodes an AVIF file; `facts` must be those in its header.
 pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, PictureError> {
     if u64::from(facts.width) * u64::from(facts.height) * PIXEL_BYTES > MAX_DECODED_BYTES {
         return Err(PictureError::TooLarge { width: facts.width, height: facts.height });
@@ -55,7 +55,7 @@ pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, Pictu
     }
     let units = config.get(CONFIG_HEAD..).unwrap_or_default();
     let decode = |codes| first_frame(codes, MAX_VIDEO_PIXELS);
-    // The content of the configuration is usually repeated in the frame, and may itself be damaged.
+    // Frames usually repeat the OBUs of the configuration, which may be damaged, so the frame is also tried alone.
     let whole = decode([units, bytes].concat()).or_else(|| decode(bytes.to_vec()).filter(|_| !units.is_empty()));
     let frame = whole.ok_or_else(|| PictureError::Damaged("its data cannot be decoded".into()))?;
     let (width, height) = (frame.width(), frame.height());
@@ -63,12 +63,12 @@ pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, Pictu
     Ok(Picture { format: "AV1", width, height, colour, small: small(&frame, None) })
 }
 
-/// Concatenates these spans; returns `None` if one is beyond the end.
+/// Concatenates spans of `bytes`; returns `None` if a span is beyond the end.
 fn gathered(bytes: &[u8], spans: &[(u64, u64)]) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     for &(at, len) in spans {
         let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
-        // Spans may overlap, and may be repeated.
+        // Spans may overlap and may be repeated, so their total size is checked.
         if all.len().saturating_add(len) > bytes.len() {
             return None;
         }
@@ -77,13 +77,13 @@ fn gathered(bytes: &[u8], spans: &[(u64, u64)]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Returns the first frame of this data, if it has at most `most_pixels` pixels.
+/// Decodes the first frame of the data, if it has at most `most_pixels` pixels.
 fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     if codes.is_empty() {
         return None;
     }
     let mut settings = Settings::new();
-    // A worker is a single thread, and no decoder threads must remain when it ends.
+    // A worker is a single thread, so no decoder threads may remain when it ends.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
@@ -103,7 +103,7 @@ fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     None
 }
 
-/// One plane, scaled to the kept size: coded values.
+/// A plane of coded values, scaled to the size of the scaled picture.
 struct Plane {
     numbers: Vec<f32>,
     columns: usize,
@@ -144,7 +144,7 @@ impl Plane {
     }
 }
 
-/// Returns the range of `all` that belongs to one of `parts`: at least one.
+/// Returns the range of `0..all` that belongs to part number `at` of `parts` equal parts; it has at least one element.
 fn part(at: usize, parts: usize, all: usize) -> std::ops::Range<usize> {
     let from = (at * all / parts.max(1)).min(all.saturating_sub(1));
     from..((at + 1) * all / parts.max(1)).clamp(from + 1, all.max(from + 1))
@@ -191,7 +191,7 @@ fn small(frame: &Frame, alpha: Option<&Frame>) -> RgbaImage {
         let seen = alpha.as_ref().map_or(1.0, |(plane, range)| range.luma(plane.at(x, y)));
         let [r, g, b] = match &colours {
             None => [range.luma(luma.at(x, y)); 3],
-            // The planes are not mixed: they are green, blue and red.
+            // With the identity matrix, the planes are green, blue and red.
             Some((u, v)) if matrix == Matrix::Identity => {
                 [range.luma(v.at(x, y)), range.luma(luma.at(x, y)), range.luma(u.at(x, y))]
             }

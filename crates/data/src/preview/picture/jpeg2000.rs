@@ -6,15 +6,15 @@ use gristmill_core::ImageFacts;
 use hayro_jpeg2000::{ColorSpace, DecodeSettings, Image};
 use image::{DynamicImage, Rgba, RgbaImage};
 
-/// Bytes per pixel during decoding: four numbers of four bytes.
+/// Bytes per pixel during decoding: four channels of four bytes.
 const PIXEL_BYTES: u64 = 16;
 
-/// Whether the bytes begin a JPEG 2000 file or a bare codestream.
+/// Whether the bytes begin like a JPEG 2000 file or a bare codestream.
 pub(super) fn accepts(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0\0\0\x0cjP  ") || bytes.starts_with(b"\xff\x4f\xff\x51")
 }
 
-/// Decodes a picture that [`accepts`] recognises; `facts` are those of its header.
+/// Decodes a picture for which [`accepts`] is true; `facts` must be those in its header.
 pub(super) fn decode(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, PictureError> {
     let damaged = |error: hayro_jpeg2000::error::DecodeError| {
         PictureError::Damaged(display_safe(&error.to_string()).into_owned())
@@ -45,11 +45,11 @@ pub(super) fn decode(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, Pictur
     Ok(Picture { format: "JPEG2000", width: facts.width, height: facts.height, colour, small })
 }
 
-/// Converts one pixel of `colours` colours, optionally followed by its alpha.
+/// Converts one pixel of `colours` colour channels, optionally followed by alpha.
 fn rgba(pixel: &[u8], colours: usize, is_cmyk: bool) -> [u8; 4] {
     let at = |index: usize| pixel.get(index).copied().unwrap_or(0);
     let alpha = pixel.get(colours).copied().unwrap_or(u8::MAX);
-    // Intensity that remains of a colour after ink and black.
+    // Intensity of a colour after subtracting its ink and black.
     let ink = |index: usize| {
         let left = u16::from(u8::MAX - at(index)) * u16::from(u8::MAX - at(3)) / u16::from(u8::MAX);
         u8::try_from(left).unwrap_or(u8::MAX)

@@ -104,7 +104,7 @@ fn damaged_avif_and_jpeg_2000_are_damaged_and_cut_ones_do_no_harm() {
     for name in ["preview/alpha.avif", "preview/quarters.jp2", "images/j2k_I16.j2k"] {
         let whole = golden(name);
         for len in (0..whole.len()).step_by(61) {
-            // A truncated codestream is shown as far as possible.
+            // A truncated codestream is decoded as far as possible.
             let _ = decode(&whole[..len]);
         }
         for at in (0..whole.len()).step_by(47) {
@@ -122,7 +122,7 @@ fn sizes_are_checked_before_anything_is_decoded() {
     avif[at..at + 8].copy_from_slice(&[0, 0, 0x9c, 0x40, 0, 0, 0x9c, 0x40]);
     assert_eq!(decode(&avif), Err(PictureError::TooLarge { width: 40_000, height: 40_000 }));
     let mut jp2 = golden("preview/large.j2k");
-    // The width of the codestream, after its marker, length and kind.
+    // Overwrites the width and height in the codestream, which follow its marker, length and capabilities.
     jp2[8..16].copy_from_slice(&[0, 0, 0x9c, 0x40, 0, 0, 0x9c, 0x40]);
     assert_eq!(decode(&jp2), Err(PictureError::TooLarge { width: 40_000, height: 40_000 }));
     let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";

@@ -5,11 +5,11 @@ pub mod npz;
 
 use gristmill_core::text::{count, display_safe, grouped};
 
-/// Maximum bytes of values of one array that are examined.
+/// Maximum size in bytes of the values of an array that are examined.
 pub const MAX_EXAMINED_BYTES: usize = 4 << 20;
-/// Maximum number of values that are kept for display.
+/// Maximum number of values that are shown.
 const MAX_SHOWN_VALUES: usize = 2_000;
-/// Number of classes of the distribution.
+/// Number of classes of a distribution.
 pub const CLASSES: usize = 48;
 
 /// One array.
@@ -27,7 +27,7 @@ pub struct TensorView {
     pub values: Vec<String>,
     /// Distribution of the values, if they are numbers.
     pub spread: Option<ValueStatistics>,
-    /// Why no values are shown, or not all; safe to show.
+    /// Reason why not all values, or none, are shown; safe to show.
     pub note: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct ValueStatistics {
     pub examined: u64,
     /// Number of values that are NaN or infinite.
     pub not_finite: u64,
-    /// Number of values in each of the equal classes between minimum and maximum.
+    /// Number of values in each class; the classes divide the range from minimum to maximum into equal intervals.
     pub classes: [u64; CLASSES],
 }
 
@@ -56,7 +56,7 @@ impl TensorView {
         format!("{} ({}{comma})", type_words(&self.dtype), shape.join(", "))
     }
 
-    /// Returns the number of items; `None` beyond 2⁶⁴.
+    /// Returns the number of items; `None` if it exceeds 64 bits.
     pub fn items(&self) -> Option<u64> {
         self.shape.iter().try_fold(1_u64, |n, axis| n.checked_mul(*axis))
     }
@@ -84,7 +84,7 @@ impl TensorView {
         out
     }
 
-    /// Formats the values in columns; a row of the array begins a line if rows have more than one value.
+    /// Formats the values in columns; each row of the array begins a new line if rows have more than one value.
     fn value_lines(&self, columns: usize) -> Vec<String> {
         let width = self.values.iter().map(|v| unicode_width::UnicodeWidthStr::width(v.as_str())).max().unwrap_or(1);
         let width = width.clamp(1, columns.max(1));
@@ -114,14 +114,14 @@ impl TensorView {
 }
 
 impl ValueStatistics {
-    /// Computes the distribution of numbers; `None` when there is none.
+    /// Computes the distribution of numbers; `None` if no number is finite.
     fn of(numbers: &[f64]) -> Option<Self> {
         let (mut min, mut max, mut sum, mut finite) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64);
         for number in numbers.iter().filter(|n| n.is_finite()) {
             min = min.min(*number);
             max = max.max(*number);
             finite += 1;
-            // An incremental mean: a sum could overflow.
+            // An incremental mean, because a sum could overflow.
             sum += (number - sum) / finite as f64;
         }
         let seen = numbers.len() as u64;
@@ -136,11 +136,11 @@ impl ValueStatistics {
             });
         }
         let mut classes = [0; CLASSES];
-        // Halves, since the difference of the greatest numbers overflows.
+        // Values are halved, because the difference of the largest numbers overflows.
         let half_width = max / 2.0 - min / 2.0;
         for number in numbers.iter().filter(|n| n.is_finite()) {
             let share = if half_width > 0.0 { (number / 2.0 - min / 2.0) / half_width } else { 0.0 };
-            // Between 0 and the number of classes.
+            // The value is between 0 and the number of classes.
             let class = (share * CLASSES as f64) as usize;
             if let Some(count) = classes.get_mut(class.min(CLASSES - 1)) {
                 *count += 1;
@@ -165,7 +165,7 @@ impl ValueStatistics {
         out
     }
 
-    /// Formats the distribution as one row of bars; classes are merged if there is not enough room.
+    /// Formats the distribution as one row of bars; classes are merged if there is not enough space.
     fn bars(&self, columns: usize, ascii: bool) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         const SIGNS: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
@@ -175,7 +175,7 @@ impl ValueStatistics {
         let most = counts.iter().copied().max().unwrap_or(0).max(1);
         let level = |n: u64| match n {
             0 => 0,
-            // At least the lowest bar for any non-zero count; at most 8.
+            // A non-zero count has at least the lowest bar, at most bar 8.
             n => ((n as f64 / most as f64 * 8.0).round() as usize).clamp(1, 8),
         };
         counts.into_iter().map(|n| ramp.get(level(n)).copied().unwrap_or(' ')).collect()
@@ -203,7 +203,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// Returns the common name of a type, such as `float32` for `<f4`; other types unchanged.
+/// Returns the common name of a type, such as `float32` for `<f4`; other type names are returned unchanged.
 fn type_words(dtype: &str) -> String {
     let plain = dtype.trim_start_matches(['<', '>', '|', '=']);
     let big = if dtype.starts_with('>') { ", big-endian" } else { "" };

@@ -1,18 +1,18 @@
-//! `.npy` files: the header, and the first values. Arrays of Python objects are never read, since that runs code.
+//! `.npy` files: the header and the first values. Arrays of Python objects are never read, because unpickling them could run code.
 
 use super::{short, TensorView, ValueStatistics, MAX_EXAMINED_BYTES, MAX_SHOWN_VALUES};
 use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes};
 use gristmill_pycompat::npy::NpyHeader;
 
-/// Maximum bytes of a header; numpy itself stops at 10,000 characters.
+/// Maximum size of a header in bytes; numpy's limit is 10,000 characters.
 const MAX_HEADER: usize = 64 << 10;
 /// Maximum number of axes; numpy supports 64.
 const MAX_AXES: usize = 64;
 
-/// Bytes of a file that must be read for [`view`].
+/// Number of bytes at the beginning of a file that [`view`] needs.
 pub const NEEDED: usize = MAX_EXAMINED_BYTES + MAX_HEADER;
 
-/// Returns an array from the first bytes of its file of `length` bytes. The error is for the user, safe to show.
+/// Returns an array, given the first bytes of its file and the length of the file. The error is for the user, safe to show.
 pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String> {
     let header = NpyHeader::read(first, MAX_HEADER)?;
     let shape = header.shape()?;
@@ -67,7 +67,7 @@ struct Item {
 }
 
 impl Item {
-    /// Returns the encoding of types whose values are shown.
+    /// Returns the encoding of a type; `None` for types whose values are not shown.
     fn of(dtype: &str) -> Option<Self> {
         let is_big = dtype.starts_with('>');
         let plain = dtype.trim_start_matches(['<', '>', '|', '=']);
@@ -89,7 +89,7 @@ impl Item {
             b'c' => view.values = items.take(MAX_SHOWN_VALUES).map(|item| self.complex(item)).collect(),
             b'i' | b'u' => {
                 view.values = items.clone().take(MAX_SHOWN_VALUES).map(|item| self.integer(item).to_string()).collect();
-                // The distribution does not need the last digits of large numbers.
+                // The conversion to f64 loses digits of large numbers, which the distribution does not need.
                 view.spread = ValueStatistics::of(&items.map(|item| self.integer(item) as f64).collect::<Vec<_>>());
             }
             b'b' => {
@@ -106,7 +106,7 @@ impl Item {
         }
     }
 
-    /// Returns the bytes of an item as one number, in either byte order.
+    /// Returns the bytes of an item as one number; the byte order is that of the type.
     fn bits(&self, item: &[u8]) -> u64 {
         let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
         if self.is_big {
@@ -122,7 +122,7 @@ impl Item {
             return i128::from(bits);
         }
         let shift = 64 - 8 * item.len().clamp(1, 8) as u32;
-        // The cast keeps the bits: the sign is extended to the whole number.
+        // The cast preserves the bits: the sign is extended to 64 bits.
         i128::from(((bits << shift) as i64) >> shift)
     }
 

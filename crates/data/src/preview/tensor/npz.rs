@@ -1,4 +1,4 @@
-//! `.npz` archives: only the beginning of each array is unpacked.
+//! `.npz` archives: only the beginning of each array is decompressed.
 
 use super::npy::{self, NEEDED};
 use super::TensorView;
@@ -9,13 +9,13 @@ use std::io::Read as _;
 
 /// Maximum number of arrays that are read.
 const MAX_ARRAYS: usize = 64;
-/// Maximum bytes of the list of contents that are read.
+/// Maximum size in bytes of the central directory that is read.
 const MAX_LIST: u64 = 8 << 20;
-/// Maximum bytes of one array that are unpacked, if there are several.
+/// Maximum number of bytes that are decompressed of each array of an archive with several arrays.
 const MAX_UNPACKED_BYTES: usize = 256 << 10;
-/// Length of the end of an archive with the longest comment, in bytes.
+/// Size in bytes of the end record with the longest possible comment.
 const MAX_END_BYTES: usize = 22 + 65_535;
-/// Signature of the end record with the offset of a list of contents that does not fit 32 bits.
+/// Signature of the zip64 end record, which has the offset of the central directory in 64 bits.
 const END_64: &[u8] = b"PK\x06\x06";
 
 /// The arrays of an archive, and its problems; safe to show.
@@ -62,7 +62,7 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     Some(digits.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)))
 }
 
-/// Returns the offset, length and number of entries of the list of contents.
+/// Returns the offset, the length and the number of entries of the central directory.
 fn contents(tail: &[u8], from: u64, bytes: &dyn PartBytes) -> Outcome<Option<(u64, u64, u64)>> {
     let Some(end) = memchr::memmem::rfind(tail, b"PK\x05\x06") else { return Ok(None) };
     let field = |at, width| number(tail, end + at, width);
@@ -70,7 +70,7 @@ fn contents(tail: &[u8], from: u64, bytes: &dyn PartBytes) -> Outcome<Option<(u6
     if entries != 0xffff && size != 0xffff_ffff && at != 0xffff_ffff {
         return Ok(Some((at, size, entries)));
     }
-    // The locator of 20 bytes is directly before the end record.
+    // The zip64 locator of 20 bytes is directly before the end record.
     let Some(place) = (from + end as u64).checked_sub(20) else { return Ok(None) };
     let locator = bytes.read(place, 20)?;
     let Some(at) = number(&locator, 8, 8).filter(|_| locator.starts_with(b"PK\x06\x07")) else { return Ok(None) };
@@ -82,11 +82,11 @@ fn contents(tail: &[u8], from: u64, bytes: &dyn PartBytes) -> Outcome<Option<(u6
     }
 }
 
-/// One entry of the list of contents.
+/// One entry of the central directory.
 struct Entry {
     name: String,
     method: u64,
-    /// Unpacked and packed size, in bytes.
+    /// Uncompressed and compressed size, in bytes.
     size: u64,
     packed: u64,
     at: u64,
@@ -122,7 +122,7 @@ fn entry(list: &[u8], start: usize) -> Option<(Entry, usize)> {
 }
 
 impl Entry {
-    /// Numbers beyond 32 bits are stored in an extra field, only those that need it, in this order.
+    /// Reads numbers that do not fit in 32 bits from the extra field, which contains only those that need it, in a fixed order.
     fn take_long_numbers(&mut self, extra: &[u8]) {
         let mut at = 0;
         while let (Some(tag), Some(length)) = (number(extra, at, 2), number(extra, at + 2, 2)) {
@@ -142,7 +142,7 @@ impl Entry {
         }
     }
 
-    /// Returns the first unpacked bytes of the entry: at most `limit`.
+    /// Returns the first decompressed bytes of the entry, at most `limit`.
     fn beginning(&self, bytes: &dyn PartBytes, limit: usize) -> Outcome<Result<Vec<u8>, String>> {
         let local = bytes.read(self.at, 30)?;
         let (Some(name), Some(extra)) = (number(&local, 26, 2), number(&local, 28, 2)) else {
@@ -156,12 +156,12 @@ impl Entry {
         match self.method {
             0 => Ok(Ok(bytes.read(from, packed.min(limit))?)),
             8 => {
-                // Packed data is hardly larger than the unpacked bytes that are needed.
+                // Compressed data is hardly larger than the required bytes after decompression.
                 let packed = bytes.read(from, packed.min(limit + (limit >> 4) + 1024))?;
                 let mut out = Vec::new();
                 let unpacked =
                     flate2::read::DeflateDecoder::new(packed.as_slice()).take(limit as u64).read_to_end(&mut out);
-                // If the packed bytes were only partly read, an early end is not damage.
+                // If the compressed bytes were only partly read, an early end is not damage.
                 Ok(if out.is_empty() && unpacked.is_err() { Err("it cannot be unpacked".into()) } else { Ok(out) })
             }
             method => Ok(Err(format!("it is packed in a way that is not known ({method})"))),
@@ -175,7 +175,7 @@ pub(in super::super) mod tests {
     use super::*;
     use std::io::Write as _;
 
-    /// Returns an archive of these entries: name, content, whether to pack it.
+    /// Returns an archive of these entries: name, content, and whether to compress it.
     pub(in super::super::super) fn archive(entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
         let (mut out, mut list) = (Vec::new(), Vec::new());
         for (name, content, packed) in entries {

@@ -5,10 +5,10 @@ use gristmill_core::field_map::{FieldExpression, FieldOption};
 use serde::Serialize;
 use std::fmt;
 
-/// A decoded part of a sample: its value, or why there is none.
+/// A decoded part of a sample: its value, or the reason why it has none.
 pub type DecodedPart = Result<Value, String>;
 
-/// Why an expression finds no value in a sample.
+/// Reason why an expression has no value in a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldError {
@@ -17,7 +17,7 @@ pub enum FieldError {
         /// Name of the part.
         part: String,
     },
-    /// The part exists but cannot be decoded: fails the sample even if another option would succeed.
+    /// The part exists but cannot be decoded, which fails the sample even if another option would succeed.
     Undecodable {
         /// Name of the part.
         part: String,
@@ -46,7 +46,7 @@ impl FieldError {
 }
 
 impl fmt::Display for FieldError {
-    /// Writes one line; names from the data are raw, pass it through `display_safe`.
+    /// Writes one line. Names from the data are raw, so the line must be passed through `display_safe`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPart { part } => write!(f, "no part '{part}' in this sample"),
@@ -58,10 +58,10 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// Evaluates `expression` on a sample whose parts `part` looks up.
+/// Evaluates `expression` on a sample; `part` looks up its parts.
 ///
-/// The trainer decodes every mapped part before it tries any option, so one that cannot be decoded fails the sample. Otherwise options are
-/// tried from left to right; if all fail, the error is that of the last one.
+/// The trainer decodes every mapped part before it tries any option, so a part that cannot be decoded fails the sample. Otherwise the
+/// options are tried from left to right; if all fail, the error is that of the last one.
 pub fn eval<'a>(
     expression: &FieldExpression,
     part: &dyn Fn(&str) -> Option<&'a DecodedPart>,
@@ -117,7 +117,7 @@ fn take_step<'j>(json: &'j serde_json::Value, step: &str) -> Result<&'j serde_js
     }
 }
 
-/// Parses an index like Python's `int`: spaces around, a sign, and single underscores between digits are accepted.
+/// Parses an index like Python's `int`, which accepts surrounding spaces, a sign, and single underscores between digits.
 fn python_int(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Untrusted JSON: it is checked, and its depth is limited, before anything recurses.
+//! Parsing of untrusted JSON: syntax and depth are checked before any recursion.
 
 use super::Value;
 use gristmill_pycompat::json_walk::{walk, Kind, Span, Visit};
@@ -7,8 +7,8 @@ use std::borrow::Cow;
 /// Maximum nesting; deeper documents are refused.
 pub const MAX_JSON_DEPTH: usize = 1_000;
 
-/// Parses one document; nesting beyond [`MAX_JSON_DEPTH`] is an error, never a stack overflow. Python's parser, which the trainer uses, also
-/// accepts `NaN`, infinite numbers and unpaired surrogates: they become `null` and the replacement character.
+/// Parses one document. Nesting beyond [`MAX_JSON_DEPTH`] is an error, never a stack overflow. `NaN`, infinite numbers and unpaired
+/// surrogates, which are not JSON but which Python's parser in the trainer accepts, become `null` and the replacement character.
 pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut oddities = JsonExtensions { text, overflows: false, list: Vec::new() };
@@ -23,10 +23,10 @@ pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
     serde::Deserialize::deserialize(&mut deserializer).map_err(|error| format!("it cannot be read: {error}"))
 }
 
-/// What only Python's parser accepts: where it begins and ends, and what replaces it.
+/// Values that only Python's parser accepts, as start, end, and replacement.
 struct JsonExtensions<'a> {
     text: &'a str,
-    /// Whether the number that follows is beyond the range of floats.
+    /// Whether the next number is beyond the range of floats.
     overflows: bool,
     list: Vec<(usize, usize, &'static str)>,
 }
@@ -70,7 +70,7 @@ impl Visit for JsonExtensions<'_> {
     }
 }
 
-/// Converts text and whole numbers to their own variants, everything else to JSON.
+/// Converts texts and whole numbers to their own variants, and all other values to JSON.
 pub(super) fn to_value(json: serde_json::Value) -> Value {
     match json {
         serde_json::Value::String(text) => Value::Text(text),

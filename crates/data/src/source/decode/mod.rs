@@ -1,10 +1,9 @@
-//! Parts as values: the result of the trainer's default decoder for each, and of field-map expressions on them.
+//! Parts as values: the result of the trainer's default decoder for each part, and of field-map expressions on these values.
 //!
-//! Decoding never runs code from the data (no pickle) and never holds more than its input: only the headers of pictures are read. See
+//! Decoding never runs code from the data (no pickle) and needs no more memory than its input: only the headers of pictures are read. See
 //! docs/formats/energon.md §10.
 //!
-//! ```ignore
-//! let value = decode_part("detail.json", br#"{"caption": "a cat"}"#)?;
+//! ```ignore let value = decode_part("detail.json", br#"{"caption": "a cat"}"#)?;
 //! ```
 
 mod eval;
@@ -25,7 +24,7 @@ pub const MAX_PART_BYTES: usize = 64 << 20;
 /// Maximum side of a picture that is considered valid, in pixels.
 const MAX_SIDE: u32 = 1 << 20;
 
-/// Content of a part, as far as it can be shown.
+/// Decoded content of a part, as far as it can be shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
@@ -62,13 +61,13 @@ pub enum Value {
     Bytes {
         /// Length in bytes.
         len: u64,
-        /// What the trainer decodes it to, for the user.
+        /// Type to which the trainer decodes the content, for the user.
         label: &'static str,
     },
 }
 
 impl Value {
-    /// Whether the trainer returns an array for it.
+    /// Whether the trainer returns an array for this value.
     pub fn is_array(&self) -> bool {
         match self {
             Self::Image { .. } | Self::Array { .. } => true,
@@ -113,8 +112,8 @@ pub enum PartClass {
     Bytes,
 }
 
-/// Returns how the trainer decodes parts of that name: decided by the last suffix, after removing `.gz`. Pictures, sound and video are
-/// recognised in any case, the others in lower case only.
+/// Returns how the trainer decodes parts with this name: the last suffix decides, after removing `.gz`. Suffixes of pictures, sound and
+/// video are recognised in any case, others only in lower case.
 pub fn part_class(part_name: &str) -> PartClass {
     let exact = strip_gz(part_name).0.rsplit('.').next().unwrap_or_default();
     match exact {
@@ -131,9 +130,9 @@ pub fn part_class(part_name: &str) -> PartClass {
     }
 }
 
-/// Suffixes of pictures whose header is read here.
+/// Suffixes of pictures whose header is read.
 const PICTURES: &[&str] = &["jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "dib", "tif", "tiff"];
-/// Suffixes of pictures that the trainer decodes and whose header is not read here.
+/// Suffixes of pictures that the trainer decodes but whose header is not read here.
 const OTHER_PICTURES: &[&str] = &[
     "ppm", "pgm", "pbm", "pnm", "jp2", "j2k", "jpc", "jpf", "jpx", "j2c", "ico", "icns", "tga", "psd", "sgi", "rgb",
     "rgba", "bw", "dds", "pcx", "xbm", "xpm", "eps", "ps", "fit", "fits", "im", "ras",
@@ -168,7 +167,8 @@ pub fn decode_part(part_name: &str, bytes: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// Returns the value of a part of which only the name and the length in bytes are used: sound, video, and content that is not decoded here.
+/// Returns the value of a part for which only the name and the length in bytes are needed: sound, video, and content that is not decoded
+/// here.
 pub fn undecoded(part_name: &str, len: u64) -> Value {
     let suffix = suffix(part_name);
     match part_class(part_name) {
@@ -188,12 +188,12 @@ fn suffix(name: &str) -> String {
     name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase()
 }
 
-/// Label for pictures whose header is not read here.
+/// Label of pictures whose header is not read.
 const PICTURE: &str = "a picture of a format that is not looked into here";
 const PYTORCH: &str = "a PyTorch file: the trainer may run code from it";
 const ARRAYS: &str = "several arrays (npz)";
 const TENSORS: &str = "tensors (tenbin)";
-/// Labels of bytes that the trainer decodes to arrays.
+/// Labels of content that the trainer decodes to arrays.
 const ARRAY_LABELS: [&str; 4] = [PICTURE, PYTORCH, ARRAYS, TENSORS];
 
 fn label(part_name: &str) -> &'static str {
@@ -230,7 +230,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|e| format!("it is not UTF-8 at byte {}", e.valid_up_to()))
 }
 
-/// Parses a whole number like Python's `int`. One beyond 64 bits is valid for the trainer and only not shown.
+/// Parses a whole number like Python's `int`. A number beyond 64 bits is valid for the trainer but is not shown.
 fn int(bytes: &[u8]) -> Result<Value, String> {
     let text = text(bytes)?.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -247,7 +247,7 @@ fn int(bytes: &[u8]) -> Result<Value, String> {
     Ok(text.replace('_', "").parse().map_or(long, Value::Int))
 }
 
-/// Returns format and size of a picture from its header; nothing is decoded.
+/// Returns format and size of a picture from its header, without decoding the picture.
 fn image(bytes: &[u8]) -> Result<Value, String> {
     let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
         .with_guessed_format()

@@ -3,7 +3,7 @@
 use super::Value;
 use gristmill_pycompat::npy::NpyHeader;
 
-/// Returns type and shape from the header. Arrays of Python objects are refused: reading them runs code.
+/// Returns type and shape from the header. Arrays of Python objects are refused, because reading them runs code.
 pub(super) fn header(bytes: &[u8]) -> Result<Value, String> {
     let header = NpyHeader::read(bytes, usize::MAX)?;
     if header.dtype.contains('O') {

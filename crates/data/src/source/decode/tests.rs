@@ -128,7 +128,7 @@ fn the_last_options_failure_is_the_samples_error() {
     assert_eq!(run("json[a", &s).unwrap_err(), "no part 'json[a' in this sample");
 }
 
-/// Results of the reference's own field access on these expressions.
+/// The expected values are results of the reference's field access on these expressions.
 #[test]
 fn unusual_expressions_find_what_the_reference_finds() {
     let s = sample(&[("json", br#"[["p", "q"], {"a": 1}]"#), ("txt", b"T"), ("b.json", br#"{"a": 3, "-1": "m"}"#)]);

@@ -1,13 +1,13 @@
-//! The part of a file that is read.
+//! The range of a file that is read.
 
 use crate::source::documents::Position;
 
-/// The lines of a file that are read.
+/// A range of lines in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentRange {
-    /// Where the first one begins.
+    /// Position of the first line.
     pub from: Position,
-    /// Offset in the unpacked file before which the last one begins. More is read if it is wanted.
+    /// Offset in the decompressed file before which the last line begins. Reading may continue beyond it.
     pub to: u64,
 }
 

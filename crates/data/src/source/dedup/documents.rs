@@ -1,4 +1,4 @@
-//! Sequential reading of the documents of one file, whatever holds them.
+//! Sequential reading of the documents of one file of any format.
 
 use super::document_range::DocumentRange;
 use super::line_documents::LineDocuments;
@@ -9,17 +9,17 @@ use super::MAX_BUFFERED_LINE_BYTES;
 use crate::source::documents::{Damage, Position, TextFile};
 use gristmill_core::{Cancel, Outcome};
 
-/// Reads the lines or rows of one file, in order. A row counts as a line.
+/// Reads the lines or rows of one file in order. A row counts as a line.
 pub enum Documents {
-    /// Of a file of lines.
+    /// Reader of a file of lines.
     Lines(Box<LineDocuments>),
-    /// Of a table.
+    /// Reader of a table.
     Rows(Box<RowDocuments>),
 }
 
 impl Documents {
-    /// Opens a file at a position between two lines; a packed one is unpacked from its beginning regardless. `spool` stores lines of packed
-    /// files that are too long to be held.
+    /// Opens a file at a position between two lines; a compressed file is decompressed from its beginning in any case. `spool` stores lines
+    /// of compressed files that are too long for memory.
     ///
     /// A file that changed since it was listed is refused.
     pub fn open(
@@ -32,8 +32,8 @@ impl Documents {
         Self::open_holding(file, text_key, range, spool, MAX_BUFFERED_LINE_BYTES, cancel)
     }
 
-    /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of
-    /// lines that are not held.
+    /// Like [`open`](Self::open), with another maximum size of lines in memory, `held_line`. The result for a line is the same, except for
+    /// limits that apply only to lines beyond this size.
     pub fn open_holding(
         file: &TextFile,
         text_key: &str,
@@ -51,9 +51,9 @@ impl Documents {
         })
     }
 
-    /// Returns the next line; `None` at the end of the text, or of the readable part of it.
+    /// Returns the next line; `None` at the end of the text, or of its readable part.
     ///
-    /// At the end the file is compared with its state when it was listed: one that changed meanwhile is an error.
+    /// At the end the file is compared with its state when it was listed; a file that has changed is an error.
     #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
     pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
         match self {
@@ -62,7 +62,8 @@ impl Documents {
         }
     }
 
-    /// Returns the next line, which is known to be held and to have this number of bytes; `None` when it does not.
+    /// Returns the next line, which an earlier pass found to be in memory and to have this number of bytes; `None` if it does not, or for a
+    /// table.
     pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
         match self {
             Self::Lines(lines) => lines.next_known(bytes),
@@ -78,7 +79,7 @@ impl Documents {
         }
     }
 
-    /// Returns the packed bytes read so far, for progress.
+    /// Returns the number of bytes of the file read so far, for progress.
     pub fn consumed(&self) -> u64 {
         match self {
             Self::Lines(lines) => lines.consumed(),
@@ -86,8 +87,8 @@ impl Documents {
         }
     }
 
-    /// Returns where and why the text ended prematurely; valid once there are no more lines. All lines before were returned, except one
-    /// that the end truncates. Damage of a table is a failure instead.
+    /// Returns where and why the text ended prematurely; valid after the last line. All lines before the damage were returned, except a
+    /// truncated line at the end. Damage of a table is a failure instead.
     pub fn damage(&self) -> Option<&Damage> {
         match self {
             Self::Lines(lines) => lines.damage(),

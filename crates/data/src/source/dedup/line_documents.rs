@@ -13,12 +13,12 @@ use gristmill_storage::read::{open_part, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
 
-/// Bytes read at a time: small enough to be processed while they are in the cache.
+/// Size of one read in bytes: small enough that the bytes are processed while they are in the CPU cache.
 const READ_BYTES: usize = 128 << 10;
 /// Message for bytes that are not UTF-8.
 const NOT_UTF8: &str = "a byte that is not UTF-8";
 
-/// Reads the lines of one file, in order.
+/// Reads the lines of one file in order.
 pub struct LineDocuments {
     input: UnpackedReader,
     source: Arc<ReadFile>,
@@ -28,9 +28,9 @@ pub struct LineDocuments {
     /// Read buffer; the first `filled` bytes hold data.
     buffer: Vec<u8>,
     filled: usize,
-    /// Index of the first byte of `buffer` that was not yet returned.
+    /// Index in `buffer` of the first byte that was not returned yet.
     from: usize,
-    /// Bytes after `from` without a line end.
+    /// Number of bytes after `from` that contain no line end.
     searched: usize,
     is_over: bool,
     at: Position,
@@ -41,7 +41,7 @@ pub struct LineDocuments {
 
 /// A line whose end was found.
 enum LineKind {
-    /// In the buffer; its length in bytes.
+    /// The line is in the buffer and has this length in bytes.
     Buffered(usize),
     Long(Kind),
 }
@@ -88,11 +88,11 @@ impl LineDocuments {
         Ok(documents)
     }
 
-    /// Returns the next line; `None` at the end of the text, or of the readable part of it.
+    /// Returns the next line; `None` at the end of the text, or of its readable part.
     ///
-    /// At the end the file is compared with its state when it was listed: one that changed meanwhile is an error.
+    /// At the end the file is compared with its state when it was listed; a file that has changed is an error.
     pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
-        // Bytes returned before are no longer needed.
+        // The bytes of the previous line are no longer needed.
         let Some((found, is_ended)) = self.find()? else {
             self.check_unchanged()?;
             return Ok(None);
@@ -112,7 +112,7 @@ impl LineDocuments {
         Ok(Some(Record { line, start, bytes, kind, body, text, group: None, fields: &self.fields }))
     }
 
-    /// Returns the next line, which is known to be held and to have this number of bytes; `None` when it does not.
+    /// Returns the next line, which an earlier pass found to be in memory and to have this number of bytes; `None` if it does not.
     pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
         while self.filled - self.from <= bytes && !self.is_over {
             self.fill()?;
@@ -136,13 +136,13 @@ impl LineDocuments {
         self.at
     }
 
-    /// Returns the packed bytes read so far, for progress.
+    /// Returns the number of bytes of the file read so far, for progress.
     pub fn consumed(&self) -> u64 {
         self.input.consumed()
     }
 
-    /// Returns where and why the text ended prematurely; valid once there are no more lines. All lines before were returned, except one
-    /// that the end truncates.
+    /// Returns where and why the text ended prematurely; valid after the last line. All lines before the damage were returned, except a
+    /// truncated line at the end.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
@@ -176,7 +176,7 @@ impl LineDocuments {
         }
     }
 
-    /// Returns the last line, which no `\n` ends.
+    /// Returns the last line, if no `\n` ends it.
     fn last(&mut self) -> Option<(LineKind, bool)> {
         let left = self.filled - self.from;
         if self.input.broken().is_some() {
@@ -198,7 +198,7 @@ impl LineDocuments {
             self.buffer.copy_within(self.from..self.filled, 0);
             self.filled -= self.from;
             self.from = 0;
-            // Release the memory that a longer line took.
+            // Releases the memory of a longer line.
             if self.filled < READ_BYTES && self.buffer.len() > 8 * READ_BYTES {
                 self.buffer.truncate(2 * READ_BYTES);
                 self.buffer.shrink_to_fit();
@@ -230,7 +230,7 @@ impl LineDocuments {
         Ok(())
     }
 
-    /// Reads a line that is too long to be held to its end, recording its fields.
+    /// Reads a line that is too long for memory to its end, recording its fields.
     fn long_line(&mut self) -> Outcome<Option<(LineKind, bool)>> {
         let mut reading = LongReading::default();
         self.fields.clear();
@@ -270,7 +270,7 @@ impl LineDocuments {
     }
 }
 
-/// Returns the kind of a held line, and the line as text; empty if it is invalid.
+/// Returns the kind of a line in memory, and the line as text, which is empty if the line is invalid.
 fn line_kind<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
     let invalid = |at: usize, why| (Kind::Passed(SkippedLine::Invalid { at: at as u64, why }), "");
     let Ok(text) = simdutf8::basic::from_utf8(line) else {
@@ -290,11 +290,11 @@ fn line_kind<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
     }
 }
 
-/// Checks that run while a line is read in pieces.
+/// State of the checks while a line is read in pieces.
 #[derive(Default)]
 struct LongReading {
     line_kind: LineChecker,
-    /// Bytes of a character that the last piece truncated.
+    /// Bytes of a character that continues in the next piece.
     truncated_character: Vec<u8>,
     read_bytes: u64,
     not_utf8: Option<u64>,
@@ -352,7 +352,7 @@ impl LongReading {
             return invalid(self.line_kind.valid_bytes(), "it is not JSON");
         }
         if self.line_kind.keys().is_none() {
-            // One of the keys that were not kept may have been that of the text.
+            // One of the keys beyond the limit may be the key of the text.
             return Kind::Passed(SkippedLine::TooMuch("its keys are more than 4 MiB"));
         }
         let is_nested = |kind| matches!(kind, JsonKind::Object | JsonKind::Array);

@@ -1,4 +1,4 @@
-//! Line starts in a plain file, so that several threads read it at once.
+//! Finds line starts in a plain file, so that several threads can read it concurrently.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::read::ReadFile;
@@ -30,7 +30,7 @@ fn read_pieces<T>(
     Ok(None)
 }
 
-/// Returns the first line that begins at or after `from`, searching `most` bytes; `None` if there is none.
+/// Returns the offset of the first line that begins at or after `from`, searching at most `most` bytes; `None` if there is none.
 pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
     if from == 0 {
         return Ok(Some(0));
@@ -39,7 +39,7 @@ pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outc
     Ok(read_pieces(file, (from - 1, from.saturating_add(most)), cancel, begins)?.filter(|start| *start < file.len()))
 }
 
-/// Returns the start of the line that contains the byte at `at`, searching the `most` bytes before it.
+/// Returns the offset of the line that contains the byte at `at`, searching at most the `most` bytes before it.
 pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
     let mut end = at;
     while end > at.saturating_sub(most) {

@@ -1,4 +1,4 @@
-//! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
+//! Finds the input files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
     is_packed_already, is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count,
@@ -10,36 +10,36 @@ use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "looking for text files";
-/// Hint on how to read files that are set aside.
+/// Hint on how to read files that are left out as copies or unfinished files.
 const RENAME: &str = "to read such a file as well, give it another name";
 /// Hint on how to read files that are left out next to tables.
 const RENAME_OTHERS: &str = "to read such a file as well, give it a name that ends in .jsonl";
-/// Way out for files that are not written back.
+/// Hint for files whose format is not written.
 const NOT_WRITTEN_HINT: &str = "convert them to lines of JSON or to Parquet";
-/// Message and hint for lines of JSON under a name that is not looked for.
+/// Message and hint for files of JSON lines whose name is not searched for.
 const NDJSON: (&str, &str) =
     ("it is left out: its name has no .json in it", "name the file itself, or give it a name that ends in .jsonl");
 /// Text that a name must contain.
 const NAME_PART: &str = ".json";
-/// Text that is removed from paths when they are compared.
+/// Text that is removed from paths before they are compared.
 const NOT_COMPARED: &str = "crawl=";
-/// Suffixes of packings that no command reads: their bytes would be treated as lines.
+/// Suffixes of compressions and archives that no command reads: their bytes would be treated as lines.
 const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
 
-/// Files of a data set of the hub that are read. Other files with `.json` in their names are settings, as a rule.
+/// Rules for the files of a data set of the Hugging Face hub. Other files with `.json` in their names are usually settings.
 pub const HUB_RULES: InputRules =
     InputRules { is_read: |name| is_text(name) || is_rewritable(name), ..InputRules::JSON_LINES };
 
-/// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A single file
-/// is accepted under any name that does not denote an unsupported packing.
+/// Finds the files below a folder in their global order: by the code points of the relative path, from which every `crawl=` is removed. A
+/// single file is accepted under any name without the suffix of an unsupported compression.
 ///
-/// Selects every file with `.json` in its name, and every table that can be written back, that is not hidden, nor in a hidden folder; links
-/// are followed. Next to tables, names that end in `.json` are left out. Hidden copies and unfinished
-/// files are a note; with `follows_reference` those that the reference program reads are read. Each file that is named like data but cannot
-/// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
-/// any work. Finding no file is a usage error.
+/// Selects every file with `.json` in its name, and every table that can be written, unless it is hidden or in a hidden folder; links are
+/// followed. Next to tables, names that end in `.json` are left out. Hidden copies and unfinished files are reported as a note; with
+/// `follows_reference`, those that the reference program reads are selected. A file that has the name of a data file but cannot be read (an
+/// unknown suffix, a name that is not UTF-8, a suffix that contradicts the first bytes of the file) is a problem, reported before any work.
+/// Finding no file is a usage error.
 pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
     let facts = files::metadata(path).map_err(|error| Failure::io(ACTIVITY, path, &error))?;
     if facts.is_file() {
@@ -56,7 +56,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
         (false, _) if !follows_reference && has_suffix(name, "ndjson") => FileChoice::Missed(NDJSON),
         (false, _) => FileChoice::No,
-        // The reference fails on them.
+        // The reference fails on such files.
         (true, false) if !follows_reference && is_packed_already(name) => FileChoice::Ours(OURS),
         (true, false) => FileChoice::Yes,
         (true, true) => FileChoice::SetAside,
@@ -74,7 +74,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
         listing.files.sort_by(|one, other| one.name.cmp(&other.name));
         let (others, files) = std::mem::take(&mut listing.files).into_iter().partition(|file| is_other(&file.name));
         listing.files = files;
-        // Descriptions of a data set, as a rule.
+        // Next to tables, such files are usually descriptions of the data set.
         leave_out_others(path, 0, (|name| !has_suffix(name, "json"), RENAME_OTHERS), &mut listing);
         let has_tables = others.iter().any(|file: &TextFile| file.source.is_table());
         leave_out_values(path, 0, (has_tables, RENAME_OTHERS), &mut listing, cancel)?;
@@ -113,10 +113,10 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     Ok(listing)
 }
 
-/// Reports files of documents that are not written back. Next to other documents those of secondary tables, and plain text, are descriptions.
+/// Reports files of documents whose format is not written. Next to other documents, secondary tables and plain text count as descriptions.
 ///
 /// # Errors
-/// There are no other files.
+/// There are no files but these.
 fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> Outcome<()> {
     let is_main = |file: &&TextFile| file.source.is_table() && !file.source.is_secondary();
     let main = others.iter().find(is_main);
@@ -138,14 +138,14 @@ fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> O
     Ok(())
 }
 
-/// Returns the failure for files that are only read.
+/// Returns the failure for a file that can be read but not written.
 fn not_written(path: &Path, name: &str) -> Failure {
     Failure::usage(ACTIVITY, format!("files of {name} are not written back"))
         .on(Subject::path(path))
         .with_hint(NOT_WRITTEN_HINT)
 }
 
-/// Lists a file that is itself the input.
+/// Lists a file that is the input itself.
 fn one_file(path: &Path) -> Outcome<Listing> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return Err(Failure::usage(ACTIVITY, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
@@ -161,18 +161,18 @@ fn one_file(path: &Path) -> Outcome<Listing> {
     Ok(Listing { files: vec![file], ..Listing::default() })
 }
 
-/// Returns a file that was listed before, by its name among the inputs.
+/// Returns a file of an earlier listing, given its name among the inputs.
 pub fn known_file(path: &Path, name: &str) -> Outcome<TextFile> {
     let file = text_file(path.to_owned(), name.to_owned(), false)?;
     Ok(TextFile { packing: by_name(&file), ..file })
 }
 
-/// Returns a path in the form in which it is compared.
+/// Returns the form of a path in which it is compared.
 fn compared(name: &str) -> String {
     name.replace(NOT_COMPARED, "")
 }
 
-/// Returns the last component of a path, the file's own name.
+/// Returns the last component of a path.
 fn own_name(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, own)| own)
 }
@@ -181,12 +181,12 @@ fn is_wanted(name: &str) -> bool {
     own_name(name).to_ascii_lowercase().contains(NAME_PART)
 }
 
-/// Whether a name is that of a table that can be written back.
+/// Whether a name has the suffix of a table that can be written.
 fn is_rewritable(name: &str) -> bool {
     SOURCES.iter().any(|source| source.rewriter().is_some() && source.is_named(name))
 }
 
-/// Whether a name is that of text in files that are not written back.
+/// Whether a name has the suffix of a file of documents that cannot be written.
 fn is_other(name: &str) -> bool {
     !is_wanted(name) && !is_rewritable(name) && (is_table_name(name) || has_suffix(name, "txt"))
 }
@@ -199,7 +199,7 @@ fn has_suffix(name: &str, end: &str) -> bool {
     suffix(name).eq_ignore_ascii_case(end)
 }
 
-/// Returns the packing by the suffix of the name; an empty file counts as plain.
+/// Returns the compression that the suffix of the name denotes; an empty file counts as plain.
 fn by_name(file: &TextFile) -> Packing {
     match Packing::of_name(&file.name) {
         _ if file.bytes == 0 || file.source.is_table() => Packing::Plain,
@@ -214,12 +214,12 @@ fn is_known(name: &str) -> bool {
     is_packed || ["jsonl", "json"].iter().any(|end| has_suffix(name, end)) || is_part && !is_unread(name)
 }
 
-/// Whether the suffix of a name denotes an unsupported packing.
+/// Whether the suffix of a name denotes an unsupported compression.
 fn is_unread(name: &str) -> bool {
     UNKNOWN.iter().any(|end| has_suffix(name, end))
 }
 
-/// Returns why a file is refused, and the remedy.
+/// Returns the reason why a file is refused, and the hint.
 fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static str)>> {
     if !is_known {
         let why = format!("files that end in .{} are not read", suffix(&file.name));

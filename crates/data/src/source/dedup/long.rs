@@ -1,4 +1,4 @@
-//! A line that is too long to be held: its location, and its text in pieces.
+//! A line that is too long for memory: its location, and reading its text in pieces.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_pycompat::json_fields::Field;
@@ -6,10 +6,10 @@ use gristmill_pycompat::json_text::{has_half_part, unescape_part};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
-/// Bytes read at a time.
+/// Size of one read in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// Storage for long lines of packed files while they are processed: scratch space provided by the caller.
+/// Storage for long lines of compressed files while they are processed, on scratch space of the caller.
 pub trait Spool: Send {
     /// Removes the content.
     fn clear(&mut self) -> Outcome<()>;
@@ -41,21 +41,21 @@ impl Spool for Vec<u8> {
     }
 }
 
-/// Location of the bytes of long lines.
+/// Location of the bytes of a long line.
 pub(super) enum LongLineBytes {
-    /// In the file itself, which is plain, from this offset on.
+    /// In the file itself, which is not compressed, from this offset on.
     File(Arc<ReadFile>, u64),
     /// In the spool.
     Spool,
 }
 
-/// A line that is too long to be held.
+/// A line that is too long for memory.
 pub struct LongLine {
     pub(super) place: LongLineBytes,
     pub(super) spool: Box<dyn Spool>,
     /// Length without the `\n`, in bytes.
     pub(super) bytes: u64,
-    /// The concatenated keys; key positions in the fields are offsets into it.
+    /// The keys, concatenated; the key positions of fields are offsets into these bytes.
     pub(super) keys: Vec<u8>,
     pub(super) cancel: Cancel,
 }
@@ -67,7 +67,7 @@ impl std::fmt::Debug for LongLine {
 }
 
 impl LongLine {
-    /// Returns the keys of the fields, which their key positions refer to.
+    /// Returns the concatenated keys, to which the key positions of fields refer.
     pub fn keys(&self) -> &[u8] {
         &self.keys
     }
@@ -85,8 +85,8 @@ impl LongLine {
         }
     }
 
-    /// Passes the bytes `[from, to)` to `take` in pieces; its second argument is whether a piece is the last one, and it returns how many
-    /// bytes it consumed. The rest is passed again at the beginning of the next piece.
+    /// Passes the bytes `[from, to)` to `take` in pieces. Its second argument is whether the piece is the last one; it returns the number
+    /// of bytes that it consumed. The remaining bytes are passed again at the beginning of the next piece.
     pub fn each_chunk(&self, from: u64, to: u64, mut take: impl FnMut(&[u8], bool) -> Outcome<usize>) -> Outcome<()> {
         let mut chunk = Vec::new();
         let mut at = from;
@@ -101,7 +101,7 @@ impl LongLine {
             };
             chunk.truncate(old + count);
             at += count as u64;
-            // Bytes that existed before are missing: the file changed.
+            // The bytes existed in the first pass, so the file has changed.
             let is_last = at == to;
             if count == 0 && !is_last {
                 return Err(Failure::data("reading a long line", "it is shorter than it was"));
@@ -124,7 +124,7 @@ impl LongLine {
     ) -> Outcome<u64> {
         let mut bytes = 0;
         self.each_chunk(field.from + 1, field.to.saturating_sub(1), |chunk, is_last| {
-            // The end of a piece may split a character; the whole line was checked to be UTF-8.
+            // A piece may end inside a character, because only the whole line was checked to be UTF-8.
             let whole = match std::str::from_utf8(chunk) {
                 Ok(whole) => whole,
                 Err(error) => {

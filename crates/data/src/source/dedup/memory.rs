@@ -1,10 +1,10 @@
-//! Memory needed to read a file.
+//! Estimates of the memory that reading a file needs.
 
 use crate::source::documents::{Packing, TextFile};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::open_read;
 
-/// Buffers for reading, without a line that is longer than them, in bytes.
+/// Memory of the read buffers without longer lines, in bytes.
 const BUFFER_BYTES: u64 = 1 << 20;
 /// Memory of a block of a table, its pages, and their texts, in bytes.
 const TABLE: u64 = 6 << 20;
@@ -20,13 +20,13 @@ const USUAL_XZ_WINDOW: u64 = 64 << 20;
 const MAX_XZ_BYTES: u64 = 256 << 20;
 /// Memory of the zstd decoder in addition to its window, in bytes.
 const ZSTD: u64 = 512 << 10;
-/// Maximum window that is opened, in bytes.
+/// Maximum window of a zstd frame that is decompressed, in bytes.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 /// Window of zstd at its usual levels, in bytes, if a file does not specify it.
 const USUAL_WINDOW: u64 = 8 << 20;
 
-/// Returns the memory for reading a file, in bytes: its decoder's window, according to its first frame, and buffers. A held line is added
-/// to that, at most [`HELD_LINE`](super::HELD_LINE).
+/// Returns the memory in bytes for reading a file: the window of its decoder, which its first frame states, and buffers. A line in memory
+/// needs up to [`MAX_BUFFERED_LINE_BYTES`](super::MAX_BUFFERED_LINE_BYTES) in addition.
 pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     let decoder = match file.packing {
         _ if file.source.is_table() => TABLE,
@@ -51,12 +51,12 @@ fn start_of(file: &TextFile) -> Outcome<Vec<u8>> {
 /// Returns the window of an lzma file, or of the first block of an xz file whose only filter is LZMA2 (xz-file-format.txt, §3.1 and §5.3.1).
 fn xz_window(start: &[u8]) -> Option<u64> {
     let Some(block) = start.strip_prefix(b"\xfd7zXZ\0").and_then(|rest| rest.get(6..)) else {
-        // The byte of properties, then the window.
+        // The header of lzma has one byte of properties, then the window.
         let bytes = start.get(1..5)?;
         return Some(bytes.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte)));
     };
     let (flags, mut rest) = (*block.get(1)?, block.get(2..)?);
-    // The sizes of the block, where it has them: each ends with a byte below 128.
+    // Skips the optional sizes in the header of the block; each ends with a byte below 128.
     for _ in 0..u32::from(flags & 0x40 != 0) + u32::from(flags & 0x80 != 0) {
         let end = rest.iter().position(|byte| byte & 0x80 == 0)?;
         rest = rest.get(end + 1..)?;
@@ -76,7 +76,7 @@ fn window(start: &[u8]) -> Option<u64> {
         let base = 1u64 << (10 + (byte >> 3));
         return Some(base + base / 8 * (byte & 7));
     }
-    // In a single segment the window is as large as the content.
+    // A frame with a single segment has a window as large as its content.
     let skipped = [0, 1, 2, 4].get(usize::from(descriptor & 3)).copied()?;
     let length = [1, 2, 4, 8].get(usize::from(descriptor >> 6)).copied()?;
     let bytes = rest.get(skipped..skipped + length)?;

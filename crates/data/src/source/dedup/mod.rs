@@ -1,7 +1,7 @@
-//! Reading documents for dedup: files in the global order, lines of any length, the text of each (docs/formats/bsade.md §1).
+//! Reading documents for dedup: files in the global order, lines of any length, and the text of each line (docs/formats/bsade.md §1).
 //!
-//! A line up to [`MAX_BUFFERED_LINE_BYTES`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
-//! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
+//! Lines up to [`MAX_BUFFERED_LINE_BYTES`] are read into memory. Of a longer line only the location is recorded: in its own file if that is
+//! not compressed, otherwise in a [`Spool`]; its text is read in pieces of whole characters.
 
 mod document_range;
 mod documents;
@@ -23,9 +23,9 @@ pub use memory::reading_memory;
 pub use record::{blank_note, Body, Kind, Record, SkippedLine};
 pub use row_documents::{offset_after, row_kind, row_record, text_field};
 
-/// The longest line that is held in memory, in bytes.
+/// Maximum size in bytes of a line in memory.
 pub const MAX_BUFFERED_LINE_BYTES: usize = 8 << 20;
-/// Maximum size of an object or array in a field of a longer line, in bytes: a line with a larger one is passed through unchanged.
+/// Maximum size in bytes of an object or array in a field of a line that is not in memory; a line with a larger value is copied unchanged.
 pub const MAX_NESTED_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One line, and its kind for dedup.
+//! One line with its kind, as dedup uses it.
 
 use super::long::LongLine;
 use crate::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
@@ -13,18 +13,18 @@ use gristmill_pycompat::json_walk::Kind as JsonKind;
 pub enum Kind {
     /// A document: its text takes part in dedup.
     Document,
-    /// Copied byte for byte; it has no windows and no entry in an index. A problem.
+    /// The line is copied unchanged; it has no windows and no entry in an index. Reported as a problem.
     Passed(SkippedLine),
-    /// Only white space: left out, with a note.
+    /// The line has only white space; it is left out, with a note.
     Blank,
-    /// A row without a value: it stays so, with a note.
+    /// A row without a value, which is copied, with a note.
     Null,
 }
 
-/// Why a line takes no part in dedup.
+/// Reason why a line takes no part in dedup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkippedLine {
-    /// It is not JSON for Python.
+    /// Python's parser does not accept it as JSON.
     Invalid {
         /// Offset of the mistake from the beginning of the line, in bytes.
         at: u64,
@@ -51,7 +51,7 @@ pub enum Body<'a> {
 pub struct Record<'a> {
     /// Line number in the file, counted from 0, including blank lines.
     pub line: u64,
-    /// Offset in the unpacked text, in bytes.
+    /// Offset in the decompressed text, in bytes.
     pub start: u64,
     /// Length without the `\n`, in bytes.
     pub bytes: u64,
@@ -59,16 +59,16 @@ pub struct Record<'a> {
     pub kind: Kind,
     /// Location of the bytes.
     pub body: Body<'a>,
-    /// The line as text, if it is held and valid; the text itself of a row.
+    /// The line as text, if it is valid and in memory; for a row, its text.
     pub(super) text: &'a str,
-    /// The group of rows that a row is in; `None` for a line.
+    /// Number of the row group of a row; `None` for a line.
     pub(super) group: Option<u64>,
     pub(super) fields: &'a Fields,
 }
 
 impl<'a> Record<'a> {
-    /// Returns the text of a document whose line is held: borrowed from the line if nothing in it is escaped, else from `spare`. `None` for
-    /// others.
+    /// Returns the text of a document whose line is in memory: borrowed from the line if it has no escapes, otherwise from `spare`. Returns
+    /// `None` for other lines.
     pub fn text<'t>(&self, spare: &'t mut String) -> Option<&'t str>
     where
         'a: 't,
@@ -89,7 +89,7 @@ impl<'a> Record<'a> {
     }
 
     /// Passes the text of a document to `take` in pieces of whole characters, and returns its length in bytes. `spare` is reused memory. A
-    /// line that takes no part has no text.
+    /// line that takes no part in dedup has no text.
     pub fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         match (self.kind, self.body) {
             (Kind::Document, Body::Long(line)) => match self.fields.requested() {
@@ -113,7 +113,7 @@ impl<'a> Record<'a> {
         self.fields.requested()
     }
 
-    /// Returns the problem of a document that has a key more than once: its line is written with the last value alone.
+    /// Returns the problem of a document with a repeated key, of which only the last value is written.
     pub fn repeated_key(&self, file: &TextFile) -> Option<Problem> {
         let keys = match (self.kind, self.body) {
             (Kind::Document, Body::Buffered(line)) if self.group.is_none() => line,
@@ -125,7 +125,7 @@ impl<'a> Record<'a> {
         Some(Problem::problem(ProblemKind::BadJson, Subject::path(&file.path).line(self.line + 1), message))
     }
 
-    /// Returns the problem of a line that takes no part; `None` for a document and a blank line.
+    /// Returns the problem of a line that takes no part in dedup; `None` for a document or a blank line.
     pub fn problem(&self, file: &TextFile) -> Option<Problem> {
         let Kind::Passed(passed) = self.kind else { return None };
         if let (Some(group), SkippedLine::NoText(why)) = (self.group, passed) {
@@ -146,13 +146,13 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the note on the blank lines of a file, which are left out; `None` when there are none.
+/// Returns the note on the blank lines of a file, which are left out; `None` if there are none.
 pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
     let message = format!("{} left out", count_verb(count, "blank line", "is", "are"));
     (count > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
 }
 
-/// Returns the kind of a valid JSON line, by its fields. Unpaired surrogates must be checked by the caller.
+/// Returns the kind of a valid JSON line, given its fields. The caller must check for unpaired surrogates.
 pub(super) fn field_kind(fields: &Fields) -> Kind {
     let why = match (fields.shape(), fields.requested()) {
         (LineShape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),

@@ -9,27 +9,27 @@ use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_storage::read::stamp_at;
 
-/// Bytes of text in a block.
+/// Size of the texts in a block, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Returns the fields that dedup reads of tables: the text alone.
+/// Returns the fields that dedup reads from tables, which is only the text.
 pub fn text_field(text_key: &str) -> DocumentFields {
     DocumentFields { text: TextField::Key(text_key.to_owned()), others: OtherFields::None }
 }
 
-/// Reads the rows of one table, in order. The offset of a row is the size of the texts before it, each with a separator.
+/// Reads the rows of one table in order. The offset of a row is the size of the texts before it, with a separator after each.
 pub struct RowDocuments {
     reader: Box<dyn BlockReader>,
     file: TextFile,
-    /// Memory of a block for the next one.
+    /// Memory of a block, which the next block reuses.
     spare: Vec<u8>,
-    /// Texts of the rows of a block, one after another.
+    /// Texts of the rows of a block, concatenated.
     texts: String,
     rows: Vec<BufferedRow>,
-    /// The next row among those.
+    /// Index of the next row in `rows`.
     next: usize,
     at: Position,
-    /// A row has no fields.
+    /// The fields of a row, which has none.
     fields: Fields,
 }
 
@@ -39,7 +39,7 @@ struct BufferedRow {
     number: u64,
     group: u64,
     kind: Kind,
-    /// Its text among the texts.
+    /// Offset of its text in `texts`.
     from: usize,
     to: usize,
 }
@@ -79,7 +79,7 @@ impl RowDocuments {
         Ok(Some(row_record((row.number, row.group), start, row.kind, text, &self.fields)))
     }
 
-    /// Reads the next block; whether there was one.
+    /// Reads the next block; returns false at the end.
     fn read_block(&mut self) -> Outcome<bool> {
         let Some(block) = self.reader.next(std::mem::take(&mut self.spare))? else { return Ok(false) };
         self.texts.clear();
@@ -107,7 +107,7 @@ impl RowDocuments {
         self.at
     }
 
-    /// Returns the bytes of the file read so far, for progress.
+    /// Returns the number of bytes of the file read so far, for progress.
     pub fn consumed(&self) -> u64 {
         self.reader.consumed()
     }
@@ -122,7 +122,7 @@ impl RowDocuments {
     }
 }
 
-/// Returns the kind of a row, and its text.
+/// Returns the kind of a row and its text.
 pub fn row_kind<'a>(row: &Row<'a>) -> (Kind, &'a str) {
     match row.text {
         Some(Text::Is(text)) => (Kind::Document, text),
@@ -132,7 +132,7 @@ pub fn row_kind<'a>(row: &Row<'a>) -> (Kind, &'a str) {
     }
 }
 
-/// Returns the record of a row, given its number and that of its group. `fields` are none.
+/// Returns the record of a row, given the numbers of the row and of its row group. `fields` must be empty.
 pub fn row_record<'a>(
     (number, group): (u64, u64),
     start: u64,

@@ -32,7 +32,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Number, place, kind and text of a line.
+/// Number, offset, kind and text of a line.
 type ReadLine = (u64, u64, Kind, String);
 
 fn read_holding(file: &TextFile, held_line: usize) -> (Vec<ReadLine>, Option<Damage>) {
@@ -211,7 +211,7 @@ fn a_file_that_changes_is_noticed() {
     let mut more = gristmill_storage::fs::Fs::append_file(&RealFs, &path).unwrap();
     more.write_all(b"x").unwrap();
     more.close().unwrap();
-    // The added bytes may be read as a line; the change is reported at the end.
+    // The reader may return the added bytes as a line; it reports the change at the end.
     let failure = loop {
         match documents.next() {
             Ok(Some(_)) => {}

@@ -9,24 +9,24 @@ use gristmill_storage::read::ReadFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::sync::Arc;
 
-/// The longest line that is held in memory, in bytes.
+/// Maximum size in bytes of a line in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
-/// Bytes read at a time.
+/// Size of one read in bytes.
 const READ_BYTES: usize = 1 << 20;
 
 /// A position between two lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Bytes of unpacked text before the position.
+    /// Number of bytes of decompressed text before the position.
     pub offset: u64,
-    /// Lines before the position.
+    /// Number of lines before the position.
     pub line: u64,
 }
 
-/// A line that is too long to be held in memory.
+/// A line that is too long for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlongLine {
-    /// Offset in the unpacked text, in bytes.
+    /// Offset in the decompressed text, in bytes.
     pub start: u64,
     /// Length without the `\n`, in bytes.
     pub bytes: u64,
@@ -35,15 +35,16 @@ pub struct OverlongLine {
 /// Whole lines, split at `\n` only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Number of the first line, counted from 0. A block read by position ([`read_unit`](super::read_unit)) does not know it and holds 0.
+    /// Number of the first line, counted from 0. It is 0 in a block read by position ([`read_unit`](super::read_unit)), where the number is
+    /// unknown.
     pub first_line: u64,
-    /// Offset of the first line in the unpacked text, in bytes.
+    /// Offset of the first line in the decompressed text, in bytes.
     pub start: u64,
     /// The lines with their `\n`; the last line of a file may lack it.
     pub bytes: Vec<u8>,
-    /// A line after those in `bytes` that is longer than [`MAX_LINE_BYTES`].
+    /// A line after the lines in `bytes` that is longer than [`MAX_LINE_BYTES`].
     pub overlong: Option<OverlongLine>,
-    /// Offset of the next block in the unpacked text, in bytes.
+    /// Offset of the next block in the decompressed text, in bytes.
     pub end: u64,
 }
 
@@ -64,9 +65,9 @@ impl Block {
 /// One line of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Line number, counted on from [`Block::first_line`].
+    /// Line number, counted from [`Block::first_line`].
     pub number: u64,
-    /// Offset in the unpacked text, in bytes.
+    /// Offset in the decompressed text, in bytes.
     pub start: u64,
     /// Bytes without the `\n`; empty for an overlong line.
     pub bytes: &'a [u8],
@@ -77,7 +78,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether the line was too long to be held: only its length is known.
+    /// Whether the line is too long for memory, so that only its length is known.
     pub fn is_overlong(&self) -> bool {
         self.len != self.bytes.len() as u64
     }
@@ -109,16 +110,17 @@ impl<'a> Iterator for Lines<'a> {
         let start = self.block.start + self.at as u64;
         self.at += bytes.len() + 1;
         let len = bytes.len() as u64;
-        // A line that is held although it is too long is treated the same way, so that the result does not depend on the size of blocks.
+        // A line that is too long is treated the same way if it happens to be in a block, so that the result does not depend on the size of
+        // blocks.
         let bytes = if bytes.len() > MAX_LINE_BYTES { b"" } else { bytes };
         Some(Line { number, start, bytes, len, is_ended: found.is_some() })
     }
 }
 
-/// Cuts a line where a reader with universal newlines also ends lines: at `\r\n` (whose `\n` is already removed) and at every other `\r`.
+/// Splits a line where a reader with universal newlines also ends lines: at `\r\n` (whose `\n` is already removed) and at every other `\r`.
 /// Yields each piece with its offset in the line, in bytes.
 pub fn cr_lines(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    // A `\r` at the very end belongs to the `\n` that follows it.
+    // A `\r` at the end belongs to the `\n` after it.
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut at = Some(0);
     std::iter::from_fn(move || {
@@ -130,16 +132,16 @@ pub fn cr_lines(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The position where packed text ends prematurely, and why.
+/// The position where compressed text ends prematurely, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Position in the unpacked text; all whole lines before it were returned.
+    /// Position in the decompressed text; all whole lines before it were returned.
     pub at: Position,
-    /// Bytes after the last whole line that could be unpacked but are not returned.
+    /// Number of decompressed bytes after the last whole line, which are not returned.
     pub lost: u64,
-    /// Packed bytes that were read.
+    /// Number of compressed bytes read.
     pub packed: u64,
-    /// Packing of the file.
+    /// Compression of the file.
     pub packing: Packing,
     /// Reason given by the decoder.
     pub why: String,
@@ -163,7 +165,7 @@ impl Damage {
             agree(self.at.line, "was", "were"),
         );
         let subject = Subject::path(&file.path);
-        // Rows may take several lines.
+        // A row may span several lines, so its number is not that of a line.
         let subject = if item == "line" { subject.line(self.at.line + 1) } else { subject };
         Problem::problem(ProblemKind::CutShort, subject, message)
             .with_hint("download or compress the file again; a newer copy is read from the beginning")
@@ -176,23 +178,23 @@ pub struct Blocks {
     packing: Packing,
     block_bytes: usize,
     at: Position,
-    /// Bytes read but not yet returned: the beginning of a line.
+    /// Bytes that were read but not returned, which are the beginning of a line.
     waiting: Vec<u8>,
     is_over: bool,
     damage: Option<Damage>,
-    /// What makes lines of the documents.
+    /// Converts documents that are not lines to lines.
     form: Option<Box<dyn LineForm>>,
     cancel: Cancel,
 }
 
 impl Blocks {
-    /// Opens a file to read blocks of about `block_bytes` from a position, which is the [`Block::end`] of an earlier read. A packed file is
-    /// unpacked from its beginning regardless of the position.
+    /// Opens a file to read blocks of about `block_bytes` from a position, which is the [`Block::end`] of an earlier read. A compressed
+    /// file is decompressed from its beginning in any case.
     pub fn open(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
         Self::open_with(None, file, block_bytes, from, cancel)
     }
 
-    /// Opens a file whose documents a form makes lines of. It is read from its beginning if the form, or a compression, needs that.
+    /// Opens a file whose documents `form` converts to lines. It is read from its beginning if the form or a compression requires it.
     pub(super) fn open_form(
         form: Box<dyn LineForm>,
         file: &TextFile,
@@ -230,7 +232,7 @@ impl Blocks {
         })
     }
 
-    /// Reads the next block into the memory of `spare`; returns `None` at the end of the text, or of the readable part of it.
+    /// Reads the next block into the memory of `spare`; returns `None` at the end of the text, or of its readable part.
     pub fn next(&mut self, mut spare: Vec<u8>) -> Outcome<Option<Block>> {
         spare.clear();
         spare.append(&mut self.waiting);
@@ -271,7 +273,7 @@ impl Blocks {
         }
     }
 
-    /// Returns what is wrong with the documents; `None` as long as there are more blocks, since only the end decides that.
+    /// Returns the problem of damaged documents; `None` while there are more blocks, because it is known only at the end.
     pub(super) fn form_damage(&self, file: &TextFile) -> Option<Problem> {
         if !self.is_over || !self.waiting.is_empty() {
             return None;
@@ -285,12 +287,12 @@ impl Blocks {
         self.at
     }
 
-    /// Returns the packed bytes read so far, for progress.
+    /// Returns the number of bytes of the file read so far, for progress.
     pub fn consumed(&self) -> u64 {
         self.input.consumed()
     }
 
-    /// Returns where and why the text ended prematurely; valid once there are no more blocks.
+    /// Returns where and why the text ended prematurely; valid after the last block.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
@@ -317,7 +319,7 @@ impl Blocks {
         block
     }
 
-    /// Reads to the end of a line whose beginning is already too long.
+    /// Reads to the end of a line whose beginning is already too long for memory.
     fn overlong(&mut self, beginning: Vec<u8>) -> Outcome<Option<Block>> {
         let start = self.at.offset;
         let mut bytes = beginning.len() as u64;
@@ -337,14 +339,14 @@ impl Blocks {
             return Ok(None);
         }
         let mut block = self.block(Vec::new(), Some(OverlongLine { start, bytes }));
-        // No `\n` ends it.
+        // The end of the text ends the line, not a `\n`.
         block.end -= 1;
         self.at.offset = block.end;
         Ok(Some(block))
     }
 }
 
-/// Whether reading can begin at this offset of a plain file, which begins a line.
+/// Whether reading can begin at an offset of a file that is not compressed; a line must begin there.
 fn can_begin_at(offset: u64, form: Option<&mut (dyn LineForm + 'static)>, source: &ReadFile) -> Outcome<bool> {
     let (Some(form), Some(before)) = (form, offset.checked_sub(1)) else { return Ok(true) };
     let mut byte = [0];

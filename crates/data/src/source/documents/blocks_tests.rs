@@ -1,4 +1,4 @@
-//! Blocks of every packing, size and position, compared with the text they come from.
+//! Compares blocks of every compression, size and position with their text.
 
 use super::*;
 use gristmill_core::{Cancel, FileStamp};
@@ -42,7 +42,7 @@ fn lzma(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Builds a zip archive of one member whose checksum is stored before the member, or after it.
+/// Builds a zip archive with one member whose sizes and checksum are stored before the member, or after it.
 fn zip(bytes: &[u8], has_trailing_sizes: bool) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -86,7 +86,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
 
 type ReadLines = Vec<(u64, u64, Vec<u8>, bool)>;
 
-/// Reads every line with its number, offset and whether it is ended, and the damage of the blocks.
+/// Reads every line with its number, its offset and whether it ends with `\n`, and the damage of the blocks.
 fn read(file: &TextFile, size: usize, from: Position) -> (ReadLines, Option<Damage>) {
     let mut blocks = Blocks::open(file, size, from, &Cancel::default()).unwrap();
     let mut seen = Vec::new();
@@ -135,7 +135,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
         assert_eq!(file.packing, packing, "{name}");
         let (seen, damage) = read(&file, 4096, Position::default());
         assert_eq!((seen, damage), (expected_lines(&text), None), "{name}");
-        // Continuing where an earlier run stopped.
+        // Resumes at a position inside the file.
         let (seen, _) = read(&file, 4096, Position { offset: 9, line: 1 });
         assert_eq!(seen[0], expected_lines(&text)[1], "{name}");
     }
@@ -145,7 +145,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
 #[test]
 fn of_a_cut_or_damaged_stream_the_whole_lines_before_it_come_and_then_the_place() {
     let folder = tempfile::tempdir().unwrap();
-    // Barely compressible, so that most of the text is after the cut.
+    // The text is hardly compressible, so that most of it is after the cut.
     let line = |n: u64| format!("{{\"n\": {}}}\n", xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes())).into_bytes();
     let text: Vec<u8> = (0..20_000).flat_map(line).collect();
     let packers: [(&str, Vec<u8>); 6] = [
@@ -218,7 +218,7 @@ fn a_line_that_is_too_long_is_measured_and_its_neighbours_are_read() {
             .collect();
         assert_eq!(lines, [(0, 5, false), (6, long as u64, true), (7 + long as u64, 4, false)]);
     }
-    // The same line without a `\n`.
+    // The same line at the end of the file, without `\n`.
     let file = super::TextFile { bytes: 6 + long as u64, ..file };
     write_file(&RealFs, &file.path, &text[..6 + long], 0o644).unwrap();
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();
@@ -296,7 +296,7 @@ fn how_small_text_is_packed_is_recognized_by_its_beginning() {
     let mut broken = file(dir.path(), "broken", &zstd_of(&text));
     broken.packing = Packing::Gzip;
     assert_eq!(unpacked_share(&broken, 1 << 20).unwrap().1, 0, "what cannot be unpacked gives nothing");
-    // Equal lines unpack to far more than is read; unpacking stops at a limit.
+    // Equal lines decompress to far more than is read, so decompression stops at a limit.
     let equal = file(dir.path(), "equal.zst", &zstd_of(&vec![b'\n'; 80 << 20]));
     assert!(unpacked_share(&equal, 1 << 10).unwrap().1 < 1 << 20);
 }

@@ -1,4 +1,4 @@
-//! Columns of tables: which ones are read, and what is reported about them.
+//! Columns of tables: the selection of those that are read, and messages about them.
 
 use super::jq::as_path;
 use super::source::{DocumentBlock, DocumentFields, DocumentSource, OtherFields};
@@ -7,13 +7,13 @@ use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome};
 
-/// Rows that are passed on together.
+/// Number of rows that are passed to the caller together.
 pub(super) const ROWS_PER_BATCH: usize = 64;
-/// Columns that a message names.
+/// Maximum number of columns that a message names.
 const MAX_NAMED_COLUMNS: usize = 20;
-/// Reason for rows whose text has more than 64 MiB.
+/// Message for rows whose text is larger than 64 MiB.
 pub const TOO_LONG: &str = "its text is longer than 64 MiB";
-/// Reason for rows whose text cannot be read as one.
+/// Message for rows whose text is not UTF-8.
 pub const NOT_UTF8: &str = "its text is not UTF-8";
 
 /// Description of a column of lists.
@@ -21,19 +21,19 @@ const LIST: &str = "a list";
 
 /// The columns that are read.
 pub(super) enum Columns {
-    /// The text at this path alone.
+    /// Only the text at this path.
     Text(String),
-    /// Rows as objects of JSON.
+    /// Rows as JSON objects.
     Json {
         /// Columns at the top level; `None` means all.
         names: Option<Vec<String>>,
-        /// The column of the text, which must exist; `None` if a program extracts it.
+        /// The column of the text, which must exist; `None` if a jq program extracts the text.
         key: Option<String>,
     },
 }
 
 impl Columns {
-    /// Returns the columns that fields are read from.
+    /// Returns the columns that contain the fields.
     pub(super) fn of(fields: &DocumentFields) -> Self {
         let path = match &fields.text {
             TextField::Key(key) => Some(key.clone()),
@@ -51,8 +51,8 @@ impl Columns {
     }
 }
 
-/// Returns the layout of a table. `column` looks a column of text up: the error is what it holds instead, with its article, or `None` if there
-/// is no such column. `text_columns` are for the message.
+/// Returns the layout of a table. `column` looks up a text column: its error is the type of a column without text, with its article, or
+/// `None` if there is no such column. `text_columns` are named in the message.
 pub(super) fn layout_of_table(
     fields: &DocumentFields,
     is_empty: bool,
@@ -62,7 +62,7 @@ pub(super) fn layout_of_table(
     let problem = match Columns::of(fields) {
         _ if is_empty => return Layout::Empty,
         Columns::Text(key) => column(&key).err().map(|described| (key, described)),
-        // Documents may be lists, which the format checks.
+        // A column of documents may hold lists, which the format checks.
         Columns::Json { key: Some(key), .. } => {
             column(&key).err().filter(|described| described.as_deref() != Some(LIST)).map(|described| (key, described))
         }
@@ -71,7 +71,7 @@ pub(super) fn layout_of_table(
     problem.map_or(Layout::Rows, |(key, described)| column_without_text(&key, described.as_deref(), text_columns()))
 }
 
-/// Returns a block of rows from a range of bytes of a table with this number of rows, and the bytes on disk that hold them.
+/// Returns a block of rows that corresponds to a byte range of a table with this number of rows, and its approximate size in the file.
 pub(super) fn sample_of_table(
     source: &dyn DocumentSource,
     (file, rows): (&TextFile, u64),
@@ -87,17 +87,17 @@ pub(super) fn sample_of_table(
     Ok((block, on_disk.clamp(1, file.bytes.max(1))))
 }
 
-/// Returns `part / whole` of `of`.
+/// Returns `of` multiplied by `part / whole`.
 pub(super) fn scale(part: u64, of: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(part) * u128::from(of) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Returns the objects of JSON that each end with a newline.
+/// Returns JSON objects that each end with a newline, without the newlines.
 pub(super) fn json_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// Returns the layout of a file without a column of text of this name. `described` is what the column holds, with its article; `None` if
+/// Returns the layout of a file without a text column of this name. `described` is the type of the column, with its article; `None` if
 /// there is no such column.
 fn column_without_text(key: &str, described: Option<&str>, mut text_columns: Vec<String>) -> Layout {
     let why = match described {

@@ -1,9 +1,9 @@
-//! Elements of an array as lines.
+//! Conversion of the elements of a JSON array to lines.
 
 use super::line_form::LineForm;
 use gristmill_core::text::grouped;
 
-/// Changes the text of an array so that each element is a line, byte by byte: no offset changes.
+/// Changes the bytes of an array so that each element is a line; no offset changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Elements {
     state: State,
@@ -11,13 +11,13 @@ pub(super) struct Elements {
     depth: u64,
     is_in_string: bool,
     is_escaped: bool,
-    /// Whether there is an element, or a part of one.
+    /// Whether the current line contains an element or a part of one.
     has_content: bool,
-    /// The last byte that is no white space.
+    /// The last byte that is not white space.
     last: u8,
-    /// Whether there is text after the array.
+    /// Whether there is text after the end of the array.
     has_rest: bool,
-    /// Bytes of the text so far.
+    /// Number of bytes processed so far.
     bytes: u64,
 }
 
@@ -50,7 +50,7 @@ impl LineForm for Elements {
     }
 
     fn has_open_line(&self) -> bool {
-        // What a cut leaves of an element is none.
+        // A truncated element at the end of the text is not a line.
         let is_whole = self.depth == 0 && !self.is_in_string && matches!(self.last, b'}' | b']' | b'"');
         self.has_content && (self.state == State::After || is_whole)
     }
@@ -77,12 +77,12 @@ impl Elements {
             self.last = byte;
         }
         match byte {
-            // No line end is valid in a string, and neither is this; the element stays one line.
+            // A line end in a string is invalid JSON; the replacement is invalid too and keeps the element on one line.
             b'\n' if self.is_in_string => {
                 self.is_escaped = false;
                 return b'\r';
             }
-            // Some readers end lines at both.
+            // Some readers end lines at both characters.
             b'\n' | b'\r' if !self.is_in_string => return b' ',
             _ if self.is_escaped => self.is_escaped = false,
             b'\\' => self.is_escaped = self.is_in_string,
@@ -107,7 +107,7 @@ mod tests {
 
     fn lines(text: &str) -> (String, Elements) {
         let (mut bytes, mut elements) = (text.as_bytes().to_vec(), Elements::default());
-        // In pieces of one byte, and at once.
+        // Applies the change to single bytes, and to all bytes at once.
         let mut pieces = bytes.clone();
         let mut by_byte = Elements::default();
         pieces.iter_mut().for_each(|byte| by_byte.apply(std::slice::from_mut(byte)));

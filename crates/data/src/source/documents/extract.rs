@@ -1,4 +1,4 @@
-//! Extraction of the text of a line in one pass.
+//! Extraction of the text of a line in one pass over the line.
 
 use super::jq::Program;
 use super::verdict::{Quirks, HALF_IN_TEXT, NO_TEXT, NULL_TEXT};
@@ -9,12 +9,12 @@ use gristmill_pycompat::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_
 use gristmill_pycompat::white_space::{is_white_space, strip};
 use serde_json::Value;
 
-/// What was found as the text of a document.
+/// Result of looking for the text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// A string, possibly empty.
     Is(&'a str),
-    /// Nothing: the key is missing, or the program has no output.
+    /// The key is missing, or the program has no output.
     Missing,
     /// `null`.
     Null,
@@ -47,25 +47,25 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Text and peculiarities of a line.
+/// Text and syntax extensions of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
     /// Text of the document.
     pub text: Text<'a>,
-    /// Peculiarities of the line that strict readers refuse.
+    /// JSON extensions in the line that strict parsers refuse.
     pub quirks: Quirks,
 }
 
 /// Extracts the text from lines. Each thread has its own; its memory is reused.
 pub struct Extractor {
     selector: TextSelector,
-    /// Whether texts lose white space at both ends.
+    /// Whether white space at both ends of texts is removed.
     strips: bool,
-    /// Texts that differ from their spelling in the line, concatenated.
+    /// Texts that differ from their spelling in the line because of escapes, concatenated.
     texts: String,
 }
 
-/// A parsed line, valid until [`clear`](Extractor::clear) is called on the extractor; [`document`](Self::document) returns its contents.
+/// A parsed line, valid until [`clear`](Extractor::clear) is called on the extractor. [`document`](Self::document) returns its content.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLine<'a> {
     text: TextLocation<'a>,
@@ -77,11 +77,11 @@ pub struct ParsedLine<'a> {
 pub(super) enum TextLocation<'a> {
     /// In the line, or there is no text.
     Line(Text<'a>),
-    /// In the texts of the extractor, from the first to the second offset in bytes.
+    /// In `texts` of the extractor, as start and end in bytes.
     Own(usize, usize),
 }
 
-/// Memory for texts above this size, in bytes, is released.
+/// Memory for texts is released if it is larger than this, in bytes.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 enum TextSelector {
@@ -91,7 +91,7 @@ enum TextSelector {
 }
 
 impl Extractor {
-    /// Creates an extractor of the text at `field`. A jq program that does not compile is a usage error with its location.
+    /// Creates an extractor of the text at `field`. A jq program that does not compile is a usage error that states the location.
     pub fn new(field: &TextField) -> Outcome<Self> {
         let way = match field {
             TextField::Key(key) => TextSelector::Path(vec![key.clone()]),
@@ -103,20 +103,20 @@ impl Extractor {
         Ok(Self { selector: way, strips: false, texts: String::new() })
     }
 
-    /// Sets whether texts lose white space at both ends, as by Python's `str.strip`.
+    /// Sets whether white space at both ends of texts is removed, as by Python's `str.strip`.
     #[must_use]
     pub fn stripping(self, strips: bool) -> Self {
         Self { strips, ..self }
     }
 
-    /// Extracts the text of a line, which is passed without its `\n`. Texts held before are dropped.
+    /// Extracts the text of a line, which is passed without its `\n`. Clears the texts of earlier lines.
     pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
         self.clear();
         let held = self.document_in_batch(line);
         held.document(self)
     }
 
-    /// Drops all texts.
+    /// Clears all texts.
     pub fn clear(&mut self) {
         self.texts.clear();
         if self.texts.capacity() > MAX_KEPT_BYTES {
@@ -124,7 +124,7 @@ impl Extractor {
         }
     }
 
-    /// Like [`document`](Self::document), for several lines at a time.
+    /// Like [`document`](Self::document), for lines that are used together: earlier texts stay valid.
     pub fn document_in_batch<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
         let held = self.parse(line);
         if !self.strips {
@@ -142,7 +142,7 @@ impl Extractor {
         ParsedLine { text, ..held }
     }
 
-    /// Like [`document_in_batch`](Self::document_in_batch), for a text that is not in a line.
+    /// Like [`document_in_batch`](Self::document_in_batch), for a text that does not come from a line.
     pub fn text_in_batch<'a>(&self, text: Text<'a>) -> ParsedLine<'a> {
         let text = match text {
             Text::Is(text) if self.strips => Text::Is(strip(text)),
@@ -187,7 +187,7 @@ impl Extractor {
         if !quirks.has(Quirks::SURROGATE_IN_OTHER_FIELD) {
             return ParsedLine { text: program.run(all, texts), quirks };
         }
-        // jq reads an unpaired surrogate as the replacement character.
+        // jq replaces an unpaired surrogate by the replacement character.
         let text = program.run(&repaired(all), texts);
         if matches!(text, TextLocation::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
         {
@@ -198,7 +198,7 @@ impl Extractor {
 }
 
 impl<'a> ParsedLine<'a> {
-    /// Returns the contents of the line; `extractor` must be the one that holds it.
+    /// Returns the content of the line; `extractor` must be the one that parsed it.
     pub fn document<'t>(&self, extractor: &'t Extractor) -> Document<'t>
     where
         'a: 't,
@@ -259,7 +259,7 @@ fn blocked_words(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns a line with every unpaired surrogate replaced.
+/// Returns a line in which every unpaired surrogate is replaced.
 fn repaired(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut copied = 0;
@@ -272,7 +272,7 @@ fn repaired(line: &str) -> String {
     out
 }
 
-/// State of following a path.
+/// Result of following a path.
 #[derive(Clone, Copy, Debug)]
 enum PathResult {
     Nothing,
@@ -283,12 +283,12 @@ enum PathResult {
     Value(Kind, Span),
 }
 
-/// Follows a path through the line. The last one of repeated keys counts, as in every reader.
+/// Follows a path of keys through the line. Of repeated keys the last one counts, as in every reader.
 struct Finder<'a> {
     path: &'a [String],
     /// Number of keys of the path that have been matched and whose objects are open.
     matched: usize,
-    /// Index in the path of the key that the next value belongs to.
+    /// Index in the path of the key whose value is next.
     awaited: Option<usize>,
     result: PathResult,
     halves: u32,
@@ -300,7 +300,7 @@ impl<'a> Finder<'a> {
         Self { path, matched: 0, awaited: None, result: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
     }
 
-    /// Returns the peculiarities; `half` is reported for an unpaired surrogate in the text itself.
+    /// Returns the JSON extensions of the line; `half` is added for an unpaired surrogate in the text itself.
     fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
         let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
         let in_text = matches!(self.result, PathResult::Value(Kind::String, span) if span.has_half);
@@ -381,7 +381,7 @@ fn unescaped(raw: &[u8]) -> String {
     out
 }
 
-/// Returns the keys of a line's object, in order, at most 100; empty for a line that is not an object. Used for a hint.
+/// Returns the keys of a line's object in order, at most 100; empty for a line that is not an object. Used for a hint.
 pub fn keys_of(line: &[u8]) -> Vec<String> {
     let mut keys = KeyCollector(Vec::new());
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -408,8 +408,8 @@ impl Visit for KeyCollector {
     }
 }
 
-/// Returns the value at a path of keys, for fields other than the text (`no_loss_ranges`, `parts`); `None` where a key is missing, a value on
-/// the path is not an object, or the line is not JSON. Anything deeper than 128 levels in the value is treated as missing.
+/// Returns the value at a path of keys, for fields other than the text (`no_loss_ranges`, `parts`). Returns `None` if a key is missing, a
+/// value on the path is not an object, or the line is not JSON. Nesting of more than 128 levels inside the value counts as missing.
 pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
     let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
     let (all, kind, span) = find(line, &path)?;
@@ -421,7 +421,7 @@ pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
     values.next()?.ok()
 }
 
-/// Returns the text at a path of keys; `None` where there is no value, another value, or text with half of a character.
+/// Returns the text at a path of keys; `None` if it is missing, not a text, or contains an unpaired surrogate.
 pub fn text_at(line: &[u8], path: &[String]) -> Option<String> {
     let (all, kind, span) = find(line, path)?;
     let raw = all.get(span.from..span.to).filter(|_| kind == Kind::String && !span.has_half)?;
@@ -433,7 +433,8 @@ pub fn text_at(line: &[u8], path: &[String]) -> Option<String> {
     Some(text)
 }
 
-/// Returns the texts at a key of a line's object: one, or with `takes_lists` those of a list. The error is the reason why there are none.
+/// Returns the texts at a key of a line's object: a single text, or with `takes_lists` the texts of a list. The error is the reason why
+/// there are none.
 pub fn texts_at(line: &[u8], key: &str, takes_lists: bool) -> Result<Vec<String>, &'static str> {
     let (all, kind, span) = find(line, &[key.to_owned()]).ok_or(NO_TEXT)?;
     let mut own = String::new();

@@ -28,7 +28,7 @@ enum GlobPart {
 const MAX_COMPONENTS: usize = 64;
 
 impl Glob {
-    /// Parses a pattern. One without any of `* ? [` is prefixed with `*`.
+    /// Parses a pattern. A pattern without any of `* ? [` is prefixed with `*`.
     ///
     /// # Errors
     /// It contains `..`, or `**` within a name, or too many components.
@@ -76,7 +76,7 @@ impl Glob {
                 Component::AnyDepth => {
                     let mut seen = false;
                     for (end, reached) in ends.iter().enumerate() {
-                        // At the end of the pattern it matches at least one name, that of the file.
+                        // At the end of the pattern, `**` must match at least one name: the name of the file.
                         next[end] = seen || (*reached && number < last);
                         seen |= reached;
                     }
@@ -115,11 +115,11 @@ fn pieces(name: &str) -> Vec<GlobPart> {
     out
 }
 
-/// Parses the class whose `[` is before `at`; `None` when it is not closed.
+/// Parses a character class; `at` is the index after its `[`. Returns `None` if it is not closed.
 fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
     let is_negated = matches!(chars.get(at), Some('!' | '^'));
     let from = at + usize::from(is_negated);
-    // A bracket at the beginning is a member of the class.
+    // A `]` directly at the beginning is a member of the class.
     let close = from + 1 + chars.get(from + 1..)?.iter().position(|c| *c == ']')?;
     let inside = chars.get(from..close)?;
     let mut ranges = Vec::new();
@@ -142,7 +142,7 @@ fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
 fn matches(pieces: &[GlobPart], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut piece, mut at) = (0, 0);
-    // Position to retry from when the text matched by a `*` was too short.
+    // Position to retry from if the text matched by a `*` was too short.
     let mut again: Option<(usize, usize)> = None;
     while at < name.len() || piece < pieces.len() {
         let is_fit = match (pieces.get(piece), name.get(at)) {

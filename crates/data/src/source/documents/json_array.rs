@@ -8,7 +8,7 @@ use super::{layout_of, Blocks, Jsonl, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome};
 
-/// End of the names of such files.
+/// Suffix of such files.
 const SUFFIX: &str = ".json";
 /// The UTF-8 byte-order mark.
 pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";

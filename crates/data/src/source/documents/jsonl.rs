@@ -8,7 +8,7 @@ use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome, Problem};
 use std::sync::Arc;
 
-/// Size of the block that the first documents are taken from, in bytes.
+/// Size in bytes of the block from which the first documents are read.
 pub(super) const FIRST_BLOCK_BYTES: usize = 256 << 10;
 
 /// One object per line.
@@ -89,7 +89,7 @@ impl DocumentSource for Jsonl {
     }
 }
 
-/// Returns the first lines of a block that are not blank, with their numbers.
+/// Returns the first lines of a block that are not blank, with their numbers; at most `most`.
 pub(super) fn first_lines(block: &Block, most: usize) -> Vec<(u64, Arc<[u8]>)> {
     let lines = block.lines().filter(|line| !line.is_overlong() && !line.bytes.trim_ascii().is_empty());
     lines.take(most).map(|line| (line.number, Arc::from(line.bytes))).collect()

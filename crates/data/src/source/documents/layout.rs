@@ -9,23 +9,23 @@ use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_pycompat::line_checker::LineChecker;
 use std::sync::Arc;
 
-/// Bytes unpacked at a time.
+/// Number of bytes that are decompressed at a time.
 const UNPACK_BYTES: usize = 16 << 10;
-/// Maximum text over several lines that is examined, in bytes.
+/// Maximum size in bytes of a value over several lines that is examined.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Layout of JSON in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One value per line, as far as was examined.
+    /// One value per line in the examined part.
     Lines,
     /// Rows with the text field.
     Rows,
-    /// Rows without the text field; the reason, and the way out.
+    /// Rows without the text field; the reason, and a hint.
     NoText {
         /// Reason.
         why: String,
-        /// Way out.
+        /// What the user can do.
         hint: String,
     },
     /// There is no text.
@@ -37,7 +37,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Returns what a file has in place of lines, and the command that makes lines of it.
+    /// Returns a description of a file without lines, and the command that converts it to lines.
     pub fn conversion(&self, file: &TextFile) -> Option<(&'static str, String)> {
         let (why, program) = match self {
             Self::Array => ("it is one JSON array", "'.[]'"),
@@ -53,7 +53,8 @@ impl Layout {
     }
 }
 
-/// Determines the layout from the beginning of a file. Lines that are not JSON are ignored here: they are reported when they are read.
+/// Determines the layout from the beginning of a file. Lines that are not JSON are ignored here, because they are reported when they are
+/// read.
 pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
     let mut text = Text::open(file, cancel)?;
     let Some(first) = text.next_content()? else {
@@ -66,7 +67,7 @@ pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
     }
 }
 
-/// Whether a text that begins with an array is lines of arrays or objects: after a whole array there is another value.
+/// Whether a text that begins with an array consists of lines: after a whole array another value follows.
 pub(super) fn has_array_lines(file: &TextFile, cancel: &Cancel) -> Outcome<bool> {
     let mut text = Text::open(file, cancel)?;
     if text.next_content()? != Some(b'[') || !matches!(text.value(b'[')?, End::Whole { .. }) {
@@ -84,13 +85,13 @@ struct Text<'a> {
     cancel: &'a Cancel,
 }
 
-/// Where reading a value ended.
+/// Reason why reading a value ended.
 enum End {
-    /// At its last byte, after this number of line ends.
+    /// The value is complete; it contains this number of line ends.
     Whole { line_ends: u64 },
-    /// At the limit of bytes that are examined, after the first line.
+    /// The value is longer than [`MAX_LINE_BYTES`], or than [`MAX_BYTES`] and has several lines.
     TooLong,
-    /// At something that is not JSON, or at the end of the text.
+    /// The text is not JSON, or ended.
     Broken,
 }
 
@@ -130,7 +131,7 @@ impl<'a> Text<'a> {
         let mut checker = LineChecker::default();
         let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
         loop {
-            // A line end is white space between values and is not allowed in a string.
+            // Between values a line end is white space; in a string it is not allowed.
             checker.push(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
             fed += 1;
             if checker.valid_bytes() < fed {
@@ -154,7 +155,7 @@ impl<'a> Text<'a> {
             End::Whole { line_ends: 1.. } => {}
             _ => return Ok(Layout::Lines),
         }
-        // A first line that is broken by a line end does not determine the layout of the others.
+        // The first value may be a line with a line end inside it by mistake, so the second value decides.
         Ok(match self.next_content()? {
             None => Layout::Objects,
             Some(b'{') => match self.value(b'{')? {

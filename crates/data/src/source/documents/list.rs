@@ -1,4 +1,4 @@
-//! Discovery of the files of a text data set, by the rules of each program.
+//! Finds the files of a text data set, by the rules of each program.
 
 mod hub_files;
 mod split_files;
@@ -31,26 +31,26 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "looking for text files";
-/// Maximum size of a file of paths, in bytes.
+/// Maximum size in bytes of a file with a list of paths.
 const PATHS_LIMIT: u64 = 256 << 20;
-/// Hint on how to read files that are set aside.
+/// Hint on how to read files that are left out.
 const CHOOSE: &str = "--glob can select such files by name; a file given by its path is always read";
 
-/// Files in reading order.
+/// The files of a data set in reading order.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// Files that are read.
     pub files: Vec<TextFile>,
-    /// Files that are left out although they look like data.
+    /// Problems of files that look like data but are left out.
     pub problems: Vec<Problem>,
-    /// Hidden copies and similar files.
+    /// Ignored files: hidden copies and unfinished files.
     pub(in crate::source) set_aside: IgnoredFiles,
 }
 
 impl Listing {
-    /// Whether there is no file, and none was found that cannot be read.
+    /// Whether there is neither a file nor a problem of a file that cannot be read.
     fn is_without_data(&self) -> bool {
         let is_harmless =
             |problem: &Problem| problem.severity == Severity::Note || problem.kind == ProblemKind::FileLeftOut;
@@ -61,25 +61,26 @@ impl Listing {
 /// Selects the files of a folder that are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
-    /// Pattern for relative paths, in place of the program's own rule.
+    /// Pattern for relative paths, which replaces the program's own rule.
     pub glob: Option<&'a str>,
-    /// File that lists relative paths, one a line, in the order to read.
+    /// File with a list of relative paths, one per line, in reading order.
     pub paths_file: Option<&'a Path>,
-    /// Whether to read hidden copies and unfinished files as well, where the program itself reads them.
+    /// Whether hidden copies and unfinished files are read, if the reference program reads them.
     pub follows_reference: bool,
-    /// Whether files whose documents are rows of a table are read.
+    /// Whether tables are read, whose rows are the documents.
     pub reads_tables: bool,
-    /// The splits that are read, or parts of them.
+    /// Splits, or parts of splits, that are read.
     pub split: Option<&'a str>,
-    /// The subset whose splits are read.
+    /// Subset whose splits are read.
     pub subset: Option<&'a str>,
-    /// Whether the files of all splits and subsets of a data set of the hub, or of a saved one, are read if none is chosen.
+    /// Whether the files of all splits and subsets of a hub or saved data set are read if no split is chosen.
     pub all_splits: bool,
-    /// Whether splits are read as by the reference program: a file once for each pattern that it matches, and without a report of leaks.
+    /// Whether splits are read as by the reference program: a file is read once for each pattern that matches it, and leaks are not
+    /// reported.
     pub is_compat: bool,
-    /// Whether a note names the splits of a folder of which all files are read.
+    /// Whether a note names the splits of a folder whose files are all read.
     pub names_splits: bool,
-    /// The data sets of the hub among the inputs.
+    /// Data sets of the Hugging Face hub among the inputs.
     pub snapshots: &'a [HubSnapshot],
 }
 
@@ -100,17 +101,17 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns the data set of the hub that was downloaded for an input.
+    /// Returns the data set of the hub for an input; `None` if the input is not one.
     pub(super) fn snapshot_of(&self, input: &Path) -> Option<&'a HubSnapshot> {
         self.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input)
     }
 }
 
-/// Finds the files that `inputs` denote: files themselves, and the selected files in folders. With a file of paths the only input is a
-/// folder.
+/// Finds the files that `inputs` denote: files themselves, and the selected files in folders. With a file of paths, the only input must be
+/// a folder.
 ///
-/// A pattern that matches nothing and a file that two inputs contain are usage errors; an entry inside a folder that cannot be examined is
-/// a problem.
+/// A pattern without matches and a file that belongs to two inputs are usage errors; an entry inside a folder that cannot be examined is a
+/// problem.
 pub fn list(
     inputs: &[PathBuf],
     selection: Selection<'_>,
@@ -189,7 +190,7 @@ pub fn list(
     remaining(listing)
 }
 
-/// Reports archives; fails if every file is left out.
+/// Reports zip archives that are read in part; fails if every file was left out.
 fn remaining(mut listing: Listing) -> Outcome<Listing> {
     if listing.files.is_empty() {
         return Err(nothing_left(listing.problems));
@@ -198,7 +199,7 @@ fn remaining(mut listing: Listing) -> Outcome<Listing> {
     Ok(listing)
 }
 
-/// Leaves out the files of a folder that hold no documents as a rule, and reports those that are missing.
+/// Leaves out files of a folder that usually hold no documents, and reports files that are missing.
 fn leave_out(
     folder: &Path,
     first: usize,
@@ -217,7 +218,7 @@ fn leave_out(
     Ok(())
 }
 
-/// Returns the failure that every file is left out.
+/// Returns the failure for a listing in which every file was left out.
 fn nothing_left(problems: Vec<Problem>) -> Failure {
     let mut lost = problems.into_iter().filter(|problem| problem.severity > Severity::Note);
     let Some(first) = lost.next() else { return Failure::internal(ACTIVITY, "no file is left to read") };
@@ -228,13 +229,13 @@ fn nothing_left(problems: Vec<Problem>) -> Failure {
     Failure { what: ACTIVITY.to_owned(), why: format!("{}; {more}", first.message), ..first.into_failure() }
 }
 
-/// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.
+/// Like [`list`], with the rules of JSON lines: files whose names end in `.jsonl`, unless a pattern is given.
 pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Listing> {
     list(inputs, selection, &InputRules::JSON_LINES, cancel)
 }
 
-/// Leaves out files that hold no documents by their names if a folder has tables: with these, a folder has descriptions and settings. Next to
-/// other documents, secondary tables are such descriptions.
+/// Leaves out files without documents if a folder has tables, because next to tables such files are usually descriptions and settings.
+/// `is_kept` decides by the name. Next to other documents, secondary tables are left out as well.
 pub(in crate::source) fn leave_out_others(
     folder: &Path,
     first: usize,
@@ -259,7 +260,7 @@ pub(in crate::source) fn leave_out_others(
     }
 }
 
-/// Refuses files that only some commands read.
+/// Refuses tables, for commands that do not read them.
 fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
     match files.iter().find(|file| file.source.is_table()) {
         Some(file) => Err(Failure::usage(ACTIVITY, format!("it is a file of {}, not of lines", file.source.name()))
@@ -269,7 +270,7 @@ fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
     }
 }
 
-/// Reports zip archives that are read only in part.
+/// Reports zip archives of which only a part is read.
 fn report_archives(listing: &mut Listing) -> Outcome<()> {
     for file in listing.files.iter().filter(|file| file.packing == Packing::Zip) {
         let members = member_count(&open_read(&file.path)?)?.unwrap_or(1);
@@ -282,8 +283,8 @@ fn report_archives(listing: &mut Listing) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses a file that two inputs contain: its documents would be duplicated without a report. `ends` holds the end index of the files of
-/// each input.
+/// Refuses a file that belongs to two inputs, because its documents would be duplicated without a report. `ends` has, for each input, the
+/// index after its last file.
 fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     if ends.len() < 2 {
         return Ok(());
@@ -322,12 +323,12 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Returns the name of a file that is itself an input.
+/// Returns the name of a file that is an input itself.
 pub(super) fn bare_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Opens a file to detect its kind and its packing. `is_chosen` says whether the user has named it.
+/// Opens a file to detect its format and its compression. `is_chosen` is whether the user named the file.
 pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &path, &error))?;
@@ -336,14 +337,14 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool)
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None, damaged: Vec::new() })
 }
 
-/// Begins to fetch the beginnings of files below a folder, which is in a store, in the order in which they are opened.
+/// Starts fetching the first bytes of files below a folder in a store, in the order in which the files will be opened.
 fn read_named_ahead(folder: &Path, paths: &[PathBuf]) -> Option<FilesAhead> {
     let stamps = is_remote(folder).then(|| stamps_below(folder, paths))?;
-    // Who opens one that is not there finds that out.
+    // A missing file is skipped here; opening it reports the failure.
     Some(read_heads_ahead(paths.iter().zip(stamps).filter_map(|(path, stamp)| Some((&**path, stamp.ok()?)))))
 }
 
-/// Lists files by relative paths from a file.
+/// Lists the files whose relative paths are in a file.
 fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cancel) -> Outcome<()> {
     let fail = |why: String, line: usize| {
         Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
@@ -383,7 +384,7 @@ fn sort(found: &mut [TextFile], rules: &InputRules) {
     });
 }
 
-/// Selects names in a folder.
+/// Decides by name which files of a folder are selected.
 struct Chooser<'a> {
     glob: Option<&'a Glob>,
     rules: &'static InputRules,
@@ -391,7 +392,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Whether hidden files are examined: to read them, or to report that they are left out.
+    /// Whether hidden files are examined, either to read them or to report that they are left out.
     fn includes_hidden(&self) -> bool {
         match self.glob {
             Some(glob) => self.rules.reads_hidden || glob.has_hidden(),
@@ -422,8 +423,8 @@ impl Chooser<'_> {
     }
 }
 
-/// Whether a name is one that packing or indexing gives to its output. A program that reads every file of a folder would take such files
-/// for text and find only bad lines.
+/// Whether packing or indexing writes outputs with this name. A program that reads every file of a folder would read such files as text and
+/// find only invalid lines.
 pub(in crate::source) fn is_packed_already(name: &str) -> bool {
     let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
     let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
@@ -432,38 +433,38 @@ pub(in crate::source) fn is_packed_already(name: &str) -> bool {
         || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
 }
 
-/// Message and hint for such a file.
+/// Message and hint for an output of packing or indexing.
 pub(in crate::source) const OURS: (&str, &str) =
     ("it is left out: by its name it is an output of pack, not text", "give the path of the file to read it anyway");
 
-/// Whether a file is selected.
+/// Whether a file is selected, and the reason if it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::source) enum FileChoice {
     Yes,
     No,
-    /// Not selected, although the user may expect it to be; message and hint.
+    /// Not selected, although the user may expect it; message and hint.
     Missed((&'static str, &'static str)),
-    /// Selected, but not data according to its name; message and hint.
+    /// Selected, but its name is that of an output of packing; message and hint.
     Ours((&'static str, &'static str)),
-    /// Left out as a hidden copy or an unfinished file, and counted.
+    /// Ignored as a hidden copy or an unfinished file, and counted.
     SetAside,
 }
 
-/// Message and hint for text that one of the programs does not look for in folders.
+/// Message and hint for text files that forager does not read from folders.
 const MISSED: (&str, &str) = (
     "it is left out for forager, which reads only .jsonl files in folders",
     "name the file itself, or give --glob '**/*.jsonl*'",
 );
 
-/// Walks a folder and its subfolders, following links, for files selected by their relative path.
+/// Searches a folder and its subfolders, following links, for files selected by their relative path.
 pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) folder: &'a Path,
     pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
     /// Whether names that begin with a dot are included.
     pub(in crate::source) includes_hidden: bool,
-    /// Whether the user has named the files that are wanted.
+    /// Whether the user named the files.
     pub(in crate::source) is_chosen: bool,
-    /// Receives the files found, in the order of the folder.
+    /// Receives the files in the order of the folder.
     pub(in crate::source) listing: &'a mut Listing,
     pub(in crate::source) cancel: &'a Cancel,
 }
@@ -480,7 +481,7 @@ impl Walk<'_> {
             Box::new(walk::Walk::new(self.folder).filter_entry(is_seen));
         let mut _ahead = None;
         if is_remote(self.folder) {
-            // What a store has is known at once.
+            // The listing of a store already has all facts, so the first bytes are fetched ahead.
             let all: Vec<_> = entries.collect();
             let opened = all.iter().flatten().filter(|entry| self.is_opened(entry));
             _ahead =
@@ -503,7 +504,7 @@ impl Walk<'_> {
         entry.path().strip_prefix(self.folder).unwrap_or(entry.path())
     }
 
-    /// Whether an entry is a file that is opened.
+    /// Whether an entry is a file that will be opened.
     fn is_opened(&self, entry: &WalkEntry) -> bool {
         entry.kind().is_file() && (self.wants)(&self.relative(entry).to_string_lossy()) == FileChoice::Yes
     }
@@ -543,7 +544,7 @@ impl Walk<'_> {
         }
         match text_file(entry.path().to_owned(), name.clone().into_owned(), self.is_chosen) {
             Ok(file) => self.listing.files.push(file),
-            // The output would lack the documents of a whole file of the data set.
+            // Without the file, the output would lack part of the data set.
             Err(failure) if is_table_name(&name) => return Err(failure),
             Err(failure) => {
                 let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(subject);

@@ -1,4 +1,4 @@
-//! Listing by the rules of each program.
+//! Tests of the listing by the rules of each program.
 
 use super::{is_file_input, list, HubSnapshot, InputRules, Packing, Selection};
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
@@ -78,7 +78,7 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
     assert_eq!(listing.problems.len(), 6);
     assert!(listing.problems.iter().all(|note| note.severity == gristmill_core::Severity::Note));
     assert!(listing.problems.is_sorted_by_key(|note| note.subject.path.clone()), "{:#?}", listing.problems);
-    // An explicit selection is honoured.
+    // A pattern of the user selects even files that are left out by default.
     assert_eq!(names(root, Some("*.idx"), &InputRules::EVERY_FILE), ["a.jsonl.idx"]);
     let named =
         list(&[root.join("a.jsonl.idx")], Selection::default(), &InputRules::EVERY_FILE, &Cancel::default()).unwrap();

@@ -1,9 +1,9 @@
-//! Gzip as its own program reads it: concatenated members, each optionally followed by zeros (padding of tapes and archives).
+//! Reading of gzip files as `gzip` reads them: concatenated members, each optionally followed by zeros, the padding of tapes and archives.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
 
-/// Reads the unpacked bytes of all members.
+/// Reads the decompressed bytes of all members.
 pub(super) struct Members<R> {
     at: MemberState<R>,
 }

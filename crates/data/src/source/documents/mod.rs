@@ -1,8 +1,8 @@
-//! Text files of one JSON document per line: finds and unpacks them, cuts them into blocks of whole lines, and extracts the text of each
-//! line, by the rules of the program that the tokens are for (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
+//! Text files with one JSON document per line: finds and decompresses them, divides them into blocks of whole lines, and extracts the text
+//! of each line, by the rules of the program that reads the tokens (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
 //! docs/formats/forager.md §2 and §3).
 //!
-//! A line ends only at `\n`; where a reader also ends lines at `\r`, [`cr_lines`] cuts them further.
+//! A line ends only at `\n`; for readers that also end lines at `\r`, [`cr_lines`] splits lines further.
 
 mod arrow;
 mod blocks;
@@ -83,35 +83,35 @@ use std::path::PathBuf;
 /// One file of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFile {
-    /// Path of the file; a link keeps its own path.
+    /// Path of the file; for a link the path of the link.
     pub path: PathBuf,
-    /// Path relative to the input folder, with `/` separators; for a file that is itself an input, its bare name. Raw.
+    /// Path relative to the input folder, with `/` separators; for a file that is an input itself, its file name. Raw.
     pub name: String,
-    /// Size on disk (packed), in bytes.
+    /// Size in the file system (compressed), in bytes.
     pub bytes: u64,
-    /// Size, time and inode at discovery.
+    /// Stamp of the file when it was found.
     pub stamp: FileStamp,
-    /// Packing of the file.
+    /// Compression of the file.
     pub packing: Packing,
-    /// Kind of the file.
+    /// Format of the file.
     pub source: &'static dyn DocumentSource,
-    /// The rows that are read; `None` means all.
+    /// Range of rows that are read; `None` means all.
     pub rows: Option<FileRows>,
-    /// Rows that are left out because they are damaged: groups of rows, in order.
+    /// Ranges of rows that are left out because their row groups are damaged, in order.
     pub damaged: Vec<Range<u64>>,
 }
 
-/// Some of the rows, or lines, of a file.
+/// A range of the rows, or lines, of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRows {
-    /// Their numbers, counted from 0.
+    /// Numbers of the rows, counted from 0.
     pub range: Range<u64>,
-    /// Number of all rows of the file.
+    /// Number of all rows in the file.
     pub all: u64,
 }
 
 impl TextFile {
-    /// Returns the approximate bytes on disk of the rows that are read.
+    /// Returns the approximate size in the file of the rows that are read, in bytes.
     pub fn bytes_read(&self) -> u64 {
         let Some(rows) = &self.rows else { return self.bytes };
         let share =
@@ -124,7 +124,8 @@ impl TextFile {
     /// Opens the file.
     ///
     /// # Errors
-    /// It cannot be opened. An object is not the version that was found: its bytes are never those of two versions.
+    /// The file cannot be opened, or an object in a store is another version than the one that was found, so that two versions are never
+    /// mixed.
     pub fn open(&self) -> Outcome<ReadFile> {
         let file = open_read(&self.path)?;
         let is_found = !is_remote(&self.path) || file.stamp().is_ok_and(|stamp| stamp == self.stamp);
@@ -136,12 +137,12 @@ impl TextFile {
         }
     }
 
-    /// Whether its lines are in the file as they are, so that reading can begin at any of them.
+    /// Whether the bytes of the file are its lines, so that reading can begin at any line.
     pub fn has_plain_lines(&self) -> bool {
         self.has_plain_rows() && self.source.is_divisible(self)
     }
 
-    /// Whether its documents are texts of JSON that are in the file as they are.
+    /// Whether the bytes of the file are JSON texts of its documents, without compression.
     pub fn has_plain_rows(&self) -> bool {
         self.packing.is_plain() && !self.source.is_table()
     }

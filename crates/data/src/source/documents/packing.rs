@@ -1,4 +1,5 @@
-//! Packed text: detected by its first bytes, else by the suffix of its name, and unpacked as a stream with limits.
+//! Compressed text: the compression is detected by the first bytes, otherwise by the suffix of the name, and decompressed as a stream with
+//! limits.
 
 use super::members::Members;
 use gristmill_core::{Failure, Outcome};
@@ -8,10 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Packing of a text file.
+/// Compression of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// Not packed.
+    /// Not compressed.
     Plain,
     /// gzip, any number of members.
     Gzip,
@@ -27,20 +28,21 @@ pub enum Packing {
     Zip,
 }
 
-/// Maximum ratio of output to input, unless the reader holds none of the output and calls [`uncapped`](UnpackedReader::uncapped).
+/// Maximum ratio of output to input. Does not apply if the reader does not store the output and calls
+/// [`uncapped`](UnpackedReader::uncapped).
 const RATIO_CAP: u64 = 1000;
-/// Bytes of output below which [`RATIO_CAP`] does not apply.
+/// Size of the output up to which [`RATIO_CAP`] does not apply, in bytes.
 const RATIO_FREE: u64 = 64 << 20;
 /// Maximum memory for the window of an xz stream, in bytes.
 const XZ_MEMORY: u64 = 256 << 20;
 /// Binary logarithm of the largest window of a zstd frame.
 const ZSTD_WINDOW_LOG: u32 = 27;
-/// Name of this step in errors.
+/// Name of this step in failures.
 const READING: &str = "reading the text";
-/// Packed bytes read at a time.
+/// Number of compressed bytes in one read.
 const INPUT: usize = 128 << 10;
 
-/// Suffixes of names with their packing; case is ignored.
+/// Suffixes of names with their compressions; the case is ignored.
 const SUFFIXES: [(&str, Packing); 9] = [
     ("gz", Packing::Gzip),
     ("gzip", Packing::Gzip),
@@ -53,7 +55,7 @@ const SUFFIXES: [(&str, Packing); 9] = [
     ("zip", Packing::Zip),
 ];
 
-/// Returns the name without its suffix, and the packing; `None` where the suffix denotes no packing.
+/// Returns the name without its suffix, and the compression; `None` if the suffix denotes no compression.
 pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
     let (rest, end) = name.rsplit_once('.')?;
     let (_, packing) = SUFFIXES.iter().find(|(suffix, _)| end.eq_ignore_ascii_case(suffix))?;
@@ -74,7 +76,7 @@ impl Packing {
         }
     }
 
-    /// Returns the command that writes the text of a packed file to its standard output.
+    /// Returns the command that writes the decompressed text of a file to its standard output.
     pub fn unpack_command(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -91,7 +93,7 @@ impl Packing {
         self == Self::Plain
     }
 
-    /// Returns the packing that the suffix of a name denotes.
+    /// Returns the compression that the suffix of a name denotes.
     pub fn of_name(name: &str) -> Self {
         packed_name(name).map_or(Self::Plain, |(_, packing)| packing)
     }
@@ -100,23 +102,23 @@ impl Packing {
         match start {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            // A skippable frame, which holds no text; parallel compressors write one first.
+            // A skippable frame contains no text; parallel compressors write one first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
-            // The usual properties and a window of a multiple of 64 KiB.
+            // The default properties, and a window that is a multiple of 64 KiB.
             [0x5d, 0, 0, _, _, ..] => Some(Self::Lzma),
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
             _ => None,
         }
     }
 
-    /// Detects the packing from the first bytes of an open file; `None` where they match none.
+    /// Detects the compression from the first bytes of an open file; `None` if they match none.
     pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
         Ok(Self::of_bytes(&first_bytes(file)?))
     }
 
-    /// Detects the packing of an open file by its first bytes, and where they match none by its name. An empty file is plain.
+    /// Detects the compression of an open file by its first bytes, or by its name if they match none. An empty file is plain.
     pub fn of(file: &ReadFile) -> Outcome<Self> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(match Self::of_start(file)? {
@@ -127,7 +129,7 @@ impl Packing {
     }
 }
 
-/// Whether a name denotes JSON lines, packed or not.
+/// Whether a name denotes JSON lines, compressed or not.
 pub(in crate::source) fn is_text(name: &str) -> bool {
     name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
@@ -146,7 +148,7 @@ pub(super) fn first_bytes(file: &ReadFile) -> Outcome<Vec<u8>> {
     Ok(start)
 }
 
-/// State of the reader below a decoder: its position, and whether the disk (not the stream) failed.
+/// State of the input of a decoder: its position, and whether reading the file (not decoding) failed.
 #[derive(Default)]
 struct PackedInput {
     consumed: AtomicU64,
@@ -176,12 +178,12 @@ impl Read for CountingReader {
     }
 }
 
-/// Reads the unpacked bytes of a file, once from the start.
+/// Reads the decompressed bytes of a file once, from the start.
 pub struct UnpackedReader {
     decoder: Box<dyn Read + Send>,
     below: Arc<PackedInput>,
     file: Arc<ReadFile>,
-    /// Name of this step in errors.
+    /// Name of this step in failures.
     what: &'static str,
     produced: u64,
     is_capped: bool,
@@ -189,7 +191,7 @@ pub struct UnpackedReader {
 }
 
 impl UnpackedReader {
-    /// Creates a reader at the first byte.
+    /// Creates a reader that starts at the first byte.
     pub fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(PackedInput::default());
         let input = CountingReader { file: Arc::clone(&file), below: Arc::clone(&below) };
@@ -226,7 +228,7 @@ impl UnpackedReader {
         Ok(Self { decoder, below, file, what: READING, produced: 0, is_capped: true, broken })
     }
 
-    /// Reads the next bytes, at least one unless the text (or the readable part of it) is over.
+    /// Reads the next bytes, at least one unless the text, or its readable part, has ended.
     pub fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         if self.broken.is_some() {
             return Ok(0);
@@ -254,40 +256,40 @@ impl UnpackedReader {
         }
     }
 
-    /// Sets the name of this step in errors.
+    /// Sets the name of this step in failures.
     pub fn named(mut self, what: &'static str) -> Self {
         self.what = what;
         self
     }
 
-    /// Removes the limit on the ratio of output to input: equal documents compress very well, and a caller that reads them piece by piece
-    /// is safe.
+    /// Removes the limit on the ratio of output to input. Use it only if the output is processed piece by piece: equal documents compress
+    /// very well.
     pub(in crate::source) fn uncapped(mut self) -> Self {
         self.is_capped = false;
         self
     }
 
-    /// Moves to this byte of a plain file; must be called before the first read.
+    /// Moves to an offset of a file that is not compressed. Must be called before the first read.
     pub(in crate::source) fn seek(&mut self, offset: u64) {
         self.below.consumed.store(offset, Ordering::Relaxed);
     }
 
-    /// Returns the packed bytes read so far.
+    /// Returns the number of compressed bytes read so far.
     pub(in crate::source) fn consumed(&self) -> u64 {
         self.below.consumed.load(Ordering::Relaxed)
     }
 
-    /// Returns why the stream ended prematurely, if it did.
+    /// Returns the reason why the stream ended prematurely, if it did.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 }
 
-/// Returns why a decoder failed, with a remedy where there is one.
+/// Returns the reason why a decoder failed, with a hint if there is one.
 fn reason(error: &io::Error) -> String {
     let message = error.to_string();
     match message.contains("requires too much memory") {
-        // The message of the zstd decoder for a window beyond the limit.
+        // This is the message of the zstd decoder for a window beyond the limit.
         true => format!(
             "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
             1 << (ZSTD_WINDOW_LOG - 20)

@@ -13,15 +13,15 @@ use gristmill_parquet::{ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlo
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// First bytes of a file, and of one whose footer is encrypted.
+/// First bytes of a file, and of a file whose footer is encrypted.
 const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
-/// Ends of the names of such files.
+/// Suffixes of such files.
 const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
-/// Size of rows as JSON that are in memory together, in bytes: more than a block has, unless entries of a dictionary are repeated.
+/// Maximum size in bytes of rows as JSON in memory. Larger than a block, whose rows may repeat entries of a dictionary.
 const JSON_BYTES: usize = 64 << 20;
-/// Name of the step that writes files, in errors.
+/// Name of the step that writes files, in failures.
 const WRITE_ACTIVITY: &str = "writing the Parquet file";
-/// Bytes of a file that are copied at a time.
+/// Size of the copy buffer in bytes.
 const COPY_BYTES: u64 = 1 << 20;
 
 /// Apache Parquet.
@@ -85,7 +85,7 @@ impl DocumentSource for Parquet {
     ) -> Outcome<Box<dyn BlockReader>> {
         let opened = open(file)?;
         let rows = match Columns::of(fields) {
-            // A file without the column was reported when its layout was examined.
+            // A file without the column was reported when its layout was determined.
             Columns::Text(key) => match opened.column(&key) {
                 Ok(column) => {
                     let blocks = TextBlocks::open(&opened, &column, from.line, block_bytes)?;
@@ -167,9 +167,9 @@ fn open(file: &TextFile) -> Outcome<ParquetFile> {
 /// Reads the rows of one file in blocks.
 struct RowReader {
     rows: Rows,
-    /// The next row, and the bytes of the file before it.
+    /// The next row, and the number of bytes of the file before it.
     at: Position,
-    /// Bytes that earlier readers read.
+    /// Number of bytes that earlier readers read.
     before: u64,
     /// Size of the file.
     bytes: u64,
@@ -177,7 +177,7 @@ struct RowReader {
 }
 
 enum Rows {
-    /// The file has no such column.
+    /// The file lacks the column.
     None,
     Text(Box<TextBlocks>),
     Json(JsonBlocks),
@@ -223,7 +223,7 @@ struct JsonBlocks {
     names: Option<Arc<[String]>>,
     next_row: u64,
     block_bytes: u64,
-    /// Rows of the row groups that are not read.
+    /// Ranges of rows whose row groups are not read.
     left_out: Vec<Range<u64>>,
 }
 
@@ -286,7 +286,7 @@ fn row_of(number: u64, group: u64, value: Value<'_>) -> Row<'_> {
     Row { number, group, text: Some(text), line: b"" }
 }
 
-/// Decoders that are not in use; their memory is used again.
+/// Idle decoders, whose memory is reused.
 static DECODERS: Mutex<Vec<TextDecoder>> = Mutex::new(Vec::new());
 
 impl RowBlock for TextBlock {
@@ -317,7 +317,7 @@ impl RowBlock for TextBlock {
     }
 }
 
-/// Returns the column of the text; `None` if the file has none, as was reported before the work.
+/// Returns the column of the text; `None` if the file has none, which was reported before the work.
 fn text_column(file: &ParquetFile, edits: &TextEdits<'_>) -> Option<TextColumn> {
     file.column(edits.text_key).ok()
 }

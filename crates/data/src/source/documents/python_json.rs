@@ -3,7 +3,7 @@
 use gristmill_pycompat::json_walk::{walk, JsonError, NullVisitor};
 use memchr::memchr;
 
-/// Where and why a line is not JSON for Python.
+/// Position and reason of a JSON error, as Python's parser reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotJson {
     /// Offset from the beginning of the line, in bytes.
@@ -12,8 +12,8 @@ pub struct NotJson {
     pub why: &'static str,
 }
 
-/// Checks every line of a block, in which all but the last end with `\n`: calls `take` with the offset of each, its length without the
-/// `\n`, and the reason if it is not JSON.
+/// Checks every line of a block, in which all lines but the last end with `\n`. Calls `take` with the offset of each line, its length
+/// without the `\n`, and the error if it is not JSON.
 pub fn python_lines(block: &[u8], mut take: impl FnMut(usize, usize, Option<NotJson>)) {
     // Lines are usually valid UTF-8, which is checked for the whole block; otherwise each line is checked.
     let is_utf8 = simdutf8::basic::from_utf8(block).is_ok();
@@ -63,7 +63,7 @@ fn check(text: &[u8], from: usize) -> Result<(), NotJson> {
     }
 }
 
-/// Returns the offset of the first byte that is neither UTF-8 nor part of a surrogate encoded like it, which Python accepts.
+/// Returns the offset of the first byte that is neither UTF-8 nor part of a surrogate in the same encoding, which Python accepts.
 fn first_not_utf8(line: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -76,7 +76,7 @@ fn first_not_utf8(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// An encoding that Python detects by a mark or by zero bytes.
+/// An encoding that Python detects by a byte-order mark or by zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WideEncoding {
     unit: usize,
@@ -85,7 +85,7 @@ struct WideEncoding {
 }
 
 impl WideEncoding {
-    /// Detects the encoding as `json.detect_encoding` does; `None` is UTF-8.
+    /// Detects the encoding as `json.detect_encoding` does; `None` means UTF-8.
     fn of(line: &[u8]) -> Option<Self> {
         let wide = |unit, is_big_endian, mark| Some(Self { unit, is_big_endian, mark });
         match line {
@@ -101,7 +101,7 @@ impl WideEncoding {
         }
     }
 
-    /// Returns the text in UTF-8, with surrogates encoded like it; `None` when it is not valid.
+    /// Returns the text in UTF-8, with surrogates in the same encoding; `None` if it is not valid.
     fn decoded(self, line: &[u8]) -> Option<Vec<u8>> {
         let bytes = line.get(self.mark..)?;
         if bytes.len() % self.unit != 0 {

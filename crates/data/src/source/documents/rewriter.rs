@@ -1,24 +1,25 @@
-//! Files that are written again with other texts.
+//! Rewriting of files with changed texts.
 
 use super::{Row, TextFile};
 use gristmill_core::Outcome;
 use std::ops::Range;
 
-/// What changes in a file.
+/// The columns that are changed when a file is rewritten.
 #[derive(Clone, Copy, Debug)]
 pub struct TextEdits<'a> {
     /// The column of the text.
     pub text_key: &'a str,
-    /// The new column that lists the ranges; `None` if they are removed from the text.
+    /// The new column with the list of ranges; `None` if the ranges are removed from the text.
     pub ranges_key: Option<&'a str>,
 }
 
-/// Receives a row, and a list, empty at first, for the ranges of its text: in bytes, in order, not overlapping, between characters.
+/// Callback that receives a row and an empty list, to which it adds the ranges of the row's text: in bytes, in order, without overlap, and
+/// at character boundaries.
 pub type EditRow<'a> = dyn FnMut(&Row<'_>, &mut Vec<Range<usize>>) -> Outcome<()> + 'a;
 
-/// Writes files of one kind again. Rows whose text is no text stay as they are, and so does a file without the column.
+/// Rewrites files of one format with changed texts. Rows without a text are copied unchanged, and so is a file without the column.
 pub trait FileRewriter: Sync {
-    /// Checks that a file can be written, before any work.
+    /// Checks that a file can be rewritten, before any work.
     ///
     /// # Errors
     /// The file is damaged, its column cannot be changed, or the new column cannot be added.

@@ -1,4 +1,4 @@
-//! Folders of `save_to_disk` of the Hugging Face library: a data set, or one for each split (docs/formats/huggingface.md §1).
+//! Folders that `save_to_disk` of the Hugging Face library writes: a data set, or one data set per split (docs/formats/huggingface.md §1).
 
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -9,21 +9,21 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "reading the saved data set";
-/// State of a data set.
+/// Name of the file with the state of a data set, which lists its files.
 const STATE: &str = "state.json";
-/// Description of a data set.
+/// Name of the file that describes a data set.
 const INFO: &str = "dataset_info.json";
-/// List of splits.
+/// Name of the file with the list of splits.
 const SPLITS: &str = "dataset_dict.json";
 /// Maximum size of a description, in bytes.
 const MAX_STATE_BYTES: u64 = 64 << 20;
 
-/// A split of such a folder.
+/// A split of a saved data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SavedSplit {
-    /// Its name, if the folder has one.
+    /// Name of the split; `None` if the folder has no splits.
     pub(super) name: Option<String>,
     /// Paths of its files in the folder, in order.
     pub(super) files: Vec<PathBuf>,
@@ -47,10 +47,10 @@ struct DataFile {
     filename: String,
 }
 
-/// Returns the splits of a folder in order; `None` if no data set was saved in it.
+/// Returns the splits of a folder in order; `None` if it does not contain a saved data set.
 ///
 /// # Errors
-/// A description or a file is missing or damaged, or a name leads out of the folder.
+/// A description or a file is missing or damaged, or a name refers to a path outside the folder.
 pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
     if let Some(SplitList { splits }) = read(&folder.join(SPLITS))? {
         check_unique(&folder.join(SPLITS), splits.iter().map(String::as_str))?;
@@ -62,7 +62,7 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
         };
         return splits.into_iter().map(split).collect::<Outcome<_>>().map(Some);
     }
-    // Other programs have files of this name, too.
+    // Other programs write files with this name, too.
     if !files::is_file(folder.join(STATE)) || !files::is_file(folder.join(INFO)) {
         return Ok(None);
     }
@@ -85,7 +85,7 @@ fn saved_split(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
     Ok(Some(SavedSplit { name: state.split.filter(|name| !name.is_empty()), files }))
 }
 
-/// Refuses a list that has a name twice.
+/// Refuses a list with repeated names.
 fn check_unique<'n>(from: &Path, names: impl Iterator<Item = &'n str>) -> Outcome<()> {
     let mut seen = HashSet::new();
     match names.into_iter().find(|name| !seen.insert(*name)) {
@@ -102,7 +102,7 @@ fn missing(path: &Path) -> Failure {
         .with_hint("copy the folder again, or name the files that exist one by one")
 }
 
-/// Returns a name of one file or folder.
+/// Returns the path of a name that must have a single component.
 fn plain(from: &Path, name: &str) -> Outcome<PathBuf> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {

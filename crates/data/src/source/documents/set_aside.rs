@@ -1,5 +1,5 @@
-//! Files that programs leave in data folders but that are not data: hidden copies, markers, and unfinished files. Spark and Hadoop ignore
-//! names that begin with a dot or an underscore; notebooks keep copies in `.ipynb_checkpoints`.
+//! Detection of files in data folders that are not data: hidden copies, markers, and unfinished files. Spark and Hadoop ignore names that
+//! begin with a dot or an underscore; notebooks store copies in `.ipynb_checkpoints`.
 
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Problem, ProblemKind, Subject};
@@ -10,12 +10,12 @@ const UNFINISHED: [&str; 7] = [".tmp", ".temp", ".partial", ".crdownload", ".inc
 /// Maximum number of files that a note names.
 const MAX_NAMED: usize = 5;
 
-/// Whether a relative path denotes such a file.
+/// Whether a relative path denotes a file that is ignored.
 pub(in crate::source) fn is_set_aside(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with(['.', '_'])) || finished_name(name) != name
 }
 
-/// Returns the name that a file has once it is finished.
+/// Returns the name of a file without the suffix of an unfinished file.
 pub(in crate::source) fn finished_name(name: &str) -> &str {
     let without = |end: &&str| {
         let (start, tail) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
@@ -24,11 +24,11 @@ pub(in crate::source) fn finished_name(name: &str) -> &str {
     UNFINISHED.iter().find_map(without).unwrap_or(name)
 }
 
-/// The files set aside in one folder.
+/// The ignored files of a folder.
 #[derive(Clone, Debug, Default)]
 pub(in crate::source) struct IgnoredFiles {
     count: u64,
-    /// Names, each with whether it is not a copy of data.
+    /// Names of ignored files, each with whether it is not a copy of data.
     named: Vec<(bool, String)>,
 }
 
@@ -49,7 +49,8 @@ impl IgnoredFiles {
         self.named.truncate(MAX_NAMED);
     }
 
-    /// Returns the note on these files, copies of data first; `is_read` is set where both the reference program and this one read them.
+    /// Returns the note on the ignored files, copies of data first. `is_read` is whether they are read because the reference program reads
+    /// them.
     pub(in crate::source) fn note(mut self, folder: &Path, is_read: bool, hint: &str) -> Option<Problem> {
         self.shorten();
         let mut names: Vec<String> = self.named.iter().map(|(_, name)| display_safe(name).into_owned()).collect();

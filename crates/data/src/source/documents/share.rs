@@ -1,4 +1,4 @@
-//! Compression ratio of a file, measured on its beginning.
+//! Compression ratio of a file, measured at its beginning.
 
 use super::packing::UnpackedReader;
 use super::{DocumentBlock, DocumentFields, Row, Text, TextFile};
@@ -6,23 +6,24 @@ use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome};
 use std::sync::Arc;
 
-/// Bytes of a compressed file used to measure its compression ratio.
+/// Size of the beginning of a compressed file that is used to measure its compression ratio, in bytes.
 const RATIO_SAMPLE_BYTES: u64 = 1 << 20;
-/// Bytes unpacked at a time.
+/// Number of bytes that are decompressed at a time.
 const UNPACK_BYTES: usize = 16 << 10;
-/// Maximum text that is unpacked, as a multiple of the bytes to read.
+/// Maximum size of the decompressed text, as a multiple of the bytes to read.
 const MAX_UNPACK_RATIO: u64 = 32;
 
-/// Unpacks the beginning of a file, about `most` bytes of it; returns the bytes read and the bytes unpacked from them. Data that cannot be
-/// unpacked counts as read only.
+/// Decompresses about `most` bytes of the beginning of a file; returns the number of bytes read and of bytes decompressed from them. Data
+/// that cannot be decompressed counts only as read.
 ///
-/// The bytes read exceed those unpacked by the input buffer and the block that a decoder holds back. Just before each refill this
-/// difference is about the same, so the amounts between two refills correspond; at the end of the file the totals do.
+/// The bytes read exceed those decompressed by the input buffer and the block that a decoder has not returned yet. Just before each refill
+/// this difference is about the same, so the bytes read and decompressed between two refills correspond; at the end of the file the totals
+/// correspond.
 pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let mut input = UnpackedReader::new(Arc::new(file.open()?), file.packing)?.uncapped();
     let (mut buffer, mut taken, mut given) = (vec![0; UNPACK_BYTES], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
-    // Equal documents may unpack to thousands of times the bytes read.
+    // Equal documents may decompress to thousands of times the bytes read.
     while (taken < most || last.is_none()) && given < MAX_UNPACK_RATIO * most {
         let count = input.read(&mut buffer)?;
         let now = input.consumed();
@@ -41,7 +42,7 @@ pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     Ok(last.unwrap_or((taken, given)))
 }
 
-/// Returns how many bytes on disk hold this much text at the beginning of a file, by its compression ratio.
+/// Returns the number of bytes of the file that hold this amount of text at its beginning, estimated from its compression ratio.
 pub(super) fn bytes_on_disk(file: &TextFile, text: u64) -> Outcome<u64> {
     if file.packing.is_plain() {
         return Ok(text.clamp(1, file.bytes.max(1)));
@@ -51,7 +52,8 @@ pub(super) fn bytes_on_disk(file: &TextFile, text: u64) -> Outcome<u64> {
     Ok(on_disk.clamp(1, file.bytes.max(1)))
 }
 
-/// Returns how many bytes of a table have how many bytes of text, for about `most` bytes of text at its beginning.
+/// Measures the beginning of a table with about `most` bytes of text: returns the number of bytes in the file and the number of bytes of
+/// text in them.
 pub fn text_share(file: &TextFile, fields: &DocumentFields, most: u64, cancel: &Cancel) -> Outcome<(u64, u64)> {
     let (block, bytes) = file.source.sample(file, fields, Unit { start: 0, end: most }, cancel)?;
     let mut text = 0;

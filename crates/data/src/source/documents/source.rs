@@ -1,4 +1,4 @@
-//! Kinds of files that hold documents, and blocks of these.
+//! Formats of files that contain documents, and blocks of documents.
 
 use super::{Block, FileRewriter, Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
@@ -9,89 +9,90 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Text of the blocks in which rows are counted, in bytes.
+/// Size of the text in the blocks in which rows are counted, in bytes.
 const COUNTED_BYTES: usize = 1 << 20;
 
 /// The fields of documents that are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFields {
-    /// Field of the text.
+    /// Field that contains the text.
     pub text: TextField,
     /// Other top-level fields that are read.
     pub others: OtherFields,
 }
 
-/// Fields other than that of the text.
+/// Selects fields other than the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OtherFields {
-    /// None.
+    /// No other fields.
     #[default]
     None,
-    /// Those of these names.
+    /// The fields with these names.
     Named(Vec<String>),
-    /// All.
+    /// All fields.
     All,
-    /// All; cells that have no type are texts as they are written, and a row that lacks cells is left out.
+    /// All fields; cells of formats without types are texts as written, and a row with missing cells is left out.
     Verbatim,
 }
 
-/// A kind of files with documents.
+/// A format of files with documents.
 pub trait DocumentSource: Debug + Sync {
-    /// Returns its name in options.
+    /// Returns the name of the format in options.
     fn id(&self) -> &'static str;
 
-    /// Returns its name in sentences.
+    /// Returns the name of the format in sentences.
     fn name(&self) -> &'static str;
 
-    /// Returns what holds one document, in singular.
+    /// Returns the noun for the element that holds one document, in singular, such as `line`.
     fn item(&self) -> &'static str;
 
-    /// Whether its documents are rows of a table.
+    /// Whether the documents are rows of a table.
     fn is_table(&self) -> bool {
         false
     }
 
-    /// Returns what opens its files as data sets of their own; `None` if nothing does.
+    /// Returns the interface that opens the files as data sets; `None` if there is none.
     fn table(&self) -> Option<&'static dyn TableFormat> {
         None
     }
 
-    /// Whether only files that the user has named are of this kind.
+    /// Whether a file must be named by the user to be read in this format.
     fn is_chosen(&self) -> bool {
         false
     }
 
-    /// Whether its files may be compressed as a whole.
+    /// Whether the files may be compressed as a whole.
     fn is_compressible(&self) -> bool {
         !self.is_table()
     }
 
-    /// Whether its files are left out of folders that hold other documents, which they usually describe.
+    /// Whether the files are left out of folders with other documents, because they usually describe these.
     fn is_secondary(&self) -> bool {
         false
     }
 
-    /// Returns what holds rows that are stored together, in singular; `None` if nothing does.
+    /// Returns the noun for a group of rows that are stored together, in singular; `None` if the format has no such groups.
     fn row_group(&self) -> Option<&'static str> {
         self.is_table().then_some("row group")
     }
 
-    /// Describes the contents of a file for the user.
+    /// Describes the content of a file for the user.
     fn title(&self, file: &TextFile) -> &'static str;
 
-    /// Whether files of folders are recognized by this name, which is relative.
+    /// Whether a file in a folder is recognized as this format by its relative name.
     fn is_named(&self, name: &str) -> bool;
 
-    /// Whether a file of this name that begins with these bytes, at most 8, is of this kind.
+    /// Whether a file with this name and these first bytes, at most 8, has this format.
     fn accepts(&self, name: &str, head: &[u8]) -> bool;
 
     /// Whether reading can begin at every part of the file.
     fn is_divisible(&self, file: &TextFile) -> bool;
 
-    /// Returns the groups of rows that can be left out if they are damaged; none if the file is read as a whole.
+    /// Returns the ranges of rows that can be left out individually if they are damaged, which are the row groups; empty if the file can
+    /// only be read as a whole.
     ///
     /// # Errors
-    /// What describes the groups is damaged.
+    /// The description of the row groups in the file is damaged.
     fn row_groups(&self, file: &TextFile) -> Outcome<Vec<Range<u64>>> {
         let Some(format) = self.table().filter(|_| self.is_divisible(file)) else { return Ok(Vec::new()) };
         let table = format.open(&file.path)?;
@@ -99,14 +100,14 @@ pub trait DocumentSource: Debug + Sync {
         Ok(successors(group_from(0), |before| group_from(before.end)).collect())
     }
 
-    /// Examines the layout of a file before it is read.
+    /// Determines the layout of a file before it is read.
     ///
     /// # Errors
-    /// The file is damaged, or is not what its name says.
+    /// The file is damaged, or its content does not match its name.
     fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout>;
 
-    /// Opens a file to read blocks of about `block_bytes` of text from a position that an earlier reader returned. Groups of rows that the
-    /// file has as damaged are left out.
+    /// Opens a file to read blocks of about `block_bytes` of text, from a position that an earlier reader returned. Row groups in
+    /// [`TextFile::damaged`] are left out.
     fn open(
         &self,
         file: &TextFile,
@@ -116,7 +117,7 @@ pub trait DocumentSource: Debug + Sync {
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>>;
 
-    /// Returns a block from a range of bytes of the file, and the bytes on disk that hold its text.
+    /// Returns a block from a byte range of the file, and the number of bytes in the file that hold its text.
     fn sample(
         &self,
         file: &TextFile,
@@ -125,17 +126,17 @@ pub trait DocumentSource: Debug + Sync {
         cancel: &Cancel,
     ) -> Outcome<(DocumentBlock, u64)>;
 
-    /// Returns what writes such files again with other texts; `None` if they are only read.
+    /// Returns the interface that rewrites files of this format; `None` if they can only be read.
     fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
         None
     }
 
-    /// Counts the lines or rows of a file, also those without text. Returns also what is lost of the file.
+    /// Counts the lines or rows of a file, including those without text. Also returns the problem of a loss in the file.
     ///
     /// # Errors
     /// The file cannot be read.
     fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<(u64, Option<Problem>)> {
-        // A program names no column that the file could lack.
+        // With a program, the file needs no particular column.
         let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::All };
         let mut reader = self.open(file, &fields, Position::default(), COUNTED_BYTES, cancel)?;
         let mut spare = Vec::new();
@@ -145,43 +146,43 @@ pub trait DocumentSource: Debug + Sync {
         Ok((reader.position().line, reader.damage()?))
     }
 
-    /// Returns the first documents as objects of JSON.
+    /// Returns the first documents as JSON objects.
     fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines>;
 }
 
 /// The first documents of a file.
 #[derive(Clone, Debug, Default)]
 pub struct FirstLines {
-    /// Number, counted from 0, and document.
+    /// Number of each document, counted from 0, and its content.
     pub lines: Vec<(u64, Arc<[u8]>)>,
-    /// Why there are no more, if the file is damaged.
+    /// Reason why there are no more documents, if the file is damaged.
     pub damage: Option<String>,
 }
 
 /// Reads the blocks of one file in order.
 pub trait BlockReader: Send {
-    /// Returns the next block, in the memory of `spare`; `None` at the end of the readable part.
+    /// Reads the next block into the memory of `spare`; returns `None` at the end of the readable part.
     fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<DocumentBlock>>;
     /// Returns the position after the last block.
     fn position(&self) -> Position;
-    /// Returns the bytes of the file that were read.
+    /// Returns the number of bytes of the file that were read.
     fn consumed(&self) -> u64;
-    /// Returns what is lost of the file; valid after the last block.
+    /// Returns the problem of a loss in the file; valid after the last block.
     fn damage(&self) -> Outcome<Option<Problem>>;
 }
 
-/// Some documents of a file that follow each other.
+/// Consecutive documents of a file.
 #[derive(Debug)]
 pub enum DocumentBlock {
     /// Lines of JSON.
     Lines(Block),
-    /// Parts of a file of lines.
+    /// Ranges of a file of lines.
     Spans {
-        /// Number of the first one.
+        /// Number of the first document.
         first: u64,
-        /// Offset and length of each in the file, in bytes.
+        /// Offset and length of each document in the file, in bytes.
         spans: Vec<(u64, usize)>,
-        /// Their contents, concatenated.
+        /// The documents, concatenated.
         bytes: Vec<u8>,
     },
     /// Rows of a table.
@@ -195,7 +196,7 @@ impl Default for DocumentBlock {
 }
 
 impl DocumentBlock {
-    /// Returns the bytes of memory in use.
+    /// Returns the size of the memory in use, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Lines(block) => block.bytes.capacity(),
@@ -204,7 +205,7 @@ impl DocumentBlock {
         }
     }
 
-    /// Returns the memory, for the next block.
+    /// Returns the memory, which the next block reuses.
     pub fn into_memory(self) -> Vec<u8> {
         match self {
             Self::Lines(Block { bytes, .. }) | Self::Spans { bytes, .. } => bytes,
@@ -213,26 +214,26 @@ impl DocumentBlock {
     }
 }
 
-/// Rows of a table, as the file holds them.
+/// Rows of a table as stored in the file, not decoded yet.
 pub trait RowBlock: Debug + Send {
-    /// Decodes the rows and passes them on in order, several at a time.
+    /// Decodes the rows and passes them to `each` in order, several at a time.
     fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()>;
-    /// Returns the bytes of memory in use.
+    /// Returns the size of the memory in use, in bytes.
     fn memory_bytes(&self) -> usize;
-    /// Returns the memory, for the next block.
+    /// Returns the memory, which the next block reuses.
     fn into_memory(self: Box<Self>) -> Vec<u8>;
 }
 
 /// A row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// Its number in the file, counted from 0.
+    /// Number of the row in the file, counted from 0.
     pub number: u64,
-    /// Its group of rows, counted from 0.
+    /// Number of its row group, counted from 0.
     pub group: u64,
-    /// Its text; `None` if it must be extracted from `line`.
+    /// Text of the row; `None` if it must be extracted from `line`.
     pub text: Option<Text<'a>>,
-    /// The fields that are read, as an object of JSON; empty if the text is all that is read.
+    /// The fields that are read, as a JSON object; empty if only the text is read.
     pub line: &'a [u8],
 }
 

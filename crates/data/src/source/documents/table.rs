@@ -1,4 +1,4 @@
-//! Files whose documents are rows of a table, as data sets of their own: their size, columns, rows and damage.
+//! Tables as data sets: their size, columns, rows and damage.
 
 use super::sources::{table_format, table_kind};
 use super::splits::missing_shards;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "looking for tables";
 
-/// A kind of files with tables.
+/// A format of files with tables.
 pub trait TableFormat: Sync {
-    /// Returns the kind of data set that such a file is.
+    /// Returns the kind of data set for such a file.
     fn kind(&self) -> &'static TableKind;
 
-    /// Opens a file; reads only what describes its contents.
+    /// Opens a file; reads only its description, such as a footer.
     ///
     /// # Errors
-    /// The file cannot be read, is damaged, or is not what its name says.
+    /// The file cannot be read, is damaged, or its content does not match its name.
     fn open(&self, path: &Path) -> Outcome<Box<dyn Table>>;
 }
 
@@ -31,45 +31,46 @@ pub trait Table: Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Returns the mean size of a row in bytes, as the file states it.
+    /// Returns the average size of a row in bytes, as the file states it.
     fn row_bytes(&self) -> u64;
 
-    /// Returns the rows of the group that a row is in.
+    /// Returns the rows of the row group that contains a row.
     fn group_of(&self, row: u64) -> Range<u64>;
 
-    /// Returns what the file states of its contents.
+    /// Returns the facts that the file states about its content.
     fn summary(&self) -> TableSummary;
 
-    /// Returns what of the file is not read because it was not written completely.
+    /// Returns the problem of a file that was not written completely, so that a part of it is not read.
     fn loss(&self) -> Option<Problem> {
         None
     }
 
-    /// Returns the rows without an object of JSON, of a file that states nothing of its rows: all of it is read.
+    /// Returns the problems of rows that cannot be represented as a JSON object. Reads the whole file; only for formats without an index of
+    /// rows.
     fn row_problems(&self, _cancel: &Cancel) -> Outcome<Vec<Problem>> {
         Ok(Vec::new())
     }
 
-    /// Appends one object of JSON and a newline for each row of a range, until these have `most_bytes` or a little more: at least one row, if
-    /// there is one. Returns their number. If it fails, nothing is appended.
+    /// Appends the rows of a range as JSON objects, each with a newline, until `most_bytes` are reached or slightly exceeded; appends at
+    /// least one row, if there is one. Returns the number of rows. Appends nothing if it fails.
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64>;
 
-    /// Returns the parts that can be checked independently.
+    /// Returns the units that can be checked independently.
     fn check_units(&self) -> Vec<TableUnit>;
 
-    /// Checks a part: its structure and its texts; with `is_deep`, that all rows can be decoded as well.
+    /// Checks the structure and the texts of a unit; with `is_deep` also that all rows can be decoded.
     ///
     /// # Errors
     /// The file cannot be read, or the work is cancelled. Damage is among the findings.
     fn check(&self, unit: &TableUnit, is_deep: bool, cancel: &Cancel) -> Outcome<TableFindings>;
 }
 
-/// What a file states of its contents.
+/// Facts that a file states about its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TableSummary {
     /// Number of rows.
     pub rows: u64,
-    /// Number of groups of rows that are stored together.
+    /// Number of row groups.
     pub row_groups: u64,
     /// Names of the codecs.
     pub codecs: Vec<String>,
@@ -83,42 +84,42 @@ pub struct TableSummary {
 /// A column at the top level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableColumn {
-    /// Its name; raw.
+    /// Name of the column; raw.
     pub name: String,
-    /// Its type; raw.
+    /// Type of the column; raw.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Bytes in the file, where the file states them.
+    /// Size in the file in bytes, if the file states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Bytes after decompression, where the file states them.
+    /// Size after decompression in bytes, if the file states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unpacked_bytes: Option<u64>,
 }
 
-/// A group of rows.
+/// A row group as a unit of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableUnit {
-    /// Number of the group.
+    /// Number of the row group.
     pub row_group: usize,
-    /// Bytes in the file.
+    /// Size in the file, in bytes.
     pub bytes: u64,
 }
 
-/// What a check of a part found.
+/// Result of checking a unit.
 #[derive(Clone, Debug, Default)]
 pub struct TableFindings {
     /// Rows that were checked.
     pub rows: u64,
-    /// Pieces of the file that were read.
+    /// Number of pages, or similar pieces of the file, that were read.
     pub pages: u64,
-    /// Pieces without a checksum.
+    /// Number of pieces without a checksum.
     pub without_checksum: u64,
-    /// Damage, and texts that cannot be read.
+    /// Problems: damage, and texts that cannot be read.
     pub problems: Vec<Problem>,
 }
 
-/// A file with a table that was found.
+/// A file with a table in a listing.
 pub struct TableFile {
     /// Path of the file.
     pub path: PathBuf,
@@ -126,7 +127,7 @@ pub struct TableFile {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// What opens it.
+    /// Interface that opens the file.
     pub format: &'static dyn TableFormat,
 }
 
@@ -134,15 +135,16 @@ fn format_of(name: &str) -> Option<&'static dyn TableFormat> {
     table_kind(name).and_then(table_format)
 }
 
-/// Returns a file, or the files below a folder by their names, in the order of their relative paths.
+/// Returns a file, or the tables below a folder in the order of their relative paths.
 ///
 /// # Errors
-/// The folder cannot be read, or nothing opens such a file.
+/// The folder cannot be read, or the file has no known format of tables.
 pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
     table_listing(path).map(|(files, _)| files)
 }
 
-/// Does the same, but in the order of a saved data set; returns also what is missing or left out by its name.
+/// Like [`table_files`], but in the order of a saved data set; also returns problems of missing files and of files that are left out by
+/// name.
 ///
 /// # Errors
 /// Also: a description of a saved data set is damaged, or it names a file that does not exist.
@@ -172,7 +174,7 @@ fn table_listing(path: &Path) -> Outcome<(Vec<TableFile>, Vec<Problem>)> {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if error.path() == Some(path) => return Err(error.failure(ACTIVITY, path)),
-            // The commands that read everything report what cannot be read.
+            // Unreadable entries are reported by the commands that read all files.
             Err(_) => continue,
         };
         let Ok(relative) = entry.path().strip_prefix(path) else { continue };

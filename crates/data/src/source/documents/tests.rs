@@ -1,4 +1,4 @@
-//! Compares the fast check with real readers and a slow check, on all kinds of invalid lines.
+//! Compares the fast check of lines with real parsers and a slow check, on all kinds of invalid lines.
 
 use super::*;
 use gristmill_core::pack::TextField;
@@ -24,7 +24,7 @@ struct Case {
     text: String,
 }
 
-/// Results of Python 3.11's json (for bytes and for text) and orjson 3.13 on lines.
+/// Returns the results of Python 3.11's json (for bytes and for text) and orjson 3.13 on lines.
 fn golden() -> Vec<Case> {
     let golden = std::fs::read_to_string("../../tests/golden/python/json_verdicts.tsv").unwrap();
     let case = |line: &str| {
@@ -47,7 +47,7 @@ fn the_verdict_is_pythons_for_every_golden_line() {
             assert_eq!(slow(&case.line), case.python, "slow: {shown}");
         }
     }
-    // All lines in one block: an invalid line does not affect its neighbours.
+    // Checks all lines as one block, in which an invalid line must not affect its neighbours.
     let block: Vec<u8> = cases.iter().flat_map(|case| [&case.line[..], b"\n"].concat()).collect();
     let mut at = 0;
     let mut number = 0;
@@ -67,7 +67,7 @@ fn each_peer_takes_and_refuses_what_its_reader_does() {
         let document = extractor.document(&case.line);
         let is_parsed = |peer| {
             let bad = matches!(document.text, Text::Invalid { .. } | Text::Blank);
-            // Python accepts an unpaired surrogate, but no tokenizer accepts the text.
+            // Python accepts an unpaired surrogate, but tokenizers refuse the text.
             let only_half = document.quirks.why(peer).is_none_or(|why| why.contains("the text contains"));
             !bad && (only_half || !document.quirks.is_refused_by(peer))
         };
@@ -206,7 +206,7 @@ fn programs_with_mistakes_and_without_end_are_usage_errors_with_a_place() {
     }
 }
 
-/// Results of jq 1.8 for programs and documents: a text, another value, nothing, or an error.
+/// Each row has a program, a document, and the result of jq 1.8: a text, another value, nothing, or an error.
 #[test]
 fn programs_give_what_jq_gives() {
     let rows =
@@ -238,7 +238,7 @@ fn programs_give_what_jq_gives() {
 
 #[test]
 fn a_program_that_replaces_in_a_long_text_writes_it_once() {
-    // A copy of the output so far for each match would amount to a hundred gigabytes.
+    // Copying the output so far for each match would amount to a hundred gigabytes.
     let line = serde_json::json!({ "a": "word  ".repeat(200_000) }).to_string();
     for program in
         [r#".a | gsub("\\s+"; " ")"#, r#".a | split("  ") | join(" ")"#, r#".a | [splits(" +")] | join(" ")"#]
@@ -284,7 +284,7 @@ fn half_characters_elsewhere_do_not_stop_a_program() {
     );
     let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
     assert!(matches!(document.verdict(DocumentRules::PYTHON), DocumentVerdict::Refuse(_)));
-    // A program and a path both read an unpaired second surrogate as the replacement character.
+    // Both a program and a path replace an unpaired second surrogate by the replacement character.
     for way in [".a | .", ".a"] {
         let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
         let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);

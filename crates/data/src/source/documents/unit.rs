@@ -1,4 +1,4 @@
-//! Ranges of a plain file, so that several threads read it at once.
+//! Division of a plain file into ranges that several threads read concurrently.
 
 use super::blocks::{Block, OverlongLine, MAX_LINE_BYTES};
 use crate::source::jsonl::{self, Unit};
@@ -6,9 +6,9 @@ use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
 use memchr::{memchr, memrchr};
 
-/// Bytes read at a time.
+/// Size of one read in bytes.
 const READ_BYTES: usize = 256 << 10;
-/// Bytes first read after the end of a range.
+/// Size in bytes of the first read after the end of a range.
 const FIRST_READ_BYTES: usize = 16 << 10;
 
 /// Divides a plain file of `len` bytes into ranges of `size` bytes. A line belongs to the range in which it begins.
@@ -17,8 +17,8 @@ pub fn plain_units(len: u64, size: u64) -> Vec<Unit> {
 }
 
 /// Reads the lines that begin in a range into the memory of `spare`; the block is empty if there are none. Line numbers count from 0 in
-/// each block; [`Block::count_lines`] of the blocks before gives the number of preceding lines. A last line longer than [`MAX_LINE_BYTES`] is
-/// only measured.
+/// each block; [`Block::count_lines`] of the blocks before gives the number of preceding lines. Of a last line that is longer than
+/// [`MAX_LINE_BYTES`], only the length is determined.
 pub fn read_unit(file: &ReadFile, unit: Unit, mut spare: Vec<u8>, cancel: &Cancel) -> Outcome<Block> {
     let text = unit_text(file, unit, MAX_LINE_BYTES, &mut spare, cancel)?;
     let (start, overlong, from, to) = (text.start, text.overlong, text.from, text.from + text.bytes.len());
@@ -38,14 +38,14 @@ pub struct UnitText<'a> {
     pub start: u64,
     /// The lines with their `\n`; the last line of the file may lack it.
     pub bytes: &'a [u8],
-    /// A line after those in `bytes` that is too long.
+    /// A line after the lines in `bytes` that is too long.
     pub overlong: Option<OverlongLine>,
-    /// Offset of `bytes` in the memory.
+    /// Offset of `bytes` in `memory`.
     from: usize,
 }
 
-/// Reads the lines that begin in a range into `memory`, which grows as needed and never shrinks. A last line longer than `longest` is only
-/// measured.
+/// Reads the lines that begin in a range into `memory`, which grows as needed and never shrinks. Of a last line that is longer than
+/// `longest`, only the length is determined.
 pub fn unit_text<'a>(
     file: &ReadFile,
     unit: Unit,
@@ -77,7 +77,7 @@ struct ParsedLine<'a> {
     /// Offset in the file, in bytes.
     base: u64,
     memory: &'a mut Vec<u8>,
-    /// Bytes of the memory that hold data of the file.
+    /// Number of bytes of the memory that hold data of the file.
     filled: usize,
     cancel: &'a Cancel,
 }
@@ -87,7 +87,7 @@ impl ParsedLine<'_> {
         self.memory.get(..self.filled).unwrap_or_default()
     }
 
-    /// Reads up to this offset in the file.
+    /// Reads up to an offset in the file.
     fn read_to(&mut self, end: u64) -> Outcome<()> {
         let wanted = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
         if self.memory.len() < wanted {
@@ -101,7 +101,8 @@ impl ParsedLine<'_> {
         Ok(())
     }
 
-    /// Reads to the end of the line that begins at `last`; a line that is too long is removed from the memory and measured.
+    /// Reads to the end of the line that begins at `last`. A line that is too long is removed from the memory, and only its length is
+    /// determined.
     fn finish_line(&mut self, last: usize, longest: usize) -> Outcome<Option<OverlongLine>> {
         while self.filled - last <= longest && self.base + (self.filled as u64) < self.file.len() {
             let old = self.filled;

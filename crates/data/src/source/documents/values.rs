@@ -1,15 +1,16 @@
-//! Files of JSON in folders that hold one value instead of lines: settings and descriptions, as a rule (docs/formats/json.md).
+//! JSON files in folders that hold one value instead of lines, which are usually settings and descriptions (docs/formats/json.md).
 
 use super::{layout_of, Layout, Listing, TextFile};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Cancel, Outcome, Problem, ProblemKind, Subject};
 use std::path::Path;
 
-/// End of the names of such files.
+/// Suffix of such files.
 const SUFFIX: &str = ".json";
 
-/// Leaves out the files of a folder that hold one array or objects of several lines, if there are files of lines or rows or `has_others`. It
-/// is a problem for an array, which may be documents, and where the lines have names of the same kind.
+/// Leaves out files of a folder that hold one array, or objects over several lines, if the folder has files of lines or rows, or
+/// `has_others` is true. This is a problem, and not a note, for an array, which may consist of documents, and if the names of files with
+/// lines also end in `.json`.
 pub(in crate::source) fn leave_out_values(
     folder: &Path,
     first: usize,

@@ -1,14 +1,14 @@
-//! How each program treats a line.
+//! Rules by which each program accepts, skips or refuses a line.
 
 use super::extract::{Document, Text};
 use super::{DocumentRules, TextFile};
 
-/// Peculiarities of a line that Python's `json` accepts and strict readers refuse.
+/// JSON extensions in a line that Python's `json` accepts and strict parsers refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quirks(u8);
 
 impl Quirks {
-    /// No peculiarity.
+    /// No extension.
     pub const NONE: Self = Self(0);
     /// `NaN`, `Infinity` or `-Infinity`.
     pub const NON_FINITE: Self = Self(1);
@@ -20,7 +20,7 @@ impl Quirks {
     pub const SURROGATE_IN_TEXT: Self = Self(1 << 3);
     /// An escaped unpaired surrogate anywhere else.
     pub const SURROGATE_IN_OTHER_FIELD: Self = Self(1 << 4);
-    /// Unpaired second surrogates (`\udc00`) and no first ones in the text itself: jq reads them as U+FFFD.
+    /// Unpaired second surrogates (`\udc00`) without unpaired first ones in the text itself; jq reads them as U+FFFD.
     pub const SECOND_HALF_IN_TEXT: Self = Self(1 << 6);
     /// More than 1,000 nested objects and arrays.
     pub const DEEP: Self = Self(1 << 5);
@@ -30,21 +30,21 @@ impl Quirks {
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// Whether any of `other` is included.
+    /// Whether any of the extensions in `other` is included.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-    /// Whether there are no peculiarities.
+    /// Whether there are no extensions.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether a program cannot tokenize a line because of one of them.
+    /// Whether a program with these rules cannot tokenize the line because of one of the extensions.
     pub fn is_refused_by(self, rules: DocumentRules) -> bool {
         self.has(rules.refused)
     }
 
-    /// Returns the reason, for the user, of the first peculiarity that this program refuses.
+    /// Returns the reason, for the user, of the first extension that a program with these rules refuses.
     pub fn why(self, rules: DocumentRules) -> Option<&'static str> {
         let reasons = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
@@ -75,28 +75,28 @@ pub fn mark_hint(file: &TextFile, start: u64) -> String {
     }
 }
 
-/// How a document is treated.
+/// Decision of a program on a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentVerdict<'a> {
-    /// It is used; its text may be empty where the program accepts that.
+    /// The document is used; its text may be empty if the program accepts that.
     Take(&'a str),
-    /// The program leaves it out by design: a note, with the reason.
+    /// The program leaves the document out by design, which is a note with this reason.
     Skip(&'static str),
-    /// The program would abort or lose data here: a problem, with the reason.
+    /// The program would abort or lose data, which is a problem with this reason.
     Refuse(&'static str),
 }
 
-/// Reason for a document without a text.
+/// Message for a document without a text.
 pub(super) const NO_TEXT: &str = "it has no text";
-/// Reason for a document whose text is `null`.
+/// Message for a document whose text is `null`.
 pub(super) const NULL_TEXT: &str = "its text is null";
-/// Reason for a text with an unpaired surrogate.
+/// Message for a text with an unpaired surrogate.
 pub(super) const HALF_IN_TEXT: &str = "the text contains a lone surrogate";
-/// Reason for a document whose text is `""`.
+/// Message for a document whose text is `""`.
 pub const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
-    /// Returns the text, if most formats accept it, else the reason. The text of a blank line is empty.
+    /// Returns the text if most formats accept it, otherwise the reason. The text of a blank line is empty.
     pub fn usable_text(&self) -> Result<&'a str, &'static str> {
         match self.text {
             Text::Blank => Ok(""),
@@ -107,7 +107,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns how a program with these rules treats the document.
+    /// Returns the decision of a program with these rules on the document.
     pub fn verdict(&self, rules: DocumentRules) -> DocumentVerdict<'a> {
         let lacking = |why| if rules.skips_missing { DocumentVerdict::Skip(why) } else { DocumentVerdict::Refuse(why) };
         match self.text {

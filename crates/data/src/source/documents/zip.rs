@@ -1,4 +1,4 @@
-//! The first member of a zip archive, as a stream from its local header, checked at its end.
+//! The first member of a zip archive as a stream that starts at its local header. Its checksum is verified at its end.
 
 use flate2::bufread::DeflateDecoder;
 use flate2::Crc;
@@ -7,21 +7,21 @@ use gristmill_storage::read::ReadFile;
 use memchr::memmem::rfind;
 use std::io::{self, BufRead, Read, Take};
 
-/// Bytes of a local header before the name.
+/// Size of a local header without the name, in bytes.
 const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: the member is encrypted.
 const ENCRYPTED: u16 = 1;
 /// Flag: checksum and sizes are stored only after the member.
 const TRAILING_SIZES: u16 = 8;
-/// Marks a size that is stored in the extra field.
+/// Value of a size that is stored in the extra field instead.
 const LARGE: u32 = u32::MAX;
 /// Optional signature before the checksum that follows a member.
 const DESCRIPTOR_MAGIC: [u8; 4] = *b"PK\x07\x08";
 
-/// Maximum bytes at the end of an archive that contain its end record: 22, and a comment.
+/// Maximum distance in bytes from the beginning of the end record to the end of the archive: 22, and the longest comment.
 const MAX_END_BYTES: u64 = 22 + 0xffff;
 
-/// Returns the number of members according to the end record; `None` where there is none.
+/// Returns the number of members as the end record states it; `None` if there is no end record.
 pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
     let start = file.len().saturating_sub(MAX_END_BYTES);
     let mut end = vec![0; usize::try_from(file.len() - start).unwrap_or_default()];
@@ -74,7 +74,7 @@ enum Content<R> {
 struct Member<R> {
     content: Content<R>,
     crc: Crc,
-    /// `None` where it is stored after the member.
+    /// The checksum in the local header; `None` if it is stored after the member.
     checksum: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ impl<R: BufRead> Read for Member<R> {
         };
         self.crc.update(buf.get(..count).unwrap_or_default());
         if count == 0 {
-            // A truncated stream ends without an error of its own.
+            // A truncated stream ends without an error.
             let wanted = match self.checksum {
                 Some(checksum) => checksum,
                 None => self.trailing_checksum()?,

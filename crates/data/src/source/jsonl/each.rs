@@ -1,4 +1,4 @@
-//! The whole lines of one range in order, for callers that examine their content.
+//! Iteration over the whole lines of one range, for callers that examine their content.
 
 use super::scan::changed;
 use super::Unit;
@@ -7,11 +7,11 @@ use gristmill_storage::read::ReadFile;
 use memchr::memchr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The longest line that is held in memory, in bytes.
+/// Maximum size in bytes of a line in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
-/// Bytes read at a time.
+/// Size of one read in bytes.
 const READ_BYTES: usize = 256 << 10;
-/// A line longer than this, in bytes, is held by only one thread at a time.
+/// Size in bytes above which only one thread at a time may have a line in memory.
 const LONG_LINE_BYTES: usize = 4 << 20;
 
 /// One line.
@@ -21,7 +21,7 @@ pub struct Line<'a> {
     pub number: u64,
     /// Offset in the file, in bytes.
     pub start: u64,
-    /// Bytes without the `\n`; for a line longer than allowed, its beginning.
+    /// Bytes without the `\n`; only the beginning of a line that is longer than allowed.
     pub bytes: &'a [u8],
     /// Whole length without the `\n`, in bytes.
     pub len: u64,
@@ -35,7 +35,7 @@ impl Line<'_> {
 }
 
 /// Passes every line that begins in `unit`, including blank ones, to `take` until it returns `false`. Of lines longer than `longest` bytes
-/// only the beginning is passed. Threads that share `turn` together hold one very long line at a time.
+/// only the beginning is passed. Of the threads that share `turn`, only one at a time has a very long line in memory.
 pub fn each_line(
     file: &ReadFile,
     unit: Unit,
@@ -76,16 +76,16 @@ pub fn each_line(
     Ok(())
 }
 
-/// A part of the file that moves forward.
+/// A window of the file that moves forward.
 struct Window<'a> {
     file: &'a ReadFile,
     cancel: &'a Cancel,
     bytes: Vec<u8>,
     /// Offset of the first byte of `bytes` in the file.
     base: u64,
-    /// Index of the first byte that was not yet passed on.
+    /// Index of the first byte that was not passed to the caller yet.
     from: usize,
-    /// Bytes after `from` without a line end.
+    /// Number of bytes after `from` that contain no line end.
     searched: usize,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
         found
     }
 
-    /// Reads more; returns `false` at the end of the file.
+    /// Reads further bytes; returns `false` at the end of the file.
     fn read_more(&mut self) -> Outcome<bool> {
         self.cancel.check()?;
         if self.from > 0 {
@@ -155,7 +155,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Returns the length of a line of which `known` bytes are in the window; the rest is read outside the window.
+    /// Returns the length of a line of which the window contains `known` bytes; the rest is read outside the window.
     fn measure_rest(&self, known: usize) -> Outcome<u64> {
         let mut past = Window::new(self.file, self.position() + known as u64, self.cancel);
         loop {
@@ -170,7 +170,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Moves past a line of `len` bytes, `end` of them in the window.
+    /// Moves to the end of a line of `len` bytes, of which the window contains `end`.
     fn drop_line(&mut self, end: usize, len: u64) {
         self.searched = 0;
         if end as u64 == len && end < self.waiting().len() {
@@ -178,7 +178,7 @@ impl<'a> Window<'a> {
             return;
         }
         self.base = self.position() + len + 1;
-        // Release the memory of a very long line.
+        // Releases the memory of a very long line.
         self.bytes = Vec::new();
         self.from = 0;
     }

@@ -1,17 +1,17 @@
 //! Checks whether a line is a JSON object that every reader interprets in the same way.
 //!
-//! Every error is also one for Python's `json.loads`, which the loader calls. Constructs that `json.loads` accepts and other readers refuse
-//! or interpret differently are reported as well: repeated keys, `NaN`, lone surrogates, numbers that lose digits as floats.
+//! Python's `json.loads`, which the loader calls, refuses the same lines. Constructs that `json.loads` accepts and other readers refuse or
+//! interpret differently are reported as well: repeated keys, `NaN`, lone surrogates, numbers that lose digits as floats.
 
 use gristmill_pycompat::json_repeats::{repeats, KeyFingerprint};
 use gristmill_pycompat::json_walk::{walk, Kind, Span, Visit};
 
-/// Maximum digits of an integer that is certainly below 2⁵³.
+/// Maximum number of digits of an integer that is certainly below 2⁵³.
 const SAFE_DIGITS: usize = 15;
 /// The largest integer up to which every integer is exact as a float.
 const SAFE_INTEGER: u64 = 1 << 53;
 
-/// An error or peculiarity at one position of a line.
+/// An error or JSON extension at one position of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
     /// The line is not JSON; holds the reason.
@@ -33,7 +33,7 @@ impl Issue {
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Syntax(_) | Self::NotUtf8)
     }
-    /// Whether readers refuse the line or lose a value of it.
+    /// Whether readers refuse the line or lose one of its values.
     pub fn is_problem(self) -> bool {
         self.is_fatal() || self == Self::DuplicateKey
     }
@@ -63,7 +63,7 @@ pub struct Checker {
 
 impl Checker {
     /// Checks one line, without its `\n`, and calls `found` for each issue with its offset, in bytes from the beginning of the line. A
-    /// fatal issue is the last one. Blank lines have none unless they contain white space that is invalid in JSON.
+    /// fatal issue is the last one. Blank lines have no issues unless they contain white space that is invalid in JSON.
     pub fn check(&mut self, line: &[u8], mut found: impl FnMut(usize, Issue)) {
         self.open.clear();
         self.keys.clear();
@@ -90,7 +90,7 @@ impl Checker {
 struct IssueFinder<'a, F> {
     line: &'a [u8],
     checker: &'a mut Checker,
-    /// Whether the number that follows is beyond the range of floats.
+    /// Whether the next number is beyond the range of floats.
     overflows: bool,
     found: &'a mut F,
 }

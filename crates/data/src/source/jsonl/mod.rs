@@ -1,5 +1,5 @@
 //! The lines of a JSONL file as the Energon loader reads them (docs/formats/energon.md §11), in ranges that several threads share. Lines of
-//! any length are streamed: only the first and the last non-white-space byte of each are used.
+//! any length are streamed, because only the first and the last non-white-space byte of each are needed.
 
 mod each;
 mod json;

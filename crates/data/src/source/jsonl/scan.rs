@@ -1,32 +1,32 @@
-//! One range of a file: the starts of its lines, and the lines that the loader refuses.
+//! Scans one range of a file for the starts of its lines and for lines that the loader refuses.
 
 use super::{is_white, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
-/// Maximum size of a range, in bytes: offsets in it are stored as 32-bit numbers.
+/// Maximum size of a range in bytes, because offsets in it are stored as 32-bit numbers.
 pub const MAX_UNIT_BYTES: u64 = 1 << 30;
-/// Bytes read at a time: fits into the cache of one core.
+/// Size of one read in bytes, which fits into the cache of one core.
 const READ_BYTES: usize = 256 << 10;
-/// Bad lines that a range stores with their location; more are only counted.
+/// Maximum number of bad lines whose location is stored for a range; further ones are only counted.
 const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::MAX_LISTED_PROBLEMS;
 
 /// The first and the last non-white-space byte of a line, or of a piece of one, with their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineEnds {
-    /// Offset of the first one, in bytes.
+    /// Offset of the first non-white-space byte.
     pub first_at: u64,
-    /// The first byte.
+    /// First non-white-space byte.
     pub first: u8,
-    /// Offset of the last one, in bytes.
+    /// Offset of the last non-white-space byte.
     pub last_at: u64,
-    /// The last byte.
+    /// Last non-white-space byte.
     pub last: u8,
 }
 
 impl LineEnds {
-    /// Returns the ends of the piece of a line that begins at `at`; `None` when there is only white space.
+    /// Returns the ends of the piece of a line that begins at `at`; `None` if it has only white space.
     pub fn of(at: u64, piece: &[u8]) -> Option<Self> {
         let first = piece.iter().position(|byte| !is_white(*byte))?;
         let last = piece.iter().rposition(|byte| !is_white(*byte))?;
@@ -44,7 +44,7 @@ impl LineEnds {
             (one, other) => one.or(other),
         }
     }
-    /// Whether the loader accepts the line: it begins with `{` and ends with another byte that is `}`.
+    /// Whether the loader accepts the line: its first byte is `{` and its last byte, which must be another one, is `}`.
     pub fn is_object(&self) -> bool {
         self.first == b'{' && self.last == b'}'
     }
@@ -55,7 +55,7 @@ impl LineEnds {
 pub struct BadLine {
     /// Line number, counted from 0 at the start of the range or file in which it was found.
     pub line: u64,
-    /// Offset, in bytes.
+    /// Offset of the line, in bytes.
     pub start: u64,
     /// Ends of the line.
     pub ends: LineEnds,
@@ -66,21 +66,21 @@ pub struct BadLine {
 pub struct UnitLines {
     /// Offset of the range, in bytes.
     pub base: u64,
-    /// Ends of the text before the first line end: the rest of a line that begins before this range.
+    /// Ends of the text before the first line end, which belongs to a line that begins before this range.
     pub head: Option<LineEnds>,
     /// Number of line ends in the range.
     pub line_ends: u64,
-    /// Offsets of objects whose line begins after a line end of this range, and ends in it; relative to `base`.
+    /// Offsets, relative to `base`, of objects on lines that begin after a line end in this range and end in the range.
     pub starts: Vec<u32>,
     /// Number of blank lines among those lines.
     pub blank: u64,
-    /// The first bad ones among those lines. Line 0 is the one that `head` belongs to.
+    /// The first bad lines of the range. Line 0 is the line to which `head` belongs.
     pub bad: Vec<BadLine>,
-    /// Number of bad ones among those lines.
+    /// Number of bad lines of the range.
     pub bad_count: u64,
     /// Offset of the last line, which does not end in the range.
     pub tail_start: u64,
-    /// Ends of that line so far.
+    /// Ends of the last line as far as it is in the range.
     pub tail: Option<LineEnds>,
 }
 
@@ -106,7 +106,7 @@ impl UnitLines {
             let start = at + from as u64;
             if from > 0 {
                 match line {
-                    // Fast path for nearly all lines; those with more white space take the general one.
+                    // A fast path for nearly all lines; lines with more white space use the general path.
                     [b'{', .., b'}'] | [b'{', .., b'}', b'\r'] => self.starts.push((start - self.base) as u32),
                     _ => self.line(start, LineEnds::of(start, line)),
                 }
@@ -129,17 +129,17 @@ impl UnitLines {
             self.tail = LineEnds::join(self.tail, rest);
         }
     }
-    /// Ends the range.
+    /// Completes the result at the end of the range.
     fn finish(mut self) -> Self {
         if self.line_ends == 0 {
-            // The whole range belongs to a line that began before.
+            // The whole range belongs to a line that begins before it.
             self.head = self.tail.take();
         }
         self
     }
 }
 
-/// Scans one range. `buffer` is reused memory; `done` is called with the number of bytes processed since its last call.
+/// Scans one range. `buffer` is reused memory; `done` receives the number of bytes processed since the last call.
 pub fn scan_unit(
     file: &ReadFile,
     unit: Unit,

@@ -1,10 +1,10 @@
-//! Detection by the first bytes of a file: text in another encoding and compressed files are recognised before a line is read.
+//! Detection of the encoding and compression of a JSONL file from its first bytes, before a line is read.
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io;
 
-/// Bytes examined.
+/// Number of bytes that are examined.
 const EXAMINED_BYTES: usize = 4096;
 
 /// Kind of the beginning of a file.
@@ -12,7 +12,7 @@ const EXAMINED_BYTES: usize = 4096;
 pub enum FileStart {
     /// The file is empty.
     Empty,
-    /// Text, as far as can be determined.
+    /// Text in UTF-8, unless a line proves otherwise later.
     Text,
     /// Text in UTF-16 or UTF-32; holds the encoding's name for `iconv`.
     Wide(&'static str),
@@ -25,7 +25,7 @@ pub enum FileStart {
 pub struct JsonlCompression {
     /// Name of the compression.
     pub name: &'static str,
-    /// Command that unpacks a file and keeps the original.
+    /// Command that decompresses a file and keeps the original.
     pub command: &'static str,
     /// Usual suffix of the name.
     pub suffix: &'static str,

@@ -1,4 +1,4 @@
-//! AppleDouble entries (`FOLDER/._NAME`), which the name rule treats as parts `_NAME` of a sample `FOLDER/`: tracks their position among
+//! AppleDouble entries (`FOLDER/._NAME`), which the name rule treats as parts `_NAME` of a sample `FOLDER/`: records their position among
 //! the samples of a shard.
 
 use super::notes::printable;
@@ -9,25 +9,25 @@ use std::collections::BTreeSet;
 /// First bytes of every AppleDouble file.
 pub(super) const MAGIC: [u8; 4] = [0x00, 0x05, 0x16, 0x07];
 
-/// Whether the last component of a name that splits at `dot` begins with `._`.
+/// Whether the last component of a name begins with `._`; `dot` is where the name is split into key and part.
 pub(super) fn has_name(name: &[u8], dot: usize) -> bool {
     name[..dot].ends_with(b"/") && name.get(dot + 1) == Some(&b'_')
 }
 
-/// Tracks the AppleDouble entries of one shard. Has no cost if there are none.
+/// Records the AppleDouble entries of one shard. Has no cost if there are none.
 #[derive(Default)]
 pub(super) struct AppleDoubles {
-    /// AppleDouble entries of the sample that is being collected, and whether it has other entries.
+    /// Number of AppleDouble entries of the current sample; then whether it has other entries.
     entries: u64,
     has_others: bool,
-    /// Key of the last ordinary sample, while only AppleDouble samples have followed it.
+    /// Key of the last ordinary sample, if only AppleDouble samples have followed it.
     before: Option<Vec<u8>>,
     all: Option<AppleDouble>,
     keys: BTreeSet<String>,
 }
 
 impl AppleDoubles {
-    /// Begins a sample with this entry; `previous` is the key of the sample before it, if that is an ordinary one.
+    /// Begins a sample with this entry; `previous` is the key of the previous sample, if that is an ordinary one.
     pub(super) fn begin(&mut self, key: &[u8], entry: &Entry, previous: Option<&[u8]>) {
         (self.entries, self.has_others) = (0, false);
         if entry.is_apple_double {
@@ -39,7 +39,7 @@ impl AppleDoubles {
         }
     }
 
-    /// Adds one entry of the sample that is being collected.
+    /// Adds an entry of the current sample.
     pub(super) fn add(&mut self, name: &[u8], entry: &Entry) {
         if !entry.is_apple_double {
             self.has_others = true;
@@ -50,12 +50,12 @@ impl AppleDoubles {
         self.all.get_or_insert_with(new).entries += 1;
     }
 
-    /// Whether the sample that is being collected has only AppleDouble entries.
+    /// Whether the current sample has only AppleDouble entries.
     pub(super) fn has_no_partner(&self) -> bool {
         self.entries > 0 && !self.has_others
     }
 
-    /// Ends the sample that was being collected. Returns whether it is to be excluded because it has only AppleDouble entries.
+    /// Ends the current sample. Returns whether it must be excluded because it has only AppleDouble entries.
     pub(super) fn end(&mut self, key: &[u8]) -> bool {
         if self.entries == 0 {
             return false;
@@ -83,7 +83,7 @@ impl AppleDoubles {
         }
     }
 
-    /// Returns all entries, and the keys to be excluded, in order.
+    /// Returns the facts about all AppleDouble entries, and the keys of samples to exclude, in order.
     pub(super) fn finish(self) -> (Option<AppleDouble>, Vec<String>) {
         (self.all, self.keys.into_iter().collect())
     }

@@ -1,4 +1,4 @@
-//! Groups entries into samples: rows for the sink, statistics for the screens, and what was skipped or damaged.
+//! Groups entries into samples: passes rows to the sink, and collects statistics for screens and notes on skipped or damaged entries.
 
 use super::apple_double::{self, AppleDoubles};
 use super::names;
@@ -8,28 +8,29 @@ use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, MAX_PART_
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum parts of one sample that are held back until it is known to be whole. A sample with more is passed on in pieces.
+/// Maximum number of parts of a sample that are collected before they are passed to the sink. A sample with more is passed on in several
+/// pieces, before it is known to be whole.
 const MAX_BUFFERED_PARTS: usize = 1 << 16;
-/// Maximum parts of a sample in a sketch.
+/// Maximum number of parts of a sample in a sketch.
 const SKETCH_PARTS: usize = 64;
 
-/// One part of the sample that is being collected; its name is stored in `Grouper::names`.
+/// A part of the current sample; its name is stored in `Grouper::names`.
 #[derive(Clone, Copy)]
 struct BufferedPart {
     name_from: usize,
     name_to: usize,
     content_offset: u64,
     size: u64,
-    /// Offset of its first header, if it is stored with a map of its holes.
+    /// Offset of the first header of the entry, if it is sparse.
     sparse_at: Option<u64>,
 }
 
-/// Collects the entries of one shard.
+/// Groups the entries of one shard.
 pub(super) struct Grouper<'a> {
     sink: &'a mut dyn ScanSink,
     shard: &'a str,
     pub(super) notes: Notes,
-    /// Whether a sample is being collected.
+    /// Whether there is a current sample.
     open: bool,
     key: Vec<u8>,
     start: u64,
@@ -44,13 +45,12 @@ pub(super) struct Grouper<'a> {
     doubtful: bool,
     /// Whether the first entry of the sample being collected may have lost its true name.
     in_doubt: bool,
-    /// An entry that may have lost its true name and that begins another sample by its remaining name; held until the next entry decides
-    /// whether it does.
+    /// An entry that may have lost its true name and that begins another sample by the name it has. The next entry decides whether it does.
     undecided: Option<(Vec<u8>, Entry)>,
-    /// Offset of the global headers directly before the next entry.
+    /// Offset of global headers that directly precede the next entry.
     globals_from: Option<u64>,
     apple_doubles: AppleDoubles,
-    /// Whether the last sample that was closed is an ordinary one.
+    /// Whether the previous sample is an ordinary one.
     follows_sample: bool,
     statistics: Statistics,
     scan: ShardScan,
@@ -103,21 +103,21 @@ impl<'a> Grouper<'a> {
                 return Ok(());
             }
         } else if self.undecided.take().is_some() {
-            // The sample continues, so the held entry was a part of it that has lost its name.
+            // The sample continues, so the undecided entry is a part of it that has lost its name.
             self.doubtful = false;
         }
         self.add(name, dot, entry, globals_from)
     }
 
-    /// Begins a sample of its own with the held entry: the entry that follows does not continue the sample before.
+    /// Begins a sample with the undecided entry, because the next entry does not continue the sample before it.
     pub(super) fn release(&mut self) -> Outcome<()> {
         let Some((name, entry)) = self.undecided.take() else { return Ok(()) };
         let dot = names::split(&name).unwrap_or(name.len());
         self.add(&name, dot, &entry, None)
     }
 
-    /// Records global headers at `at`. A reader reads them together with the next entry, so they belong to the sample after them: at the
-    /// end of the sample before, it would find the first entry of the next one there.
+    /// Records global headers at `at`. They belong to the sample after them, because a reader reads them together with the next entry: if
+    /// they were at the end of the previous sample, it would read the first entry of the next sample there.
     pub(super) fn global(&mut self, at: u64) {
         self.globals_from.get_or_insert(at);
     }
@@ -155,7 +155,7 @@ impl<'a> Grouper<'a> {
         Ok(())
     }
 
-    /// Returns where the name splits; an entry that is skipped is noted and returns `None`.
+    /// Returns the offset at which the name is split into key and part. Returns `None` for an entry that is skipped, after recording it.
     fn split_name(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
         let skipped = if entry.is_link && Self::makes_part(name) {
             ProblemKind::LinkedPart
@@ -176,8 +176,8 @@ impl<'a> Grouper<'a> {
         None
     }
 
-    /// Records lost bytes: the sample before them and the one after them may be incomplete. With `doubtful`, the first entry after them may
-    /// have lost its true name; if it is alone, the sample after it may be the incomplete one.
+    /// Records lost bytes: the samples before and after them may be incomplete. With `doubtful`, the first entry after them may have lost
+    /// its true name; if no other entry has the same key, the sample after it may be the incomplete one.
     pub(super) fn damage(&mut self, doubtful: bool) -> Outcome<()> {
         self.release()?;
         self.scan.damaged_start |= !self.open && self.scan.samples == 0;
@@ -187,22 +187,22 @@ impl<'a> Grouper<'a> {
         Ok(())
     }
 
-    /// Whether an entry of this name would continue the sample that is being collected. An unknown name might.
+    /// Whether an entry with this name would continue the current sample.
     pub(super) fn continues(&self, name: &[u8]) -> bool {
         self.open && !names::is_reserved(name) && names::split(name).is_some_and(|dot| name[..dot] == self.key[..])
     }
 
-    /// Whether an entry of this name would be part of a sample.
+    /// Whether an entry with this name would be part of a sample.
     pub(super) fn makes_part(name: &[u8]) -> bool {
         !names::is_reserved(name) && names::split(name).is_some()
     }
 
-    /// Returns the key of the sample that is being collected.
+    /// Returns the key of the current sample.
     pub(super) fn open_key(&self) -> Option<&[u8]> {
         self.open.then_some(&self.key)
     }
 
-    /// Discards the sample that is being collected, if that is still possible; returns the new end of the archive.
+    /// Discards the current sample unless some of its parts have been passed to the sink; returns the new end of the archive.
     pub(super) fn give_up(&mut self, at: u64) -> Outcome<u64> {
         if !self.open {
             return Ok(at);
@@ -218,7 +218,7 @@ impl<'a> Grouper<'a> {
         Ok(self.start)
     }
 
-    /// Ends the last sample at `end` and returns what was found.
+    /// Ends the last sample at `end`, and returns the result of the scan.
     pub(super) fn finish(mut self, end: u64) -> Outcome<(ShardScan, Notes)> {
         self.release()?;
         if self.open {
@@ -299,8 +299,8 @@ impl<'a> Grouper<'a> {
         Ok(())
     }
 
-    /// Returns for each held part whether an earlier one has the same name. Empty when no name is repeated: the usual case, without
-    /// allocation.
+    /// Returns for each part of the current sample whether an earlier part has the same name; empty, without allocation, in the usual case
+    /// that no name is repeated.
     fn repeated(&self) -> Vec<bool> {
         let name = |part: &BufferedPart| &self.names[part.name_from..part.name_to];
         let parts = &self.parts;
@@ -313,7 +313,7 @@ impl<'a> Grouper<'a> {
     }
 
     fn sketch(&mut self) {
-        // The sample is already counted.
+        // The scan has already counted the sample.
         let index = self.scan.samples - 1;
         if self.damaged || !is_sketched(index, self.scan.sketches.len()) {
             return;
@@ -329,14 +329,15 @@ impl<'a> Grouper<'a> {
     }
 }
 
-/// Statistics per part name. Samples of a shard mostly have the same parts in the same order, so a name is first searched at its position
-/// in the sample before.
+/// Statistics per part name. Samples of a shard usually have the same parts in the same order, so a name is first compared with the name at
+/// its position in the previous sample.
 #[derive(Default)]
 struct Statistics {
     names: Vec<(String, PartFacts)>,
     at_position: Vec<usize>,
     index: HashMap<String, usize>,
-    /// Parts of the current sample, as positions in `names`; those of the sample before, and the number of consecutive samples with them.
+    /// Parts of the current sample, as indexes of `names`; then those of the previous sample, and the number of consecutive samples with
+    /// them.
     set: Vec<usize>,
     last_set: Vec<usize>,
     in_a_row: u64,
@@ -380,7 +381,7 @@ impl Statistics {
         Some(found)
     }
 
-    /// Counts the set of parts of the completed sample.
+    /// Counts the combination of parts of the current sample at its end.
     fn end_sample(&mut self) {
         if self.set != self.last_set {
             self.count_sets();

@@ -4,11 +4,11 @@
 pub const BLOCK: usize = 512;
 /// Size of a tar block in bytes, for offsets.
 pub(super) const BLOCK_BYTES: u64 = 512;
-/// Longest name that fits in a header, and the smallest size that needs another form than octal digits, in bytes.
+/// Maximum length in bytes of a name in a header; then the smallest size that does not fit in octal digits.
 const MAX_OWN_NAME: usize = 100;
 const MAX_OCTAL_SIZE: u64 = 1 << 33;
 
-/// Kind of a block where a header is expected.
+/// Kind of a block at the offset of a header.
 pub(super) enum Block<'a> {
     /// All zero: the end of the archive.
     Zero,
@@ -24,7 +24,7 @@ pub(super) struct Header<'a> {
     block: &'a [u8; BLOCK],
     /// The size field. May be negative or absurdly large: base-256 numbers hold 88 bits.
     pub(super) size: i128,
-    /// Type flag, with old-style folders distinguished from old-style files.
+    /// Type flag; an old-style file whose name ends with a slash has the flag of a folder.
     pub(super) type_flag: u8,
 }
 
@@ -54,11 +54,11 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
     Block::Header(header)
 }
 
-/// Folder in the header of a sparse entry whose name and size are in pax records.
+/// Name of the folder in the header of a sparse entry whose real name and size are in pax records.
 const SPARSE_FOLDER: &[u8] = b"GNUSparseFile.";
 
-/// Whether a block can be the header before the content of a part with this whole name. Long names, names that are not ASCII, and very large
-/// sizes are in records of their own; of sparse files, the header has another size.
+/// Whether a block can be the header that precedes the content of a part with this full name and size. Not every name or size can be
+/// compared: long or non-ASCII names and very large sizes are in extended headers, and the header of a sparse file has another size.
 pub fn can_precede(block: &[u8; BLOCK], name: &[u8], size: u64) -> bool {
     let Block::Header(header) = classify(block) else { return false };
     let own = header.own_name();
@@ -86,20 +86,20 @@ impl<'a> Header<'a> {
     pub(super) fn has_content(&self) -> bool {
         !matches!(self.type_flag, b'1'..=b'6')
     }
-    /// Whether it is an entry that can be a part: regular, contiguous or sparse.
+    /// Whether the entry can be a part: a regular, contiguous or sparse file.
     pub(super) fn is_regular(&self) -> bool {
         matches!(self.type_flag, b'0' | 0 | b'7' | b'S')
     }
-    /// Whether it is a hard or symbolic link.
+    /// Whether the entry is a hard or symbolic link.
     pub(super) fn is_link(&self) -> bool {
         matches!(self.type_flag, b'1' | b'2')
     }
-    /// Whether it holds information about the header that follows.
+    /// Whether it is an extended header, which describes the next header.
     pub(super) fn is_extension(&self) -> bool {
         matches!(self.type_flag, b'L' | b'K' | b'x' | b'X' | b'g')
     }
-    /// For a GNU sparse header, returns whether extension blocks follow, and the size of the unfolded file. `None` when one of its numbers
-    /// is invalid.
+    /// Returns, for a GNU sparse header, whether extension blocks follow, and the size of the file with its holes. `None` when one of its
+    /// numbers is invalid.
     pub(super) fn sparse(&self) -> Option<(bool, i128)> {
         if !has_valid_numbers(&self.block[386..482]) {
             return None;
@@ -108,7 +108,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// For an extension block of a GNU sparse header, returns whether another one follows; `None` when a number is invalid.
+/// Returns, for an extension block of a GNU sparse header, whether another one follows; `None` when a number is invalid.
 pub(super) fn sparse_extension(block: &[u8; BLOCK]) -> Option<bool> {
     has_valid_numbers(&block[..504]).then_some(block[504] != 0)
 }
@@ -117,8 +117,8 @@ fn has_valid_numbers(fields: &[u8]) -> bool {
     fields.chunks_exact(12).all(is_number)
 }
 
-/// Returns possible content sizes of a block that failed its checks: the value of its size field, and the values with one byte corrected so
-/// that the checksum is valid. Empty when nothing in the block resembles a header.
+/// Returns possible content sizes of a block that failed its checks: the value of its size field, and the values for which one corrected
+/// byte makes the checksum valid. Empty if nothing in the block resembles a header.
 pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
     if &block[257..262] != b"ustar" {
         return Vec::new();
@@ -142,7 +142,7 @@ pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
     sizes
 }
 
-/// Whether a damaged block resembles a header that only describes the next header.
+/// Whether a damaged block resembles an extended header.
 pub(super) fn is_like_extension(block: &[u8; BLOCK]) -> bool {
     let name = until_nul(&block[..100]);
     matches!(block[156], b'L' | b'K' | b'x' | b'X' | b'g')
@@ -150,10 +150,10 @@ pub(super) fn is_like_extension(block: &[u8; BLOCK]) -> bool {
         || memchr::memmem::find(name, b"PaxHeader").is_some()
 }
 
-/// Whether a block found by searching is trusted to be a header: in addition to the checks, its type is one in use and it has a name or the
-/// magic of newer formats. Random bytes do not pass.
+/// Whether a block that was found by searching is accepted as a header. In addition to the checks of every header, its type must be a known
+/// one, and it must have a name or the magic of newer formats, so that random bytes are not accepted.
 pub(super) fn is_plausible(block: &[u8; BLOCK]) -> bool {
-    // The checksum is written in octal digits; searching for one first keeps a search through content cheap.
+    // The checksum has octal digits; checking for a digit first makes a search through content fast.
     if !block[148..156].iter().any(u8::is_ascii_digit) {
         return false;
     }
@@ -177,19 +177,19 @@ fn unsigned_sum(block: &[u8; BLOCK]) -> u32 {
     all - own + 256
 }
 
-/// Returns the value that the checksum field of a block should have.
+/// Returns the correct value of the checksum field of a block.
 pub(super) fn sum_of(block: &[u8; BLOCK]) -> u32 {
     unsigned_sum(block)
 }
 
-/// Returns the sum of signed characters, which some old systems stored.
+/// Returns the sum of the bytes as signed numbers, which some old systems stored.
 fn signed_sum(block: &[u8; BLOCK]) -> i32 {
     let signed = |bytes: &[u8]| bytes.iter().map(|&b| i32::from(b as i8)).sum::<i32>();
     signed(block) - signed(&block[148..156]) + 256
 }
 
-/// Parses a number field: octal text, or base-256 when its first byte is 0x80 (positive) or 0xff (negative). Accepts what Python's
-/// `tarfile` accepts.
+/// Parses a number field: octal text, or base-256 if its first byte is 0x80 (positive) or 0xff (negative). Accepts the same fields as
+/// Python's `tarfile`.
 pub(super) fn number(field: &[u8]) -> Option<i128> {
     let mut value: i128 = 0;
     for (i, &byte) in field.iter().enumerate() {
@@ -214,7 +214,7 @@ fn parse_base256(field: &[u8]) -> Option<i128> {
     }
 }
 
-/// Parses like Python's `int(text.strip() or "0", radix)`, for radix 8 and 10 and text in ASCII.
+/// Parses a number like Python's `int(text.strip() or "0", radix)`, for radix 8 and 10 and ASCII text.
 pub(super) fn python_int(text: &[u8], radix: u32) -> Option<i128> {
     let text = std::str::from_utf8(text).ok().filter(|t| t.is_ascii())?;
     let text = text.trim_matches(|c: char| matches!(c, '\t'..='\r' | '\x1c'..='\x1f' | ' '));

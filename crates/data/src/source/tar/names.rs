@@ -1,6 +1,6 @@
 //! The two name rules: which entries are reserved, and how a name is split into key and part.
 //!
-//! Handwritten for speed; the tests compare them with the regular expressions of docs/formats/energon.md §3.2.
+//! Handwritten for speed; the tests compare the rules with the regular expressions in docs/formats/energon.md §3.2.
 
 /// Whether the first component of the name is `__…__`: such entries are skipped.
 ///
@@ -16,7 +16,8 @@ pub(super) fn is_reserved(name: &[u8]) -> bool {
     }
 }
 
-/// Returns where the name splits: `name[..n]` is the key, `name[n + 1..]` the part. `None` for entries without a part name.
+/// Returns the offset of the dot at which the name is split: `name[..n]` is the key, `name[n + 1..]` the part. `None` for entries without a
+/// part name.
 ///
 /// Equivalent to the expression `^((?:.*/|)[^.]+)[.]([^/]*)$`, where `.` matches anything but a newline.
 pub(super) fn split(name: &[u8]) -> Option<usize> {
@@ -27,8 +28,8 @@ pub(super) fn split(name: &[u8]) -> Option<usize> {
     if newline_before.is_none() && dot > after {
         return Some(dot);
     }
-    // Either the last component begins with a dot, or a newline keeps `.*/` from reaching the last slash. A shorter folder part remains;
-    // then the key must extend across the last slash without a dot.
+    // Either the last component begins with a dot, or a newline prevents `.*/` from matching up to the last slash. Then a shorter folder
+    // part matches, and the key must extend across the last slash without a dot.
     let reach = newline_before.unwrap_or(last_slash?);
     let folder = memchr::memrchr(b'/', &name[..reach]).map_or(0, |s| s + 1);
     (folder < dot && memchr::memchr(b'.', &name[folder..dot]).is_none()).then_some(dot)
@@ -44,7 +45,7 @@ mod tests {
     }
 
     fn split_by_rule(name: &str) -> Option<(String, String)> {
-        // Python's `$` also matches before a final newline, but the greedy last group always takes that newline too.
+        // Python's `$` also matches before a final newline, but the greedy last group always includes that newline.
         let rule = fancy_regex::Regex::new(r"\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
         let found = rule.captures(name).unwrap()?;
         Some((found[1].to_owned(), found[2].to_owned()))

@@ -1,4 +1,4 @@
-//! Findings of one shard, folded by kind: one message with a count, the first names and the first offset.
+//! Findings in one shard, combined by kind: one message with a count, the first names, and the first offset.
 
 use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Maximum number of names in one message.
 const MAX_NAMES: usize = 3;
 
-/// What is added about sparse entries whose size in the archive is in a pax record.
+/// Text that is appended to the message about sparse entries whose stored size is in a pax record.
 pub const MISREAD_BY_PYTHON: &str =
     "; Python's tarfile misreads entries whose stored size is in a pax record, and may read nothing after them";
 
@@ -19,12 +19,12 @@ struct FoldedFindings {
     why: &'static str,
 }
 
-/// Findings counted so far.
+/// Findings by kind.
 #[derive(Default)]
 pub(super) struct Notes(BTreeMap<ProblemKind, FoldedFindings>);
 
 impl Notes {
-    /// Counts one entry; the first ones of each kind are kept.
+    /// Counts one finding; the names of the first ones of each kind are stored.
     pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
         let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
         let fold = self.0.entry(kind).or_insert_with(new);
@@ -91,7 +91,7 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
     }
 }
 
-/// Returns a remedy, for the kinds that have one.
+/// Returns the hint for a kind of finding, if it has one.
 fn hint(kind: ProblemKind) -> Option<&'static str> {
     match kind {
         ProblemKind::SparseEntry => Some("gristmill shard writes such entries in full; or pack the shard again without -S (--sparse), bsdtar: with --no-read-sparse"),
@@ -100,7 +100,7 @@ fn hint(kind: ProblemKind) -> Option<&'static str> {
     }
 }
 
-/// Returns the first names, and the number of further ones.
+/// Lists the first names, and the number of further ones.
 fn listed(fold: &FoldedFindings) -> String {
     let names: Vec<String> = fold.names.iter().map(|name| format!("'{name}'")).collect();
     let more = fold.number.saturating_sub(names.len() as u64);
@@ -108,7 +108,7 @@ fn listed(fold: &FoldedFindings) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Returns a name from an archive as text; bytes that are not UTF-8 become `\xNN`.
+/// Returns a name from an archive as text, with `\xNN` for bytes that are not UTF-8.
 pub(super) fn printable(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(text) => text.to_owned(),

@@ -31,15 +31,15 @@ impl Keyword {
     }
 }
 
-/// Records in order of first appearance; a later value of a keyword replaces the earlier one in place.
+/// Records in the order of first appearance. A later value of a keyword replaces the earlier value at its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PaxRecords(Vec<(Keyword, Vec<u8>)>);
 
 impl PaxRecords {
-    /// Parses the payload of a pax header. `Err` when a record is malformed; those before it are kept.
+    /// Parses the payload of a pax header. Returns `Err` if a record is malformed; the records before it are stored.
     ///
-    /// A record is `LENGTH KEYWORD=VALUE\n`, where the length includes everything. The reference silently uses the valid records of
-    /// malformed payloads; here an error is returned, so that no entry gets a wrong name or size unnoticed.
+    /// A record is `LENGTH KEYWORD=VALUE\n`, where the length includes the whole record. The reference silently uses the valid records of
+    /// malformed payloads; here this is an error, so that a wrong name or size is not unnoticed.
     pub(super) fn read(&mut self, payload: &[u8]) -> Result<(), &'static str> {
         let mut rest = payload;
         while rest.first().is_some_and(|&b| b != 0) {
@@ -72,7 +72,7 @@ impl PaxRecords {
         self.0.iter().find(|(k, _)| *k == keyword).map(|(_, v)| v.as_slice())
     }
 
-    /// Sets name and size from the records, in their order. `Err` for an invalid number.
+    /// Sets name and size from the records, in their order. Returns `Err` for an invalid number.
     pub(super) fn apply(&self, name: &mut Vec<u8>, size: &mut i128) -> Result<(), &'static str> {
         for (keyword, value) in &self.0 {
             match keyword {
@@ -91,19 +91,19 @@ impl PaxRecords {
         Ok(())
     }
 
-    /// Whether the position of the next header must be computed again.
+    /// Whether a record sets the size, so that the offset of the next header must be recomputed.
     pub(super) fn resizes(&self) -> bool {
         self.get(Keyword::Size).is_some()
     }
 
-    /// Returns how many bytes of a sparse entry are stored, and the size of its file, where the records have both.
+    /// Returns the stored size of a sparse entry and the size of its file, if the records have both.
     pub(super) fn stored_and_real_size(&self) -> Option<(i128, i128)> {
         let number = |keyword| python_int(self.get(keyword)?, 10);
         let real = number(Keyword::SparseRealSize).or_else(|| number(Keyword::SparseSize))?;
         Some((number(Keyword::Size)?, real))
     }
 
-    /// Whether the entry is stored with a map of its holes, in any of the sparse formats 0.0, 0.1 and 1.0.
+    /// Whether the entry is sparse, in format 0.0, 0.1 or 1.0.
     pub(super) fn is_sparse(&self) -> bool {
         use Keyword::{SparseMajor, SparseMap, SparseRealSize, SparseSize};
         let of_sparse = |(keyword, _): &(Keyword, Vec<u8>)| {
@@ -112,7 +112,7 @@ impl PaxRecords {
         self.0.iter().any(of_sparse)
     }
 
-    /// Whether the content begins with a map of its holes (sparse format 1.0).
+    /// Whether the content begins with the sparse map (sparse format 1.0).
     pub(super) fn has_map_in_content(&self) -> bool {
         self.get(Keyword::SparseMap).is_none()
             && self.get(Keyword::SparseSize).is_none()
@@ -121,12 +121,12 @@ impl PaxRecords {
     }
 }
 
-/// Whether content looks like the payload of a pax header whose own header is lost. Longer records are not detected.
+/// Whether content looks like the payload of a pax header whose own header block is lost. Only short records are detected.
 pub(super) fn begins_with_record(content: &[u8]) -> bool {
     record(content).is_some()
 }
 
-/// Parses one record at the start of `bytes`: keyword, value, whole length.
+/// Parses one record at the start of `bytes`; returns keyword, value and total length.
 pub(super) fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     let space = bytes.iter().take(20).position(|&b| b == b' ')?;
     let digits = &bytes[..space];

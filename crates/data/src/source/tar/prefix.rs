@@ -1,8 +1,8 @@
-//! A copy of a shard with a prefix before the names of its entries. Content, types, times, other pax records, maps of holes and what follows
-//! the end are copied as they are. See docs/formats/energon.md §3.4.
+//! Copies a shard with a prefix before the names of its entries. Contents, types, times, other pax records, sparse maps and bytes after the
+//! end of the archive are copied unchanged (docs/formats/energon.md §3.4).
 //!
-//! A name can be in several places: the header, a long name before it, and pax records. All of them get the prefix, so that every reader
-//! finds the same name. So do targets of hard links, which are names of entries.
+//! The name of an entry may be stored in its header, in a long name before it, and in pax records. All of these get the prefix, so that all
+//! readers find the same name. Targets of hard links are names of entries, so they get the prefix as well.
 
 use super::header::{classify, sum_of, Block, Header, BLOCK, BLOCK_BYTES};
 use super::pax::record;
@@ -19,21 +19,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 const ACTIVITY: &str = "writing a shard with other names";
-/// Bytes written at a time.
+/// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 const NAME: Range<usize> = 0..100;
 const SIZE: Range<usize> = 124..136;
 const CHECKSUM: Range<usize> = 148..156;
 const LINK_NAME: Range<usize> = 157..257;
 const PREFIX: Range<usize> = 345..500;
-/// Bytes of the ustar prefix field.
+/// Size of the ustar prefix field in bytes.
 const PREFIX_BYTES: usize = PREFIX.end - PREFIX.start;
 
-/// Writes a shard to `target`, which must not exist, with `prefix` before the name of every entry. Names that readers skip are kept, since
-/// they would become samples. Adds the bytes to the progress.
+/// Writes a shard to `target`, which must not exist, with `prefix` before the name of every entry. Reserved names, which readers skip, are
+/// not changed, because with a prefix they would become samples. Adds the bytes to the progress.
 ///
 /// # Errors
-/// The shard is compressed, damaged, or changed while it was read; nothing is left then.
+/// The shard is compressed, damaged, or changed while it was read; `target` does not exist then.
 pub fn write_prefixed(fs: &dyn Fs, shard: &Shard, prefix: &str, target: &Path, handles: &Handles<'_>) -> Outcome<()> {
     let file = Arc::new(open_read(&shard.path)?);
     if let Some(kind) = Compression::of(&file)? {
@@ -41,7 +41,7 @@ pub fn write_prefixed(fs: &dyn Fs, shard: &Shard, prefix: &str, target: &Path, h
     }
     let out = fs.create_file(target)?;
     let mut copy = Copy { file: Arc::clone(&file), out, buffer: Vec::with_capacity(BUFFER_BYTES), at: 0 };
-    // The new shard is scanned next.
+    // The new shard is scanned next, so it should stay in the page cache.
     copy.out.keep_in_page_cache();
     let written = copy.entries(shard, prefix.as_bytes(), handles).and_then(|()| copy.finish());
     let now = file.stamp().map_err(|error| Failure::io(ACTIVITY, &shard.path, &error));
@@ -70,9 +70,9 @@ fn refuse(shard: &Shard, at: u64, kind: ProblemKind, why: &str) -> Failure {
 struct Copy {
     file: Arc<ReadFile>,
     out: Box<dyn WriteFile>,
-    /// Bytes that are not written yet.
+    /// Bytes to write.
     buffer: Vec<u8>,
-    /// Offset up to which the shard is in the copy.
+    /// Offset up to which the shard was copied.
     at: u64,
 }
 
@@ -92,7 +92,7 @@ impl Copy {
                         }
                         self.rename(&mut walker.window, &entry, [prefix, prefix])?;
                     } else if entry.is_link {
-                        // Its own name stays; its target has another one.
+                        // A reserved name is not changed; the target of the link is another name, which gets the prefix.
                         self.rename(&mut walker.window, &entry, [b"", prefix])?;
                     }
                 }
@@ -120,7 +120,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Copies the bytes before an offset.
+    /// Copies the bytes of the shard up to an offset.
     fn copy_until(&mut self, end: u64) -> Outcome<()> {
         while self.at < end {
             let from = self.buffer.len();
@@ -134,7 +134,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Writes other bytes in place of those before an offset.
+    /// Skips the bytes of the shard up to an offset, and writes other bytes instead.
     fn replace(&mut self, end: u64, write: impl FnOnce(&mut Vec<u8>)) -> Outcome<()> {
         write(&mut self.buffer);
         self.at = end;
@@ -154,7 +154,7 @@ impl Copy {
         self.out.close().map(drop)
     }
 
-    /// Writes the headers of an entry with a prefix before its name, and one before the target of a hard link.
+    /// Writes the headers of an entry, with one prefix for its name and one for the target of a hard link.
     fn rename(&mut self, window: &mut impl Window, entry: &Entry, [name, link]: [&[u8]; 2]) -> Outcome<()> {
         let (mut at, mut chain) = (entry.offset, Vec::new());
         let mut own = loop {
@@ -184,7 +184,7 @@ impl Copy {
             }
         }
         set_checksum(&mut own);
-        // Two pax headers before one entry are read differently by different readers.
+        // Readers differ in how they treat two pax headers before one entry, so an existing one is extended.
         let last = chain.iter_mut().rev().find(|extension| extension.is_pax());
         let added = match last {
             Some(last) => {
@@ -203,7 +203,7 @@ impl Copy {
     }
 }
 
-/// A header with its payload that describes the entry after it.
+/// An extended header, which describes the next header, with its payload.
 struct Extension {
     header: [u8; BLOCK],
     payload: Vec<u8>,
@@ -227,7 +227,7 @@ impl Extension {
         self.header[156]
     }
 
-    /// Whether it has pax records of one entry.
+    /// Whether it has the pax records of a single entry.
     fn is_pax(&self) -> bool {
         matches!(self.type_flag(), b'x' | b'X')
     }
@@ -268,7 +268,7 @@ impl Extension {
         if records.is_empty() {
             return;
         }
-        // Zeros end the records.
+        // Zeros after the records are padding.
         let end = self.payload.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         self.payload.truncate(end);
         self.payload.extend_from_slice(records);
@@ -276,7 +276,7 @@ impl Extension {
 
     fn write(&self, buffer: &mut Vec<u8>) {
         let mut header = self.header;
-        // Unchanged headers stay as they are, however they write their numbers.
+        // A header with an unchanged size is copied, because there are several ways to write numbers.
         let is_same = matches!(classify(&header), Block::Header(known) if known.size == self.payload.len() as i128);
         if !is_same {
             put(&mut header, SIZE, format!("{:011o}", self.payload.len()).as_bytes());
@@ -288,14 +288,14 @@ impl Extension {
     }
 }
 
-/// Adds the prefix to the name in a header. Returns the new name if it does not fit; the header then has its beginning.
+/// Adds the prefix to the name in a header. If the name does not fit, returns the new name, and the header has only its beginning.
 fn add_to_name(block: &mut [u8; BLOCK], prefix: &[u8]) -> Option<Vec<u8>> {
     if prefix.is_empty() {
         return None;
     }
     let is_ustar = &block[257..263] == b"ustar\0";
     let old = until_nul(&block[PREFIX]).to_vec();
-    // Other formats use these bytes for something else.
+    // Other formats use the bytes of the prefix field for other data.
     let has_prefix = is_ustar || !old.is_empty() && block[156] != b'S';
     let mut name = prefix.to_vec();
     if has_prefix && !old.is_empty() {
@@ -323,7 +323,7 @@ fn add_to_link(block: &mut [u8; BLOCK], prefix: &[u8]) -> Option<Vec<u8>> {
     (name.len() > LINK_NAME.len()).then_some(name)
 }
 
-/// Divides a name into the two fields of a ustar header, at the last slash that leaves a folder short enough.
+/// Divides a name between the two fields of a ustar header, at the last slash for which the folder fits.
 fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     if name.len() <= NAME.len() {
         return Some((&[], name));
@@ -333,7 +333,7 @@ fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     (!own.is_empty() && own.len() <= NAME.len()).then_some((folder, own))
 }
 
-/// Stores text in a field, and zeros after it.
+/// Stores text in a field, padded with zeros.
 fn put(block: &mut [u8; BLOCK], field: Range<usize>, text: &[u8]) {
     let field = block.get_mut(field).unwrap_or_default();
     field.fill(0);
@@ -353,7 +353,7 @@ fn block_at(window: &mut impl Window, at: u64) -> Outcome<[u8; BLOCK]> {
     <[u8; BLOCK]>::try_from(window.bytes(at, BLOCK)?).map_err(|_| moved())
 }
 
-/// Returns the failure for headers that are not those of the step before.
+/// Returns the failure for headers that differ from those in the walk before.
 fn moved() -> Failure {
     Failure::data(ACTIVITY, "it changed while it was read; nothing is published")
         .of_kind(ProblemKind::ChangedDuringScan)

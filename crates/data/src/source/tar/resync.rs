@@ -5,23 +5,22 @@ use super::walk::Walker;
 use super::window::Window;
 use gristmill_core::Outcome;
 
-/// Zero bytes at the end of a file that are checked to accept its end there.
+/// Number of bytes at the end of a file that must be zero to accept an offset as the end of the archive.
 const TAIL_BYTES: u64 = 1 << 20;
-/// Maximum number of damaged or distrusted headers that are skipped by their own size.
+/// Maximum number of damaged or untrusted headers that are skipped by their own size.
 const MAX_SKIPPED_HEADERS: usize = 40;
 
 /// Position after damage where the walk continues.
 pub(super) struct ResumeOffset {
     pub(super) at: u64,
-    /// Whether it was found by searching every block: the entry there may lack an extended header that was lost, and therefore its true
-    /// name.
+    /// Whether every block was searched. An extended header before the entry there may be lost, and with it the true name of the entry.
     pub(super) by_search: bool,
 }
 
 impl<W: Window> Walker<'_, W> {
-    /// Returns where the walk can continue, given that the block at `bad` cannot be trusted: the next header, or the end.
+    /// Returns the offset at which the walk can resume, given that the block at `bad` cannot be trusted: the next header, or the end.
     pub(super) fn find_next(&mut self, bad: u64) -> Outcome<ResumeOffset> {
-        // The remains of the size field are tried first, so that an archive inside the lost content is not mistaken for part of this one.
+        // The salvaged size fields are tried first, so that an archive inside the lost content is not mistaken for part of this archive.
         match self.find_next_header(bad)? {
             Some(at) => Ok(ResumeOffset { at, by_search: false }),
             None => self.search(bad + BLOCK_BYTES).map(|at| ResumeOffset { at, by_search: true }),
@@ -33,7 +32,7 @@ impl<W: Window> Walker<'_, W> {
         for _ in 0..MAX_SKIPPED_HEADERS {
             let Some(block) = self.block(at)? else { return Ok(None) };
             let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
-            // The entry described by a lost extended header has a name or size that only that header contained.
+            // If the damaged header is an extended header, the next entry has lost its name or size, so it is skipped as well.
             if !sound || !(is_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
                 return Ok(Some(target));
             }
@@ -46,7 +45,7 @@ impl<W: Window> Walker<'_, W> {
         Ok(super::pax::begins_with_record(self.window.bytes(at, BLOCK)?))
     }
 
-    /// Returns the nearest possible end of the entry at `at` that has a header (then true) or is the end of the archive.
+    /// Returns the nearest possible end of the entry at `at` that is followed by a header (`true`) or is the end of the archive (`false`).
     fn nearest_target(&mut self, at: u64, block: &[u8; BLOCK]) -> Outcome<Option<(u64, bool)>> {
         for size in salvaged_sizes(block) {
             let target = size
@@ -67,7 +66,7 @@ impl<W: Window> Walker<'_, W> {
         Ok(None)
     }
 
-    /// Returns the next header from here on by searching every block, or the end.
+    /// Returns the offset of the next header after `from`, searching every block, or the end.
     pub(super) fn search(&mut self, from: u64) -> Outcome<u64> {
         let mut at = from;
         let mut zeros_from = None;
@@ -90,7 +89,7 @@ impl<W: Window> Walker<'_, W> {
         }
     }
 
-    /// Whether only zeros follow, or no bytes.
+    /// Whether no bytes, or only zeros, follow.
     fn ends_at(&mut self, at: u64) -> Outcome<bool> {
         if self.block(at)?.is_some_and(|b| b.iter().any(|&byte| byte != 0)) {
             return Ok(false);

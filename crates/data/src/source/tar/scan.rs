@@ -1,4 +1,4 @@
-//! One scan from open to end: chooses the window, handles every step and every finding.
+//! The scan of one shard from opening to the end: chooses the window, and processes every step and every finding.
 
 use super::group::Grouper;
 use super::header::{is_plausible, BLOCK, BLOCK_BYTES};
@@ -15,17 +15,17 @@ use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_any, ReadFile};
 use std::sync::Arc;
 
-/// Bytes after the end of the archive that are examined.
+/// Number of bytes after the end of the archive that are examined.
 const TRAILER_BYTES: u64 = 64 << 10;
 /// Interval of progress updates and cancellation checks, in bytes of the archive.
 const PROGRESS_EVERY: u64 = 256 << 10;
-/// Ways out for a shard with the wrong name.
+/// Hint for a compressed shard with the wrong name.
 const COMPRESSED_HINT: &str =
     "unpack it, rename it to .tgz and use --tgz rewrite, or write new shards with gristmill shard";
-/// Maximum damaged places of one shard that are reported individually.
+/// Maximum number of damaged places of a shard that are reported individually.
 const MAX_DAMAGED_PLACES: u64 = 100;
 
-/// See [`super::scan_shard`].
+/// Implements [`super::scan_shard`].
 pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>) -> Outcome<ShardScan> {
     handles.cancel.check()?;
     let named = |failure: Failure| {
@@ -37,7 +37,7 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
     if file.is_lfs_pointer()? {
         let problem = Problem::problem(ProblemKind::BadFile, Subject::shard(&shard.name), LFS_POINTER);
         handles.problems.report(problem.with_hint(LFS_HINT))?;
-        // Damage of the pointer file as an archive is meaningless to the user.
+        // The file is a pointer to other data, so its damage as an archive is meaningless to the user.
         let handles = Handles { problems: &NullProblemSink, ..*handles };
         let scan = Run::new(shard, FileWindow::new(file), &handles).scan(sink)?;
         handles.progress.add(1, 0);
@@ -65,7 +65,7 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
 
 fn report_change(shard: &Shard, file: &ReadFile, scan: &ShardScan, handles: &Handles<'_>) -> Outcome<()> {
     if is_remote(&shard.path) {
-        // Reads fail if the object is not the one that was opened.
+        // Reads from a store fail if the object is not the version that was opened.
         return Ok(());
     }
     let why = match (file.stamp(), files::metadata(&shard.path)) {
@@ -89,7 +89,7 @@ struct Run<'a, W> {
     walker: Walker<'a, W>,
     next_beat: u64,
     counted: u64,
-    /// Number of damaged places so far, and the bytes in those that are not reported individually.
+    /// Number of damaged places so far; then the number of bytes in those that are not reported individually.
     places: u64,
     folded: Option<(u64, u64)>,
 }
@@ -204,7 +204,8 @@ impl<'a, W: Window> Run<'a, W> {
         Ok(())
     }
 
-    /// The name in a truncated header is used only to accept the sample before it: that is whole if another one begins here.
+    /// Processes a truncated header. Its name is used only to decide whether the sample before it is whole, which is the case if another
+    /// sample begins here.
     fn cut_header(&mut self, at: u64, group: &mut Grouper<'_>) -> Outcome<u64> {
         group.release()?;
         let known = self.walker.window.bytes(at, BLOCK)?;
@@ -266,7 +267,7 @@ impl<'a, W: Window> Run<'a, W> {
         Ok(at)
     }
 
-    /// Bytes after the end blocks are ignored by readers, but a second archive there means samples that no reader finds.
+    /// Reports a second archive after the end blocks, because readers ignore it and its samples would be lost.
     fn check_after_end(&mut self, closed: u64) -> Outcome<()> {
         let from = closed + BLOCK_BYTES;
         let behind = self.walker.window.bytes(from, TRAILER_BYTES as usize)?;

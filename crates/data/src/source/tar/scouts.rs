@@ -1,52 +1,52 @@
-//! Headers of a large archive in a store, fetched at several places at once.
+//! Prefetching of headers of a large archive in a store, at several offsets concurrently.
 //!
-//! The walk jumps from header to header, each jump is a request, and where the next header is, only the answer says. Scouts begin at later
-//! places, with the first block that looks like a header, and fetch what the walk will probably read there. They are never believed: the walk
-//! reads the bytes that they fetched as it reads those of the file, so that it finds the same. A scout that took the content of an entry for
-//! headers has fetched in vain.
+//! The walk jumps from header to header. Each jump is a request, and only its response determines the offset of the next header. Scouts
+//! start at later offsets, with the first block that looks like a header, and fetch the bytes that the walk will probably read. The walk
+//! treats these bytes like bytes read from the file, so its result is the same. A scout that mistakes content for headers only wastes its
+//! requests.
 
 use super::header::{classify, is_plausible, Block, BLOCK, BLOCK_BYTES};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Places from which an archive is walked, that of the walk included.
+/// Number of offsets from which an archive is read concurrently, including that of the walk.
 const WALK_POSITIONS: u64 = 16;
-/// Jumps from which their mean distance is computed, and those to the next place.
+/// Number of jumps after which their mean distance is computed; then the number of mean distances between two scouts.
 const MIN_JUMPS: u64 = if cfg!(test) { 4 } else { 32 };
 const JUMPS_TO_NEXT: u64 = if cfg!(test) { 6 } else { 128 };
-/// Bytes that are searched for a header at a time, and the largest part of the distance to the next place that is searched.
+/// Number of bytes that are searched for a header per request; then the divisor of the distance between two scouts that limits the search.
 const MAX_SEARCH_BYTES: u64 = if cfg!(test) { 4 << 10 } else { 256 << 10 };
 const SEARCHED_SHARE: u64 = 16;
-/// Fetched bytes of one archive above which no scout goes on.
+/// Size of the fetched bytes of an archive, above which scouts stop.
 const MAX_PIECES_BYTES: usize = 2 << 20;
 
 /// The scouts of an archive.
 #[derive(Default)]
 pub(super) struct HeaderPrefetches {
     scouts: Vec<HeaderPrefetch>,
-    /// What they fetched, by its offset.
+    /// Fetched bytes by their offset.
     pieces: BTreeMap<u64, Vec<u8>>,
-    /// Number of these bytes.
+    /// Total size of `pieces` in bytes.
     pieces_bytes: usize,
     /// Offset of the first jump.
     first: Option<u64>,
     jumps: u64,
-    /// Jumps that had to be waited for.
+    /// Number of jumps that had to wait for a request.
     #[cfg(test)]
     pub(super) waits: u64,
 }
 
 struct HeaderPrefetch {
-    /// Offset of the next header, or of the next block that may be one; the largest number once it knows of none.
+    /// Offset of the next header, or of the next block that may be one; the maximum value once the scout has stopped.
     at: u64,
-    /// Offset at which the next scout has begun.
+    /// Offset at which the next scout starts.
     end: u64,
-    /// Offset up to which the first header is searched for, until it is found.
+    /// Offset up to which the first header is searched; `None` once it is found.
     search_to: Option<u64>,
 }
 
 impl HeaderPrefetches {
-    /// Returns fetched bytes with those from an offset on, and their offset. Those before are dropped.
+    /// Returns the fetched bytes that contain an offset, with their own offset. Removes all pieces before that offset.
     pub(super) fn take(&mut self, offset: u64, len: usize, end: u64) -> Option<(u64, Vec<u8>)> {
         let later = self.pieces.split_off(&offset.saturating_add(1));
         let mut earlier = std::mem::replace(&mut self.pieces, later);
@@ -60,10 +60,11 @@ impl HeaderPrefetches {
         Some(piece)
     }
 
-    /// Returns the ranges to fetch with a jump of the walk to an offset. `chunk` is what is fetched after a jump, `end` that of the archive.
+    /// Returns the ranges to fetch together with a jump of the walk to `offset`. `chunk` is the size that is fetched after a jump, `end`
+    /// the end of the archive.
     pub(super) fn begin_jump(&mut self, offset: u64, chunk: u64, end: u64) -> Vec<Range<u64>> {
         let first = *self.first.get_or_insert(offset);
-        // What is not after the walk is of no use to it.
+        // Scouts that the walk has passed are no longer useful.
         self.scouts.retain(|scout| scout.at < scout.end && scout.at > offset);
         if self.jumps >= MIN_JUMPS && self.scouts.is_empty() {
             let distance = (offset.saturating_sub(first) / self.jumps).saturating_mul(JUMPS_TO_NEXT);
@@ -84,7 +85,7 @@ impl HeaderPrefetches {
         self.scouts.iter().map(wanted).collect()
     }
 
-    /// Takes the answers to the ranges of [`begin_jump`](Self::begin_jump); `None` for one that failed.
+    /// Processes the responses to the ranges of [`begin_jump`](Self::begin_jump); `None` for a failed request.
     pub(super) fn end_jump(&mut self, answers: Vec<Option<Vec<u8>>>) {
         for (scout, answer) in self.scouts.iter_mut().zip(answers) {
             match answer {
@@ -102,7 +103,7 @@ impl HeaderPrefetches {
 }
 
 impl HeaderPrefetch {
-    /// Walks over fetched bytes. Returns those from the first header on, with its offset.
+    /// Walks over the headers in fetched bytes. Returns the bytes from the first header on, with their offset.
     fn walk(&mut self, mut bytes: Vec<u8>) -> Option<(u64, Vec<u8>)> {
         if let Some(search_to) = self.search_to {
             let header = bytes.chunks_exact(BLOCK).position(|block| block.try_into().is_ok_and(is_plausible));
@@ -127,10 +128,10 @@ impl HeaderPrefetch {
             self.at = next.and_then(|bytes| self.at.checked_add(bytes)).unwrap_or(u64::MAX);
         }
         if self.at == start {
-            // The archive ends here.
+            // The fetched bytes contain no header, so the archive ends here.
             self.at = u64::MAX;
         }
-        // Of the content after the last header, the walk looks at its beginning at most.
+        // The walk needs at most the beginning of the content after the last header.
         bytes.truncate(usize::try_from(last - start).unwrap_or(usize::MAX).saturating_add(2 * BLOCK));
         bytes.shrink_to_fit();
         Some((start, bytes))
@@ -153,7 +154,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    /// Returns an archive of samples with large parts of these sizes, and small ones. In the place of every seventh part is an archive.
+    /// Returns an archive of samples with large parts of these sizes, and small ones. Every seventh large part is replaced by an archive.
     fn archive(sizes: &[usize]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         let mut inner = tar::Builder::new(Vec::new());
@@ -194,7 +195,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-        // `scan_bytes` compares what is found on this machine and in a store.
+        // `scan_bytes` compares the scan of a local file with that of an object in a store.
         #[test]
         fn the_same_is_found_from_several_places(
             sizes in prop::collection::vec(prop_oneof![3 => 8_500_usize..40_000, 1 => 0_usize..600], 20..120),

@@ -1,4 +1,4 @@
-//! A span of an archive: the entries between two offsets, and one header block field by field.
+//! The entries of an archive between two offsets, and the fields of a header block.
 
 use super::header::{self, number, BLOCK, BLOCK_BYTES};
 use super::names;
@@ -20,9 +20,9 @@ pub struct SpanEntry<'a> {
     pub content_offset: u64,
     /// Size of the content, in bytes.
     pub size: u64,
-    /// Where the name splits into key and part; `None` when it is not a part of a sample.
+    /// Offset of the dot between key and part in the name; `None` if the entry is not a part of a sample.
     pub dot: Option<usize>,
-    /// Whether it is a link that would be a part of a sample if it were a file.
+    /// Whether the entry is a link that would be a part of a sample if it were a file.
     pub is_linked_part: bool,
 }
 
@@ -31,12 +31,12 @@ pub struct SpanEntry<'a> {
 pub enum SpanItem<'a> {
     /// An entry.
     Entry(SpanEntry<'a>),
-    /// Bytes that are not an entry, from this offset on, and the reason.
+    /// Bytes that are not an entry: their offset, and the reason.
     Damage(u64, &'static str),
 }
 
-/// Visits the entries that begin in `from..to` until `take` returns `false`. In a compressed archive everything before is unpacked first,
-/// which takes time.
+/// Visits the entries that begin in `from..to` until `take` returns `false`. In a compressed archive everything before `from` is
+/// decompressed first, which takes time.
 ///
 /// Both offsets are untrusted: they may be beyond the end of the file, or inside content. The result is then damage, or nothing.
 pub fn each_entry(
@@ -109,17 +109,17 @@ fn walk<W: Window>(
 pub struct HeaderField {
     /// Name of the field in the format.
     pub name: &'static str,
-    /// Offset of the first byte in the block.
+    /// Offset of the first byte of the field in the block.
     pub from: usize,
-    /// Offset after the last byte in the block.
+    /// Offset after the last byte of the field.
     pub to: usize,
     /// Value, for the user; text from the archive is made safe to show.
     pub value: String,
-    /// What is wrong with the value, if anything.
+    /// Defect of the value, if there is one.
     pub defect: Option<&'static str>,
 }
 
-/// How a field is parsed.
+/// Type of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -163,7 +163,7 @@ fn read_field(block: &[u8; BLOCK], bytes: &[u8], kind: Kind) -> (String, Option<
         let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
         gristmill_core::text::display_safe_bytes(bytes.get(..end).unwrap_or_default())
     };
-    // The other fields are as long as a number can be.
+    // Text fields are not parsed as numbers, because they are longer than any number field.
     let is_number = !matches!(kind, Kind::Text | Kind::Type);
     let value = if is_number { number(bytes) } else { None };
     match (kind, value) {
@@ -206,7 +206,7 @@ fn type_word(flag: u8) -> (String, Option<&'static str>) {
     (format!("{shown}, {word}"), None)
 }
 
-/// Returns the offset of the header block for a content offset: the block before it.
+/// Returns the offset of the header block that directly precedes the content.
 pub fn header_offset(content_offset: u64) -> Option<u64> {
     content_offset.checked_sub(BLOCK_BYTES)
 }

@@ -1,6 +1,7 @@
-//! Maps of sparse entries: which stretches of a file are stored in the archive, the rest being zeros. See docs/formats/webdataset.md §3.1.
+//! Maps of sparse entries, which list the ranges of a file that are stored in the archive; the rest of the file is zeros
+//! (docs/formats/webdataset.md §3.1).
 //!
-//! There are four formats: that of GNU with the map in header blocks, and those of pax 0.0 (repeated records), 0.1 (one record) and 1.0
+//! There are four formats: GNU's, with the map in header blocks, and the pax formats 0.0 (repeated records), 0.1 (one record) and 1.0
 //! (lines before the content).
 
 use super::header::{classify, number, python_int, Block, BLOCK, BLOCK_BYTES};
@@ -12,30 +13,30 @@ use gristmill_storage::read::ReadFile;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Maximum number of stretches of one entry.
+/// Maximum number of ranges of one entry.
 const MAX_STORED_RANGES: usize = 1 << 18;
 /// Largest file whose holes are filled, in bytes: the limit of ext4.
 const MAX_FILE_BYTES: u64 = 1 << 44;
-/// Bytes of a number, and of an offset with a length, in maps of GNU.
+/// Size in bytes of a number in maps of GNU's format; then that of an offset with a length.
 const NUMBER: usize = 12;
 const PAIR: usize = 2 * NUMBER;
-/// Where the map is in a header of GNU, and in a block that extends it.
+/// Range of the map in a GNU header; then in an extension block.
 const IN_HEADER: Range<usize> = 386..482;
 const IN_EXTENSION: Range<usize> = 0..504;
 
-/// A stretch of a sparse file that is stored.
+/// A stored range of a sparse file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredRange {
-    /// Offset in the file.
+    /// Offset in the file, in bytes.
     pub at: u64,
-    /// Offset in the archive.
+    /// Offset in the archive, in bytes.
     pub offset: u64,
     /// Length in bytes, not 0.
     pub bytes: u64,
 }
 
-/// Returns the stored stretches, in order, of the sparse entry whose first header is at `offset`; its file has `size` bytes. The inner
-/// error says why the map cannot be used.
+/// Returns the stored ranges, in order, of the sparse entry whose first header is at `offset` and whose file has `size` bytes. The inner
+/// error is the reason why the map cannot be used.
 pub fn read_sparse_map(
     file: &Arc<ReadFile>,
     offset: u64,
@@ -56,7 +57,7 @@ pub fn read_sparse_map(
     Ok(map.and_then(|numbers| stored_ranges(&numbers, entry.content_offset, stored, size)))
 }
 
-/// Returns offsets and lengths, in turn.
+/// Returns the numbers of the map: offsets and lengths alternately.
 fn read_numbers(window: &mut FileWindow, offset: u64, content_offset: u64) -> Outcome<Result<Vec<u64>, &'static str>> {
     let (mut at, mut records, mut numbers) = (offset, PaxRecords::default(), Vec::new());
     loop {
@@ -66,7 +67,7 @@ fn read_numbers(window: &mut FileWindow, offset: u64, content_offset: u64) -> Ou
         if !header.is_extension() {
             return match header.type_flag {
                 b'S' => read_blocks(window, &block, at..content_offset),
-                // Two maps may contradict each other.
+                // Two maps may contradict each other, so an entry with two is refused.
                 _ if records.has_map_in_content() && !numbers.is_empty() => Ok(Err(BROKEN)),
                 _ if records.has_map_in_content() => read_lines(window, at..content_offset),
                 _ => Ok(numbers.into_iter().collect::<Option<Vec<u64>>>().ok_or(BROKEN)),
@@ -86,14 +87,14 @@ fn read_numbers(window: &mut FileWindow, offset: u64, content_offset: u64) -> Ou
 
 const BROKEN: &str = "its map of holes is broken";
 
-/// Appends the numbers of pax records of the formats 0.0 and 0.1; `None` for what is no number.
+/// Appends the numbers in pax records of the formats 0.0 and 0.1; `None` for an invalid number.
 fn push_records(payload: &[u8], numbers: &mut Vec<Option<u64>>) {
     let mut rest = payload;
     while let Some((keyword, value, length)) = record(rest) {
         match (keyword, numbers.len() % 2) {
             (b"GNU.sparse.offset", 0) | (b"GNU.sparse.numbytes", 1) => numbers.push(decimal(value)),
             (b"GNU.sparse.offset" | b"GNU.sparse.numbytes", _) => numbers.push(None),
-            // A second map would contradict the first.
+            // A second map could contradict the first, so it makes the map invalid.
             (b"GNU.sparse.map", _) if !numbers.is_empty() => numbers.push(None),
             (b"GNU.sparse.map", _) => numbers.extend(value.split(|byte| *byte == b',').map(decimal)),
             _ => {}
@@ -102,7 +103,7 @@ fn push_records(payload: &[u8], numbers: &mut Vec<Option<u64>>) {
     }
 }
 
-/// Reads the map of GNU's own format: in the header, and in the blocks after it.
+/// Reads the map of GNU's format, which is in the header and in the blocks after it.
 fn read_blocks(
     window: &mut FileWindow,
     header: &[u8; BLOCK],
@@ -110,7 +111,7 @@ fn read_blocks(
 ) -> Outcome<Result<Vec<u64>, &'static str>> {
     let mut numbers = Vec::new();
     let mut push = |field: &[u8]| {
-        // An empty length ends the map.
+        // An empty field in place of a length ends the map.
         let used = field.chunks_exact(PAIR).take_while(|pair| pair.get(NUMBER) != Some(&0));
         used.flat_map(|pair| pair.chunks_exact(NUMBER)).try_for_each(|field| {
             numbers.push(u64::try_from(number(field)?).ok()?);
@@ -126,7 +127,7 @@ fn read_blocks(
     Ok(if fits { Ok(numbers) } else { Err(BROKEN) })
 }
 
-/// Reads the map of pax format 1.0: a count, then pairs, a number a line.
+/// Reads the map of pax format 1.0: a count, then pairs, with one number per line.
 fn read_lines(window: &mut FileWindow, map: Range<u64>) -> Outcome<Result<Vec<u64>, &'static str>> {
     let bytes = usize::try_from(map.end.saturating_sub(map.start)).unwrap_or(usize::MAX);
     let text = window.bytes(map.start, bytes)?;
@@ -141,7 +142,7 @@ fn decimal(text: &[u8]) -> Option<u64> {
     u64::try_from(python_int(text, 10)?).ok()
 }
 
-/// Returns the stretches of a map, whose content has `stored` bytes with its padding.
+/// Returns the ranges of a map; the stored content has `stored` bytes, including its padding.
 fn stored_ranges(
     numbers: &[u64],
     content_offset: u64,

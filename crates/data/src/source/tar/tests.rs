@@ -1,4 +1,4 @@
-//! The scan on archives made here, made by the reference (golden), and damaged on purpose.
+//! Tests the scan with archives that the tests build, that the reference wrote (golden), and that are damaged on purpose.
 
 mod cases;
 mod golden;
@@ -12,7 +12,7 @@ use gristmill_storage::fs::{Fs as _, RealFs};
 use gristmill_storage::{files, memory_store};
 use std::path::Path;
 
-/// A sample as passed to the sink; hidden ones have no key.
+/// A sample as passed to the sink; a hidden sample has no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScannedSample {
     pub(super) key: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct ScannedSample {
     pub(super) parts: Vec<(String, u64, u64)>,
 }
 
-/// Records everything.
+/// A sink that records all results.
 #[derive(Default)]
 pub(super) struct Recorder {
     parts: Vec<(String, u64, u64)>,
@@ -105,7 +105,7 @@ pub(super) fn scan_bytes(archive: &[u8]) -> Scanned {
     let mut file = tempfile::Builder::new().suffix(".tar").tempfile().unwrap();
     file.write_all(archive).unwrap();
     let scanned = scan_path(file.path());
-    // In a store, gaps are jumped over that are read here, and the reverse.
+    // A store has other limits for jumping over gaps, so both ways of reading are covered.
     let object = Path::new("mem://scans").join(file.path().file_name().unwrap());
     memory_store::put(&object, archive);
     let remote = scan_path(&object);

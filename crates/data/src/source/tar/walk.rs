@@ -6,38 +6,38 @@ use super::resync::ResumeOffset;
 use super::window::Window;
 use gristmill_core::{Cancel, Outcome, ProblemKind};
 
-/// Largest payload of an extended header that is read, in bytes.
+/// Maximum size in bytes of an extended header's payload.
 const MAX_EXTENSION: u64 = 1 << 20;
-/// Longest entry name, in bytes.
+/// Maximum length of the name of an entry, in bytes.
 pub(super) const MAX_NAME: usize = 4096;
 /// Maximum number of extended headers before one entry.
 const MAX_CHAIN: usize = 32;
 
-/// One entry; its name is [`Walker::name`] until the next step.
+/// An entry; its name is [`Walker::name`] until the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Offset of the first header block that belongs to it.
+    /// Offset of the first header block that belongs to the entry, in bytes.
     pub(super) offset: u64,
-    /// Offset of the content.
+    /// Offset of the content, in bytes.
     pub(super) content_offset: u64,
-    /// Content bytes, as the reference counts them (unfolded for sparse entries).
+    /// Size of the content in bytes as the reference counts it: for a sparse entry, the size with its holes.
     pub(super) size: u64,
-    /// Whether its type can be a part.
+    /// Whether the type of the entry can be a part.
     pub(super) regular: bool,
-    /// Whether it is stored with a map of its holes: its bytes in the archive are not those of the file.
+    /// Whether the entry is sparse, so that its bytes in the archive differ from those of the file.
     pub(super) is_sparse: bool,
-    /// Whether a pax record has the number of its bytes in the archive.
+    /// Whether a pax record states its size in the archive.
     pub(super) is_resized: bool,
     /// Whether it is a hard or symbolic link.
     pub(super) is_link: bool,
-    /// Why its name or size may be wrong, although it can be read.
+    /// Reason why its name or size may be wrong, although it can be read.
     pub(super) suspect: Option<&'static str>,
-    /// Whether it is an AppleDouble file that is named like a part; set by the grouping.
+    /// Whether it is an AppleDouble file with the name of a part; set by the grouping.
     pub(super) is_apple_double: bool,
 }
 
 impl Entry {
-    /// Returns an entry of an ordinary file.
+    /// Creates the entry of a regular file.
     pub(super) fn regular(offset: u64, content_offset: u64, size: u64) -> Self {
         let (is_sparse, is_resized, is_link, suspect, is_apple_double) = (false, false, false, None, false);
         Self { offset, content_offset, size, regular: true, is_sparse, is_resized, is_link, suspect, is_apple_double }
@@ -49,9 +49,9 @@ impl Entry {
 pub(super) enum Step {
     /// An entry of any type.
     Entry(Entry),
-    /// A global header; `suspect` when some of it is invalid.
+    /// A global header; `suspect` is the reason if part of it is invalid.
     Global { at: u64, suspect: Option<&'static str> },
-    /// Bytes that are not entries; the walk continues at `to`. With `doubtful`, the next entry may not have its true name.
+    /// Bytes that are not entries; the walk continues at `to`. With `doubtful`, the next entry may have lost its true name.
     Damage { from: u64, to: u64, kind: ProblemKind, why: &'static str, doubtful: bool },
     /// The first block of the file is not a header.
     NotATar { why: &'static str },
@@ -59,25 +59,25 @@ pub(super) enum Step {
     CutHeader { at: u64 },
     /// The file ends inside the content of the entry that begins at `at`; its name is known.
     CutContent { at: u64 },
-    /// The end. `closed` is the offset of the zero block that marks it, if there is one.
+    /// The end of the archive. `closed` is the offset of the zero block that marks it, if there is one.
     End { at: u64, closed: Option<u64> },
 }
 
-/// An extended header waiting for its entry.
+/// An extended header whose entry follows.
 enum Extension {
     LongName(Vec<u8>),
     LongLink,
     Local(PaxRecords),
 }
 
-/// An entry under construction.
+/// An entry whose headers are being read.
 struct Draft {
     offset: u64,
     header_at: u64,
     content_offset: i128,
     size: i128,
     next: i128,
-    /// Like `next`, by the size field of the entry's own header, unless that is 0.
+    /// Like `next`, but computed from the size in the entry's own header; `None` if that size is 0.
     own_next: Option<i128>,
     regular: bool,
     is_sparse: bool,
@@ -87,27 +87,27 @@ struct Draft {
     suspect: Option<&'static str>,
 }
 
-/// What ended the collection of extended headers.
+/// Reason why the collection of extended headers ended.
 enum HeadersEnd {
-    /// The entry's own header.
+    /// The entry's own header was read.
     Header(Draft, u8),
-    /// Something else.
+    /// The headers are damaged or incomplete, which is the result of the step.
     Step(Step),
 }
 
-/// Walks over one archive.
+/// Walks over the entries of one archive.
 pub(super) struct Walker<'a, W> {
     pub(super) window: W,
     pub(super) cancel: &'a Cancel,
-    /// Offset where the next header is expected.
+    /// Offset at which the next header is expected.
     pub(super) at: u64,
     /// Full name of the entry of the last step.
     pub(super) name: Vec<u8>,
     globals: PaxRecords,
-    /// Start of the global headers directly before `at`: they belong to no entry.
+    /// Offset of global headers directly before `at`, which belong to no entry.
     globals_from: Option<u64>,
     suspect: Option<&'static str>,
-    /// Whether something was skipped, so the walk may have entered an archive inside lost content.
+    /// Whether bytes were skipped, so that the walk may have entered an archive inside lost content.
     has_skipped: bool,
 }
 
@@ -117,12 +117,12 @@ impl<'a, W: Window> Walker<'a, W> {
         Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, has_skipped: false }
     }
 
-    /// Performs the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
+    /// Performs the next step. Must not be called after [`Step::End`], [`Step::NotATar`] or a truncation.
     pub(super) fn step(&mut self) -> Outcome<Step> {
         let at = self.at;
         let block = self.window.bytes(at, BLOCK)?;
         let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
-            // Zeros that do not fill a block are the remains of an end mark; an archive does not begin with one.
+            // Zeros that do not fill a block are a truncated end mark; an archive does not begin with an end mark.
             let is_end = block.is_empty() || at > 0 && block.iter().all(|byte| *byte == 0);
             return Ok(if is_end { self.end(at, None) } else { Step::CutHeader { at } });
         };
@@ -142,12 +142,13 @@ impl<'a, W: Window> Walker<'a, W> {
         }
     }
 
-    /// Excludes global headers without a following entry from the last sample: its reader would fail on them.
+    /// Returns the end of the archive. Global headers without a following entry are not part of the last sample, because its reader would
+    /// fail on them.
     fn end(&self, at: u64, closed: Option<u64>) -> Step {
         Step::End { at: self.globals_from.unwrap_or(at), closed }
     }
 
-    /// Handles a zero block that may be the end of an archive inside lost content: it is the end only if no header follows.
+    /// Processes a zero block that may be the end of an archive inside lost content. It is the end only if no header follows.
     fn doubtful_end(&mut self, at: u64) -> Outcome<Step> {
         let next = self.search(at + BLOCK_BYTES)?;
         if self.window.has_bytes_to(next.saturating_add(BLOCK_BYTES))? {
@@ -162,7 +163,7 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(self.end(at, Some(at)))
     }
 
-    /// Processes an entry that needs more than its own header.
+    /// Processes an entry with extended headers or a sparse map.
     fn extended_entry(&mut self) -> Outcome<Step> {
         let mut chain = Vec::new();
         self.suspect = None;
@@ -263,7 +264,7 @@ impl<'a, W: Window> Walker<'a, W> {
         }
     }
 
-    /// Stores the content of one extended header. `Err` when some of it is invalid.
+    /// Stores the content of an extended header. Returns `Err` if part of it is invalid.
     fn take_extension(
         &mut self,
         type_flag: u8,
@@ -289,7 +290,7 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(result)
     }
 
-    /// Moves past the extension blocks of a GNU sparse header. `Some` when that fails.
+    /// Moves past the extension blocks of a GNU sparse header. Returns the step if that fails.
     fn unfold_sparse(&mut self, draft: &mut Draft) -> Outcome<Option<Step>> {
         const BROKEN: &str = "its map of holes is broken";
         let mut at = draft.header_at;
@@ -333,7 +334,7 @@ impl<'a, W: Window> Walker<'a, W> {
         if records.resizes() {
             let (from, stored) = match records.stored_and_real_size() {
                 None => (draft.content_offset, draft.size),
-                // The records of a sparse entry have the size of its file, and that of what is stored with its map.
+                // The records of a sparse entry state the size of its file, and the stored size including the map.
                 Some((stored, real)) => {
                     draft.size = real;
                     (stored_at, stored)
@@ -348,8 +349,8 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(Ok(()))
     }
 
-    /// Returns where the content begins after a map of holes (sparse format 1.0): a count, then that many pairs, one number a line, padded
-    /// to whole blocks.
+    /// Returns the offset of the content after a sparse map of format 1.0. The map is a count and that number of pairs, with one number per
+    /// line, padded to whole blocks.
     fn after_map(&mut self, content_at: u64) -> Outcome<Option<u64>> {
         let map = self.window.bytes(content_at, MAX_EXTENSION as usize)?;
         let mut lines = map.split_inclusive(|&b| b == b'\n');
@@ -404,7 +405,8 @@ impl<'a, W: Window> Walker<'a, W> {
         }))
     }
 
-    /// Returns the offset of the next header if the header's own size is right and the pax size, which no checksum protects, is wrong.
+    /// Returns the offset of the next header if the size in the entry's own header is correct and the pax size, which no checksum protects,
+    /// is wrong.
     fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
         let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
         let Some(own) = own else { return Ok(None) };
@@ -420,7 +422,7 @@ impl<'a, W: Window> Walker<'a, W> {
         self.damage_of(draft.offset, draft.header_at, why)
     }
 
-    /// Skips an entry that is refused; its own header is valid.
+    /// Skips an entry that cannot be accepted although its own header is valid.
     fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
         if draft.size >= 0 && self.window.has_bytes_to(next)? {

@@ -1,4 +1,4 @@
-//! Access of the walk to an archive: a window of bytes that moves forward, over a plain file or a decompressed stream.
+//! Access to an archive during the walk: a window of bytes that moves forward, over a plain file or a decompressed stream.
 
 use super::header::BLOCK_BYTES;
 use super::scouts::HeaderPrefetches;
@@ -8,36 +8,36 @@ use gristmill_storage::read::ReadFile;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes read after a jump: a header, a short extension, and small entries that follow.
+/// Number of bytes that are read after a jump: a header, a short extension, and the small entries after it.
 const CHUNK_MIN: usize = 8 << 10;
-/// Maximum bytes read at once; fits into the processor's cache.
+/// Maximum number of bytes in one read, which fits into the CPU cache.
 const CHUNK_MAX: usize = 256 << 10;
-/// A gap up to this size, in bytes, is read instead of jumped over.
+/// Maximum size in bytes of a gap that is read instead of skipped by a jump.
 const MIN_JUMP_BYTES: u64 = 128 << 10;
-/// The same for a file in a store, where every jump is a request.
+/// Minimum number of bytes that are read after a jump in a file in a store.
 const JUMP_CHUNK_MIN: usize = 4 << 10;
-/// Jumps whose need of bytes is remembered.
+/// Number of recent jumps whose needed bytes are recorded.
 const MAX_REMEMBERED_JUMPS: usize = 8;
-/// Bytes of a stream before the newest one that remain accessible.
+/// Number of bytes of a stream before the newest byte that remain accessible.
 const STREAM_KEEPS: usize = 4 << 20;
 
-/// Moves over the bytes of one archive.
+/// A view of the bytes of one archive.
 pub(super) trait Window {
-    /// Returns `len` bytes from `offset`; fewer only where the archive ends (or cannot be read any further).
+    /// Returns `len` bytes from `offset` on; fewer only at the end of the archive or of its readable part.
     fn bytes(&mut self, offset: u64, len: usize) -> Outcome<&[u8]>;
     /// Whether the archive has at least `end` bytes.
     fn has_bytes_to(&mut self, end: u64) -> Outcome<bool>;
-    /// Whether bytes from `offset` on can be read without losing those before.
+    /// Whether bytes from `offset` on can be read without losing access to earlier bytes.
     fn can_read_ahead(&self, offset: u64) -> bool;
-    /// Returns the bytes of the *file* that are finished when the walk is at `offset` of the archive.
+    /// Returns the number of bytes of the *file* that are processed when the walk is at `offset` of the archive.
     fn file_bytes_done(&self, offset: u64) -> u64;
-    /// Returns the known bytes of the archive: all of a plain file, the unpacked ones of a stream.
+    /// Returns the known length of the archive: that of a plain file, or the number of decompressed bytes of a stream.
     fn known_len(&self) -> u64;
-    /// Returns why the bytes ended prematurely, if they did.
+    /// Returns the reason why the bytes ended prematurely, if they did.
     fn broken(&self) -> Option<&str>;
 }
 
-/// A plain file: reads ahead among small entries, jumps from header to header among large ones.
+/// Window over a plain file: reads ahead over small entries, and jumps from header to header over large ones.
 pub(super) struct FileWindow {
     file: Arc<ReadFile>,
     len: u64,
@@ -45,18 +45,18 @@ pub(super) struct FileWindow {
     start: u64,
     filled: usize,
     chunk: usize,
-    /// Nothing after this offset is read.
+    /// Offset at which reads must end.
     with_end: u64,
     jumps: Jumps,
     scouts: HeaderPrefetches,
 }
 
-/// How much is read after a jump in a file of a store: as much as the walk needed after the last ones, so that the small entries which
-/// follow a large one need no request of their own.
+/// Determines the number of bytes to read after a jump in a file in a store: as many as the walk needed after recent jumps, so that the
+/// small entries after a large entry need no separate request.
 struct Jumps {
-    /// Offset of the last jump; `None` if the bytes since then are read in order.
+    /// Offset of the last jump; `None` once the bytes after it are read sequentially.
     from: Option<u64>,
-    /// Bytes that were needed after each of the last jumps, as powers of two.
+    /// Number of bytes needed after each of the recent jumps, as powers of two.
     needs: [usize; MAX_REMEMBERED_JUMPS],
     current: usize,
 }
@@ -66,7 +66,7 @@ impl Jumps {
         Self { from: None, needs: [JUMP_CHUNK_MIN; MAX_REMEMBERED_JUMPS], current: 0 }
     }
 
-    /// Jumps, and returns the number of bytes to read.
+    /// Records a jump, and returns the number of bytes to read.
     fn jump(&mut self, to: u64) -> usize {
         self.from = Some(to);
         let chunk = self.needs.iter().copied().max().unwrap_or(JUMP_CHUNK_MIN);
@@ -75,7 +75,7 @@ impl Jumps {
         chunk
     }
 
-    /// Returns the number of bytes to read on for a need of `len` bytes not far after a jump; `None` if they are to be read in order.
+    /// Returns the number of bytes to read when `len` bytes shortly after a jump are needed; `None` if reading is sequential from here on.
     fn read_on(&mut self, offset: u64, len: usize) -> Option<usize> {
         let before = usize::try_from(offset.checked_sub(self.from?)?).unwrap_or(usize::MAX);
         let need = before.saturating_add(len);
@@ -95,7 +95,7 @@ impl FileWindow {
         Self { buffer: vec![0; CHUNK_MAX], with_end: u64::MAX, ..Self::with_end(file, len) }
     }
 
-    /// Treats the bytes before an offset as the whole file.
+    /// Creates a window that treats the bytes before `end` as the whole file.
     pub(super) fn with_end(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
         let jumps = Jumps::new();
@@ -139,13 +139,13 @@ impl FileWindow {
 }
 
 impl FileWindow {
-    /// Returns the number of jumps that had to be waited for.
+    /// Returns the number of jumps that had to wait for a request.
     #[cfg(test)]
     pub(super) fn waits(&self) -> u64 {
         self.scouts.waits
     }
 
-    /// Jumps to an offset of a file in a store. Scouts go on with the same wait.
+    /// Jumps to an offset of a file in a store. The requests of the scouts are sent at the same time.
     fn jump(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let chunk = self.jumps.jump(offset).max(len) as u64;
         let end = self.with_end.min(self.len);
@@ -193,7 +193,7 @@ impl Window for FileWindow {
     }
 }
 
-/// A decompressed stream: forward only; a few MiB before the newest byte remain accessible.
+/// Window over a decompressed stream, which moves only forward; a few MiB before the newest byte remain accessible.
 pub(super) struct StreamWindow<'a> {
     stream: ArchiveReader,
     cancel: &'a Cancel,
@@ -208,7 +208,7 @@ impl<'a> StreamWindow<'a> {
     fn end(&self) -> u64 {
         self.start + self.buffer.len() as u64
     }
-    /// Unpacks until the archive is known to have `end` bytes; returns `false` if it ends before.
+    /// Decompresses until `end` bytes of the archive are known; returns `false` if it ends earlier.
     fn unpack_to(&mut self, end: u64) -> Outcome<bool> {
         while self.end() < end {
             self.cancel.check()?;

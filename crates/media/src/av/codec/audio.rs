@@ -4,7 +4,7 @@ use super::bits::Bits;
 use super::vorbis::Setup;
 use super::{ac3_frame, mp3_frame, opus_packet_samples};
 
-/// Audio codecs, by whether and how their packets are parsed.
+/// Audio codecs; codecs that are parsed in the same way share a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AudioCodec {
     /// ISO/IEC 14496-3.
@@ -50,9 +50,9 @@ pub struct AudioSetup {
     pub channels: u32,
     /// Samples per packet if all packets have the same number; 0 otherwise.
     pub frame: u32,
-    /// Samples that the decoder itself drops at the beginning.
+    /// Number of samples that the decoder drops at the beginning.
     pub preskip: Option<u32>,
-    /// Samples of the stream that are still to come, for codecs whose last packet is shorter.
+    /// Number of samples in the rest of the stream, for codecs whose last packet is shorter.
     pub left: u64,
     vorbis: Option<(Setup, Option<u32>)>,
 }
@@ -277,7 +277,7 @@ fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
     Some((None, false))
 }
 
-/// Returns the length in an ALAC frame; only the last frame of a stream specifies it.
+/// Returns the number of samples in an ALAC frame, which only the last frame of a stream specifies.
 fn alac_samples(head: &[u8]) -> Option<u32> {
     let mut bits = Bits::new(head);
     bits.skip(3 + 4 + 12)?;

@@ -4,7 +4,7 @@
 #[derive(Clone)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
-    /// In bits.
+    /// Position of the next bit.
     at: usize,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Bits<'a> {
         Some(())
     }
 
-    /// Number of bits that are left.
+    /// Returns the number of remaining bits.
     pub fn left(&self) -> usize {
         (self.bytes.len() * 8).saturating_sub(self.at)
     }

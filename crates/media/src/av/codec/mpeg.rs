@@ -25,7 +25,7 @@ pub enum Layer {
     III,
 }
 
-/// All fields of an MPEG audio frame header that are used.
+/// The fields of an MPEG audio frame header that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MpegHeader {
     /// The layer.
@@ -42,7 +42,7 @@ pub struct MpegHeader {
     pub bit_rate: Option<u32>,
     /// Whether the frame is one unit longer than the bit rate implies.
     pub padding: bool,
-    /// One or two.
+    /// Number of channels: one or two.
     pub channels: u32,
 }
 
@@ -92,7 +92,7 @@ impl MpegHeader {
         })
     }
 
-    /// Samples per channel of the frame.
+    /// Returns the number of samples per channel of the frame.
     pub fn samples(&self) -> u32 {
         match self.layer {
             Layer::I => 384,
@@ -102,7 +102,7 @@ impl MpegHeader {
         }
     }
 
-    /// Length of the frame in bytes, including the header; `None` in free format.
+    /// Returns the length of the frame in bytes, including the header; `None` in free format.
     pub fn bytes(&self) -> Option<u32> {
         let (bit_rate, padding) = (self.bit_rate?, u32::from(self.padding));
         Some(match self.layer {

@@ -15,7 +15,7 @@ pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
     (frames > 0 && samples <= MAX_PACKET_SAMPLES).then_some(samples)
 }
 
-/// Returns the samples of one frame, by the configuration in the first five bits.
+/// Returns the number of samples of one frame, which the configuration in the first five bits determines.
 fn frame_samples(toc: u8) -> u32 {
     let config = toc >> 3;
     match config {

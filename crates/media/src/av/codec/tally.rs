@@ -2,18 +2,18 @@
 
 use crate::av::rational::{rescale_base, seconds, Rational};
 
-/// One packet, as provided by a container.
+/// A packet in a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Time stamp in the stream's time base, if present.
     pub pts: Option<i64>,
-    /// In the stream's time base.
+    /// Duration in ticks of the stream's time base.
     pub duration: i64,
     /// Samples per channel that the decoder outputs for the packet; 0 if it outputs no frame.
     pub samples: i64,
     /// Whether the decoded samples are discarded.
     pub discard: bool,
-    /// Samples to be cut from its end.
+    /// Number of samples that are cut at its end.
     pub padding: i64,
 }
 
@@ -22,9 +22,9 @@ pub struct Packet {
 pub struct SampleTally {
     base: Rational,
     rate: i64,
-    /// Samples still to be cut at the beginning.
+    /// Number of samples that remain to be cut at the beginning.
     skip: i64,
-    /// Samples to be cut from the first packet on; discarded if the decoder outputs no frame for that packet.
+    /// Number of samples to cut from the first packet on; set to `None` if the decoder outputs no frame for that packet.
     pending: Option<i64>,
     /// Samples per channel that are output so far.
     samples: u64,
@@ -82,12 +82,12 @@ impl SampleTally {
         rescale_base(samples, Rational::new(1, self.rate), self.base)
     }
 
-    /// Samples per channel.
+    /// Returns the number of samples per channel.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Returns the seconds from `start` to the end of the last frame, or to the end of the stream (`otherwise`, in ticks) without one.
+    /// Returns the seconds from `start` to the end of the last frame; without a frame, to the end of the stream (`otherwise`, in ticks).
     pub fn duration(&self, start: Option<i64>, otherwise: Option<i64>) -> Option<f64> {
         let end = self.end.or(otherwise)?;
         Some(seconds(end.saturating_sub(start.unwrap_or(0)), self.base))

@@ -3,7 +3,7 @@
 use super::bits::{without_emulation, Bits};
 use super::timing::{self, Timing};
 
-/// Video codecs, by whether and how their headers are parsed.
+/// Video codecs; codecs whose headers are parsed in the same way share a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VideoCodec {
     /// ITU-T H.264.

@@ -55,7 +55,7 @@ impl Setup {
 
     /// Reads the fields of an audio packet; `None` if it is a header or broken.
     pub fn block(&self, packet: &[u8]) -> Option<Block> {
-        // With at most 64 modes, the mode number and the flag after it are in the first byte.
+        // There are at most 64 modes, so the mode number and the flag after it are in the first byte.
         let first = u32::from(*packet.first()?);
         if first & 1 == 1 {
             return None;
@@ -260,7 +260,7 @@ fn floor_1(bits: &mut Bits, books: u32) -> Option<()> {
             below(bits.read_bits(8)?, books)?;
         }
         for _ in 0..1 << subclasses {
-            // The number of a book plus one; 0 for none.
+            // The value is the number of a book plus one, or 0 for no book.
             below(bits.read_bits(8)?, books + 1)?;
         }
     }

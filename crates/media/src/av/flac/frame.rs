@@ -17,7 +17,7 @@ pub struct Frame {
     pub number: u64,
     /// Length of the header in bytes.
     pub header_len: usize,
-    /// The channel that stores a difference of channels, with one more bit per sample.
+    /// Index of the channel that stores a difference of channels, whose samples have one more bit.
     difference: Option<u32>,
 }
 
@@ -133,7 +133,7 @@ fn crc8(bytes: &[u8]) -> u8 {
 /// Reads bits, most significant first.
 struct Bits<'a> {
     bytes: &'a [u8],
-    /// In bits.
+    /// Position of the next bit.
     at: usize,
 }
 
@@ -159,7 +159,7 @@ impl Bits<'_> {
         (end <= self.bytes.len() * 8).then(|| self.at = end)
     }
 
-    /// Skips a run of zeros and the one bit after it; returns the number of zeros.
+    /// Skips a run of zeros and the one bit after it, and returns the number of zeros.
     fn zeros(&mut self) -> Option<u32> {
         let mut zeros = 0;
         loop {

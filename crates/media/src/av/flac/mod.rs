@@ -13,7 +13,7 @@ use crate::{ProbeError, Reader};
 use frame::{Frame, MAX_HEADER_BYTES};
 use gristmill_core::AvFacts;
 
-/// The types of metadata blocks that are read.
+/// Types of the metadata blocks that are read.
 const STREAMINFO: u8 = 0;
 const CUESHEET: u8 = 5;
 const PICTURE: u8 = 6;
@@ -189,9 +189,9 @@ fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<CoverPicture
 }
 
 struct SoundEnd {
-    /// In samples per channel.
+    /// End of the sound, in samples per channel.
     end: u64,
-    /// The same according to the time stamps.
+    /// End of the sound according to the time stamps, in samples per channel.
     timed_end: u64,
 }
 

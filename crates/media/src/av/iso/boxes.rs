@@ -16,7 +16,7 @@ pub struct BoxHeader {
 }
 
 impl BoxHeader {
-    /// Length of the content in bytes.
+    /// Returns the length of the content in bytes.
     pub fn len(&self) -> u64 {
         self.end.saturating_sub(self.body)
     }

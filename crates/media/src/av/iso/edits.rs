@@ -18,7 +18,7 @@ pub struct Timeline {
     pub first: i64,
     /// Presentation time at which the track begins, if the edits or the tables determine it.
     pub start: Option<i64>,
-    /// In ticks.
+    /// Duration in ticks.
     pub duration: i64,
     /// Samples of audio to be cut at the beginning.
     pub cut: i64,
@@ -26,11 +26,11 @@ pub struct Timeline {
     pub lead: i64,
     /// Whether a sample starts after the end of the file.
     pub exceeds_file: bool,
-    /// Whether the edits were applied, rather than only shifting times.
+    /// Whether the edits select samples, and not only shift times.
     pub applied: bool,
     /// For each edit, the time at which its discarded samples begin.
     prefixes: Vec<i64>,
-    /// Subtracted from all times of a video track.
+    /// Number of ticks that is subtracted from all times of a video track.
     shift: i64,
 }
 
@@ -133,7 +133,7 @@ fn invalid_edit_list() -> ProbeError {
     ProbeError::broken("its edit lists are too long to be followed", 0)
 }
 
-/// Processes the edits in order. Without a timeline, it computes their result; with one, it passes the samples to the visitor.
+/// Processes the edits in order: computes the timeline if there is none yet, otherwise passes the samples to the visitor.
 struct EditWalk<'a> {
     track: &'a Track,
     line: Option<&'a Timeline>,
@@ -307,7 +307,7 @@ impl<'a> EditWalk<'a> {
             }
         }
         if self.prefixes.len() == index {
-            // No sample of the edit is presented: all of them keep the time at which it begins.
+            // No sample of the edit is presented, so all of them retain the time at which the edit begins.
             self.prefixes.push(edit.now);
         }
         if self.first.is_none() && self.count > 0 {

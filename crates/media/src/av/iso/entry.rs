@@ -6,7 +6,7 @@ use super::Brand;
 use crate::av::codec::{AudioCodec, AudioSetup, VideoCodec};
 use crate::{ProbeError, Reader};
 
-/// The maximum number of bytes of a decoder configuration that are kept.
+/// Maximum size in bytes of a decoder configuration that is stored.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
 /// A sample description.
@@ -26,7 +26,7 @@ pub struct Entry {
     pub sample_size: u32,
     /// Samples per frame of QuickTime's legacy codecs; 0 or 1 for others.
     pub samples_per_frame: u32,
-    /// Bytes of such a frame.
+    /// Size in bytes of such a frame.
     pub bytes_per_frame: u32,
     /// Whether the samples are encrypted.
     pub encrypted: bool,
@@ -202,7 +202,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Completes the description once everything is read: a missing sample rate is replaced by the time scale.
+    /// Completes the description after all boxes were read: a missing sample rate is replaced by the time scale.
     pub fn complete(&mut self, scale: u32) {
         if self.audio.rate == 0 && scale > 1 {
             self.audio.rate = scale;

@@ -68,7 +68,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Visits all samples of a track, those of the header first.
+    /// Visits all samples of a track: first those in the header, then those in fragments.
     fn visit(
         &self,
         reader: &mut Reader,

@@ -6,7 +6,7 @@ use super::samples::{self, Sample};
 use super::track::Track;
 use crate::{ProbeError, Reader};
 
-/// Defaults of a track's fragments: `trex`.
+/// Default values for a track's fragments, from `trex`.
 #[derive(Clone, Copy, Debug)]
 struct Defaults {
     track: u32,
@@ -100,7 +100,7 @@ pub fn visit(
 pub type Visitor<'a> = dyn FnMut(&mut Reader, usize, Sample) -> Result<(), ProbeError> + 'a;
 
 impl Fragments {
-    /// Whether the header announces fragments.
+    /// Whether the header contains `trex`, so that fragments may follow.
     pub fn announced(&self) -> bool {
         !self.defaults.is_empty()
     }

@@ -12,13 +12,13 @@ pub struct Sample {
     pub time: i64,
     /// Presentation time minus decoding time, in ticks.
     pub shift: i64,
-    /// In ticks; 0 if the tables do not specify it.
+    /// Duration in ticks; 0 if the tables do not specify it.
     pub duration: i64,
     /// Whether the sample is a key frame.
     pub key: bool,
     /// Whether the sample is decoded, but not presented.
     pub discard: bool,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Offset in the file.
     pub at: u64,
@@ -74,7 +74,7 @@ struct Run<T> {
     value: T,
 }
 
-/// Iterates over the samples of a track, without keeping any.
+/// Iterates over the samples of a track without storing them.
 pub struct Samples<'a> {
     track: &'a Track,
     times: Option<DurationTable>,
@@ -89,7 +89,7 @@ pub struct Samples<'a> {
     small: (u32, u32),
     number: u64,
     time: i64,
-    /// Number of samples left in the current chunk of uncompressed audio.
+    /// Number of remaining samples in the current chunk of uncompressed audio.
     plain_left: u64,
     plain: bool,
 }
@@ -251,7 +251,7 @@ impl<'a> Samples<'a> {
 #[derive(Clone, Debug)]
 struct Chunks {
     runs: WordReader,
-    /// First chunk of the next run, samples per chunk, description.
+    /// First chunk, samples per chunk, and description of the next run.
     ahead: Option<(u64, u32, u32)>,
     per_chunk: u64,
     description: u32,

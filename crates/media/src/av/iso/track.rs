@@ -38,13 +38,13 @@ impl Table {
 /// An entry of an edit list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// In ticks of the movie.
+    /// Duration in ticks of the movie.
     pub duration: i64,
-    /// In ticks of the track; -1 for a pause.
+    /// Media time in ticks of the track; -1 for a pause.
     pub time: i64,
 }
 
-/// A duration that is not specified.
+/// Value of a duration that is not specified.
 pub const NO_DURATION: i64 = i64::MIN;
 
 /// The maximum number of edits of one track that are read; real files have fewer.
@@ -59,29 +59,29 @@ pub struct Track {
     pub id: Option<u32>,
     /// Ticks per second; 0 before it is known.
     pub scale: u32,
-    /// In ticks; [`NO_DURATION`] if no box specifies it.
+    /// Duration in ticks; [`NO_DURATION`] if no box specifies it.
     pub duration: i64,
     /// Display width and height of the track in pixels.
     pub shown: (u32, u32),
     /// The first sample description.
     pub entry: Option<Entry>,
-    /// If set, only samples with this description are read; `None` if all are.
+    /// Number of the description whose samples are read; `None` if all samples are read.
     pub description: Option<u32>,
-    /// Number of samples and their duration: `stts`.
+    /// Table of `stts`: numbers of samples and their duration.
     pub times: Option<Table>,
-    /// Number of samples and their shift: `ctts`.
+    /// Table of `ctts`: numbers of samples and their shift.
     pub shifts: Option<Table>,
-    /// First chunk, samples per chunk, description: `stsc`.
+    /// Table of `stsc`: first chunk, samples per chunk, description.
     pub chunks: Table,
-    /// Offsets of chunks, and whether they have 64 bits.
+    /// Table of the offsets of chunks, and whether they have 64 bits.
     pub offsets: Option<(Table, bool)>,
-    /// Sizes of samples, and the width of each number in bits: 4, 8, 16 or 32.
+    /// Table of the sizes of samples, and the width of each number in bits: 4, 8, 16 or 32.
     pub sizes: Option<(Table, u32)>,
     /// Size of every sample in bytes; 0 if the sizes differ.
     pub size: u32,
     /// Number of samples.
     pub samples: u64,
-    /// Key frames: `stss`.
+    /// Table of the key frames, from `stss`.
     pub keys: Option<Table>,
     /// The edit list.
     pub edits: Vec<Edit>,
@@ -91,7 +91,7 @@ pub struct Track {
     pub rate_ticks: i64,
     /// Ticks by which decoding times precede those of the table, to compensate for negative shifts.
     pub early: i64,
-    /// Samples to be cut at the beginning, according to a tag.
+    /// Number of samples to cut at the beginning, according to a tag.
     pub priming: Option<i64>,
     /// End of the samples in the header, in ticks.
     pub end: i64,
@@ -99,13 +99,13 @@ pub struct Track {
     pub usable: bool,
     /// Ticks per second of the movie at the time the track was read.
     pub movie_scale: u32,
-    /// Whether the edit list determines which samples are read, rather than only shifting them.
+    /// Whether the edit list selects samples, and not only shifts times.
     pub edited: bool,
     /// Whether a `sidx` lists its fragments.
     pub listed: bool,
     /// The MIME type of a cover, and the offsets of the beginning and end of its picture.
     pub cover: Option<(&'static str, u64, u64)>,
-    /// Boxes that were seen already.
+    /// Boxes that were already read.
     pub read_boxes: UniqueBoxes,
 }
 
@@ -122,7 +122,7 @@ impl Track {
         Self { duration: NO_DURATION, ..Self::default() }
     }
 
-    /// The time base, once the track is read.
+    /// Returns the time base; valid after the track was read.
     pub fn base(&self) -> Rational {
         if self.usable {
             Rational::new(1, i64::from(self.scale.max(1)))
@@ -324,7 +324,7 @@ impl Track {
         Ok(())
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub fn chunk_count(&self) -> u64 {
         self.offsets.map_or(0, |(table, _)| table.count)
     }

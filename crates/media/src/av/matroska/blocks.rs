@@ -111,7 +111,7 @@ fn next_cluster(reader: &mut Reader, mut at: u64, end: u64) -> Result<Option<u64
 /// The properties of a block in addition to its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    /// `None` if the block's own flag determines it.
+    /// Whether the block is a key frame; `None` if its own flag determines it.
     key: Option<bool>,
     duration: Option<u64>,
     padding: i64,
@@ -184,7 +184,7 @@ fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<
         return Ok(Some((body, vec![end - body])));
     }
     let left = usize::try_from(end - body).unwrap_or(usize::MAX);
-    // At most 255 lengths of up to eight bytes, or lengths of many bytes of 255; anything longer is damage.
+    // Xiph lacing takes many bytes of 255, other lacing at most 255 lengths of up to eight bytes; anything longer is damage.
     let head = reader.up_to(body, left.min(CLUSTER_SEARCH_BYTES))?;
     let Some((&count, rest)) = head.split_first() else { return Ok(None) };
     let known = match lacing {

@@ -13,7 +13,7 @@ pub struct Element {
     pub end: Option<u64>,
 }
 
-/// Bytes that are read of an element if elements are far apart: its header, and the header of a block.
+/// Number of bytes that are read if elements are far apart: the header of an element, and the header of a block.
 const HEADER_READ_BYTES: usize = 64;
 /// The longest element that is read as a whole, in bytes.
 const MAX_ELEMENT_BYTES: u64 = 1 << 20;
@@ -38,7 +38,7 @@ impl Element {
         })
     }
 
-    /// Length of the body in bytes; `None` if unknown.
+    /// Returns the length of the body in bytes; `None` if it is unknown.
     pub fn size(&self) -> Option<u64> {
         self.end.map(|end| end - self.body)
     }
@@ -89,7 +89,7 @@ fn parse(head: &[u8]) -> Option<(u32, Option<u64>, usize)> {
     Some((id, size, id_len + size_len))
 }
 
-/// Reads a number of variable length, and returns it with its length in bytes; the inner `None` is "unknown", all bits set.
+/// Reads a number of variable length, and returns it with its length in bytes; the inner `None` means unknown (all bits are set).
 pub fn number(bytes: &[u8]) -> Option<(Option<u64>, usize)> {
     let first = *bytes.first()?;
     let len = first.leading_zeros() as usize + 1;

@@ -184,7 +184,7 @@ impl File {
         i64::try_from(until(frame.lace + 1) - until(frame.lace)).ok().filter(|ticks| *ticks > 0)
     }
 
-    /// Returns the time of the first key frame in the stream that the reference program seeks in: the video, or the sound if there is no
+    /// Returns the time of the first key frame in the stream in which the reference program seeks: the video, or the sound if there is no
     /// video or it has no size.
     fn beginning(
         &self,
@@ -246,7 +246,7 @@ impl File {
         Ok(())
     }
 
-    /// Duration of the segment in ticks of a track.
+    /// Returns the duration of the segment in ticks of a track.
     fn whole_duration(&self, track: usize) -> Option<i64> {
         let base = self.header.base(self.header.tracks.get(track)?);
         let nanoseconds = self.header.duration? * self.header.scale as f64;

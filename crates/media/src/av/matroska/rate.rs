@@ -85,7 +85,7 @@ impl Analysis {
         Some(Rational::reduced(best.num, best.den, INT_MAX)).filter(|rate| rate.is_positive())
     }
 
-    /// Duration in ticks of a last packet for which the container specifies none.
+    /// Returns the duration in ticks of a last packet for which the container specifies none.
     pub fn last(&self) -> i64 {
         // Packets that were read before the estimate was made have no duration.
         match self.guess.rate().filter(|_| self.rate.is_none() && self.packets > self.guess.frames()) {

@@ -112,8 +112,8 @@ impl SoundCounter {
         Ok(())
     }
 
-    /// Returns whether decoding has begun. The reference program seeks to the beginning first, which leads to the last frame not after time
-    /// 0, or to the first key frame of the video.
+    /// Returns whether the frame at `time` is decoded. The reference program seeks to the beginning first, which leads to the last frame
+    /// not after time 0, or to the first key frame of the video.
     fn begins(&mut self, time: i64, padded: bool) -> bool {
         // If the first packet is cut at its end, it is not cut at its beginning.
         let skip = if padded { 0 } else { self.skip };

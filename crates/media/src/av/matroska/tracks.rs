@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// A video or audio track.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// The number that blocks refer to.
+    /// Number of the track, to which blocks refer.
     pub number: u64,
     /// Video or sound.
     pub kind: Kind,

@@ -16,7 +16,7 @@ pub struct Pictures {
     base: Rational,
     /// Frame rate according to the container.
     rate: Option<Rational>,
-    /// Used if the container specifies no rate; created with the first frame.
+    /// Estimates the rate from the frames; `None` if the container specifies it, and before the first frame.
     analysis: Option<Analysis>,
     codec: VideoCodec,
     timing: Option<Timing>,
@@ -85,8 +85,8 @@ impl Pictures {
         Ok(())
     }
 
-    /// Number of frames after which FFmpeg can determine the start of the stream: reordered frames get their decoding time late, and
-    /// for H.264 reordering is detected late if the headers do not specify it.
+    /// Returns the number of frames after which FFmpeg can determine the start of the stream: reordered frames get their decoding time
+    /// late, and for H.264 reordering is detected late if the headers do not specify it.
     fn needed(&self) -> u64 {
         let reorder = u64::from(self.timing.unwrap_or_default().reorder);
         match (self.codec, reorder) {

@@ -18,7 +18,7 @@ use gristmill_core::AvFacts;
 
 pub use recognise::{matches, matches_far};
 
-/// Time stamps are in units of 1/14,112,000 s, a multiple of all sampling rates of MPEG audio.
+/// Time stamps per second, a multiple of all sampling rates of MPEG audio.
 const TICKS: i64 = 14_112_000;
 const BASE: Rational = Rational::new(1, TICKS);
 /// Time base of attached pictures.

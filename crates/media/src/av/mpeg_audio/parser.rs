@@ -39,7 +39,7 @@ pub(super) struct Packet {
 pub(super) struct Parser {
     at: u64,
     header: Option<MpegHeader>,
-    /// Number of consecutive compatible headers; while negative, the header is not trusted.
+    /// Number of consecutive compatible headers; the header is not trusted while this is negative.
     count: i64,
     samples: u32,
     averages: bool,
@@ -52,12 +52,12 @@ impl Parser {
         Self { at, header: None, count: 0, samples: 0, averages: false, known }
     }
 
-    /// Samples per second, as far as trusted.
+    /// Returns the number of samples per second according to trusted headers.
     pub(super) fn rate(&self) -> u32 {
         self.known.rate
     }
 
-    /// Offset of the remaining data, which contain no frame.
+    /// Returns the offset of the remaining data, which contain no frame.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
@@ -98,7 +98,7 @@ impl Parser {
         }
     }
 
-    /// Duration of the last packet in ticks.
+    /// Returns the duration of the last packet in ticks.
     fn ticks(&self) -> i64 {
         let rate = if self.known.rate > 0 { self.known.rate } else { self.header.map_or(0, |header| header.rate) };
         let samples = match (self.samples, self.known.layer) {
@@ -133,7 +133,7 @@ fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>
     }
 }
 
-/// Returns what is known of the frames from `first` on when the file is opened: fifty packets, and those in the same chunk.
+/// Returns the values that FFmpeg determines when it opens the file, from fifty packets after `first` and the rest of their chunk.
 pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<FileStart, ProbeError> {
     let mut parser = Parser::new(first, FileStart::default());
     let mut seen = 0;

@@ -1,4 +1,4 @@
-//! The first picture in ID3v2 tags, which is reported as a stream of its own.
+//! The first picture in ID3v2 tags, which is reported as a separate stream.
 
 use super::super::cover;
 use crate::bytes::MAX_READ_BYTES;

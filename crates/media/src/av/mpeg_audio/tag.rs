@@ -1,4 +1,4 @@
-//! The first frame if it contains counts instead of sound: Xing, Info, LAME and VBRI.
+//! The first frame if it contains counts instead of sound: the Xing, Info, LAME and VBRI tags.
 
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale_base, Rational};
@@ -11,7 +11,7 @@ const DECODER_DELAY: i64 = 528 + 1;
 /// The fields of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InfoTag {
-    /// Bytes to skip: the frame itself; 0 if it is decoded like any other.
+    /// Number of bytes to skip, which is the length of the frame; 0 if the frame is decoded like any other.
     pub(super) skipped: u64,
     /// Number of frames; 0 if not specified.
     frames: i64,
@@ -23,7 +23,7 @@ pub(super) struct InfoTag {
 }
 
 impl InfoTag {
-    /// Samples to be discarded at the beginning.
+    /// Returns the number of samples to discard at the beginning.
     pub(super) fn skip(&self) -> i64 {
         self.added.map_or(0, |(front, _)| front + DECODER_DELAY)
     }

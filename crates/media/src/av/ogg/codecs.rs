@@ -72,7 +72,7 @@ impl Codec {
         self.kind() == Kind::Video
     }
 
-    /// Samples per second.
+    /// Returns the number of samples per second.
     pub(super) fn rate(&self) -> u32 {
         match self {
             Self::Vorbis(vorbis) => vorbis.setup.as_ref().map_or(0, |setup| setup.rate),
@@ -90,7 +90,7 @@ impl Codec {
         }
     }
 
-    /// Samples to be discarded at the beginning.
+    /// Returns the number of samples to discard at the beginning.
     pub(super) fn pre_skip(&self) -> i64 {
         match self {
             Self::Opus { pre_skip, .. } => (*pre_skip).into(),
@@ -108,7 +108,7 @@ impl Codec {
         }
     }
 
-    /// Reads a packet at the beginning, and returns whether it is a header; the first other packet ends the headers.
+    /// Reads a packet at the beginning, and returns whether it is a header. The first packet that is not a header ends the headers.
     pub(super) fn header(&mut self, packet: &Packet, first_page: bool, at: u64) -> Result<bool, ProbeError> {
         let wrong = |what: &str| Err(ProbeError::broken(format!("its {what} header cannot be read"), at));
         let bytes = packet.bytes.as_slice();

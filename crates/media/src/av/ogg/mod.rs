@@ -107,7 +107,7 @@ fn stream_of<'a>(streams: &'a mut [Stream], page: &Page) -> Result<Option<&'a mu
         return Err(ProbeError::broken("a stream of an unknown kind follows the first", page.at));
     };
     if codec.kind() == Kind::Opus {
-        // Readers stop here: only the first link of an Opus chain is decoded.
+        // Readers stop at the end of the first link of an Opus chain, and do not decode the other links.
         return Ok(None);
     }
     if codec.kind() != next.kind() {

@@ -10,9 +10,9 @@ const CONTINUED: u8 = 1;
 const MAX_PAGE_BYTES: usize = 65_307;
 /// Bytes before the segment lengths.
 const HEADER_BYTES: usize = 27;
-/// The longest header packet that is kept, in bytes; of longer ones, only the beginning is kept.
+/// Maximum size in bytes of the stored part of a header packet.
 const MAX_KEPT_HEADER_BYTES: usize = 1 << 19;
-/// Bytes that are kept of packets with sound or frames.
+/// Maximum size in bytes of the stored part of a packet with sound or frames.
 const KEPT_PACKET_BYTES: usize = 32;
 
 /// A page with a valid checksum.
@@ -20,7 +20,7 @@ const KEPT_PACKET_BYTES: usize = 32;
 pub(super) struct Page {
     pub(super) at: u64,
     pub(super) flags: u8,
-    /// −1 if no packet ends on the page.
+    /// Granule position of the page; −1 if no packet ends on the page.
     pub(super) granule: i64,
     pub(super) serial: u32,
     segments: Vec<u8>,

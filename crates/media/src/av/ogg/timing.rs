@@ -37,7 +37,7 @@ enum SeekState {
     First,
     /// A page that begins before time 0 was found.
     Later,
-    /// The page is found.
+    /// The page was found.
     Done,
 }
 

@@ -13,7 +13,7 @@ use gristmill_core::AvFacts;
 use header::{Header, Stream, Track};
 use sound::SoundCounter;
 
-/// The pairs of names at the beginning of such a file.
+/// Pairs of chunk and form names at the beginning of an AVI file.
 const NAMES: [([u8; 4], [u8; 4]); 5] =
     [(*b"RIFF", *b"AVI "), (*b"RIFF", *b"AVIX"), (*b"RIFF", *b"AVI\x19"), (*b"ON2 ", *b"ON2f"), (*b"RIFF", *b"AMV ")];
 /// Bytes that are read at a time in search of a chunk.

@@ -48,7 +48,7 @@ pub(super) struct SoundFormat {
 const MAX_HEADER_BYTES: usize = 18 + 22;
 /// The format number for a coding that is specified by a GUID.
 const EXTENSIBLE: u32 = 0xfffe;
-/// The second to the last group of GUIDs that only wrap a format number.
+/// The second to the last group of GUIDs that contain a format number in their first group.
 const WRAPS_A_NUMBER: [[u8; 12]; 3] = [
     [0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71],
     [0x21, 7, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0],

@@ -19,9 +19,9 @@ pub(super) struct FrameFacts {
     pub samples: u64,
     /// End of the last frame, in the stream's time base.
     pub end: Option<i64>,
-    /// Of the last frame.
+    /// Number of channels of the last frame.
     pub channels: Option<u32>,
-    /// Of the first frame.
+    /// Number of samples per second of the first frame.
     pub rate: Option<u32>,
     /// Unusual findings that are not errors.
     pub remarks: Vec<String>,
@@ -35,15 +35,15 @@ pub(super) struct Frames {
     head: Vec<u8>,
     /// Offset of that beginning in its piece.
     head_at: u64,
-    /// Time stamp of the piece that contains it, until a frame uses it.
+    /// Time stamp of the piece that contains `head`, until a frame uses it.
     head_stamp: Option<i64>,
     /// Remaining bytes of the current frame.
     left: u64,
     /// Number of bytes outside of frames.
     junk: u64,
-    /// Whether decoders refuse such bytes between frames, as for MPEG audio.
+    /// Whether decoders refuse bytes between frames, as for MPEG audio.
     strict: bool,
-    /// Whether there are such bytes between frames.
+    /// Whether there are bytes between frames.
     interrupted: bool,
     found: FrameFacts,
 }

@@ -33,9 +33,9 @@ pub(super) struct PacketCounts {
 
 /// The maximum number of channels that decoders accept.
 const MAX_CHANNELS: u32 = 512;
-/// Packets are about a tenth of a second long.
+/// Number of packets per second of sound.
 const PACKETS_PER_SECOND: i64 = 10;
-/// Packet size without a known block size, in bytes.
+/// Size of a packet in bytes if the block size is unknown.
 const ANY_PACKET: u64 = 4096;
 
 /// Converts `ticks` samples to seconds.
@@ -173,7 +173,7 @@ fn in_blocks(format: &SoundFormat, size: u64) -> Option<PacketFacts> {
     Some(PacketFacts { samples, duration: ticks(in_whole.unwrap_or(0).saturating_mul(whole)) })
 }
 
-/// Samples per channel of one block.
+/// Returns the number of samples per channel in one block.
 fn in_block(format: &SoundFormat, size: u64) -> Option<u64> {
     let channels = u64::from(format.channels);
     let samples = match format.coding {

@@ -9,7 +9,7 @@ use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
-/// Files are recognised only if there are more bytes than this.
+/// Number of bytes that a file must exceed to be recognised.
 const MIN_FILE_BYTES: usize = 32;
 /// The GUIDs of Wave64 without their first four bytes, which are the chunk name as in RIFF (the outermost GUID has a different ending).
 const W64_RIFF: [u8; 16] = *b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00";

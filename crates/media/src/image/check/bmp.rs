@@ -34,7 +34,7 @@ pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<
     }
 }
 
-/// Whether the runs yield all pixels. An end marker before the last pixel is allowed only at the very end.
+/// Whether the runs yield all pixels. An end marker before the last pixel is allowed only at the end of the data.
 fn runs(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<bool, ProbeError> {
     let width = u64::from(bitmap.width);
     let all = width * u64::from(height);

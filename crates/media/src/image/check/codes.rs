@@ -8,7 +8,7 @@ use crate::{ProbeError, Reader};
 
 /// Number of bits to which the buffer is filled near the end of the file.
 const FULL_BITS: u32 = 57;
-/// Far from the end of the file, [`FAR_BYTES`] bytes are read once at most this many bits are left.
+/// Number of remaining bits at which the buffer is refilled with [`FAR_BYTES`] bytes, far from the end of the file.
 const REFILL_AT_BITS: u32 = 16;
 const FAR_BYTES: u32 = 6;
 /// Bytes per block of a unit that must remain for libjpeg to use its fast path.
@@ -45,7 +45,7 @@ struct Bits<'r, 'a> {
     is_far: bool,
 }
 
-/// Why no more bits can be read.
+/// Reason why no further bits can be read.
 enum BitsError {
     End,
     Error(ProbeError),

@@ -18,7 +18,7 @@ const MAX_MEMORY: u64 = 256 << 20;
 const MAX_PIXELS: u64 = 100_000_000;
 const CHUNK_BYTES: usize = 32 << 10;
 
-/// The entry as a stream. Read errors are kept, because decoders convert them to errors of their own.
+/// The entry as a stream. Stores read errors, because decoders convert them to their own errors.
 struct Stream<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,

@@ -43,7 +43,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
         if code > next {
             return Err(wrong(bits.at));
         }
-        // A code that is not defined yet is the previous one followed by that one's first pixel.
+        // A code that is not defined yet means the previous code followed by the first pixel of the previous code.
         let longer = lengths[before].saturating_add(1);
         done += u64::from(if code == next { longer } else { lengths[code] });
         if next < MAX_CODES {

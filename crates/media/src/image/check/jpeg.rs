@@ -19,7 +19,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     }
 }
 
-/// Why a walk ends early.
+/// Reason why a walk ends early.
 enum WalkEnd {
     /// The file ends, and everything up to the end was valid.
     Cut,

@@ -24,7 +24,7 @@ use super::{identify, ProbeError, ReadEnd, Reader, PILLOW_LIMIT};
 use gristmill_core::text::grouped;
 use gristmill_core::ImageFacts;
 
-/// Checks the image whose `facts` come from [`probe`](super::probe). An error states what is wrong with the image, and where.
+/// Checks the image whose `facts` come from [`probe`](super::probe). An error describes the damage and its offset.
 pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     if u64::from(facts.width) * u64::from(facts.height) > PILLOW_LIMIT {
         return Err(ProbeError::broken(
@@ -110,7 +110,7 @@ fn cursor(reader: &mut Reader) -> Result<(), ProbeError> {
     bmp::part(reader, &bitmap, if is_masked { bitmap.height / 2 * 2 } else { bitmap.height / 2 })
 }
 
-/// Checks a format of which only the lengths are verified.
+/// Checks a format for which only lengths are verified.
 fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
     match identify(reader)?.remarks.into_iter().next() {
         Some(remark) => Err(ProbeError::broken(remark, reader.len())),

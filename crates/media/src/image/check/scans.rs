@@ -43,7 +43,7 @@ pub(super) struct ScanState {
     /// Tables for DC (`first`) and AC (`other`) coefficients.
     first: [Option<Huffman>; 4],
     other: [Option<Huffman>; 4],
-    /// Whether a scan has begun.
+    /// Whether the header of a scan was read.
     pub(super) begun: bool,
     /// Width and height in pixels.
     size: (u32, u32),

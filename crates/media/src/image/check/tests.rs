@@ -2,8 +2,8 @@ use super::super::probe;
 use super::*;
 use gristmill_core::{Cancel, MediaFacts};
 
-/// Images that Pillow loads are complete, and those that it does not load are not. The images and Pillow's results are those of the header
-/// tests.
+/// Compares the check with Pillow: it must accept the images that Pillow loads, and refuse those that Pillow does not load. The images and
+/// Pillow's results are those of the header tests.
 #[test]
 fn pictures_are_whole_where_pillow_loads_them() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");

@@ -1,11 +1,11 @@
-//! The entries of one map, taken key by key; those left at the end are unknown.
+//! Access to the entries of one map: each key is removed when it is read, and the remaining keys are unknown to the loader.
 
 use super::{Mark, Mistake};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
-/// Maximum number of mistakes that are collected: with more, the file is something else.
+/// Maximum number of collected mistakes; a file with more is probably no metadataset.
 const MAX_MISTAKES: usize = 1_000;
 
 /// Mistakes in the file, in the order of detection.
@@ -113,7 +113,8 @@ impl<'a> Keys<'a> {
         as_text(&value, key, true, found).map(|text| (value.at, text))
     }
 
-    /// Reports the remaining keys as unknown to the loader. `known` are the valid keys, `elsewhere` returns where other keys belong.
+    /// Reports the remaining keys as unknown to the loader. `known` are the valid keys; `elsewhere` returns the place where a key would be
+    /// valid.
     pub(super) fn finish(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'static str>, found: &mut Mistakes) {
         for (key, at, _) in &self.entries {
             let message = format!("{} has no key '{key}', and the loader stops at it", self.what);

@@ -35,7 +35,7 @@ pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     }
 }
 
-/// Returns which one of the four kinds a map is; none or several is a mistake.
+/// Returns the kind of a map by its key; none or several of these keys are a mistake.
 fn kind(keys: &Keys<'_>, found: &mut Mistakes) -> Option<&'static str> {
     let there: Vec<&'static str> = KINDS.into_iter().filter(|kind| keys.has(kind)).collect();
     match there.as_slice() {

@@ -21,7 +21,7 @@ pub use values::subset_as_typed;
 use gristmill_core::mix::Nonmatch;
 use gristmill_pycompat::Node as Value;
 
-/// Something in the file that the loader stops at, or interprets differently than it looks.
+/// A construct in the file at which the loader fails, or which the loader interprets differently from how it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Description in one sentence. Raw.

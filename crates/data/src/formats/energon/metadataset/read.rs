@@ -101,7 +101,7 @@ fn read_metadataset(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
     Some(read)
 }
 
-/// Returns 1 or 2, as the loader decides; `None` for another class.
+/// Returns the version, 1 or 2, by the rules of the loader; `None` for another class.
 fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     let at = keys.at_key("__class__");
     let module_at = keys.at_key("__module__");

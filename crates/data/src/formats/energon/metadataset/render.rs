@@ -40,7 +40,7 @@ fn blend(blend: &Blend) -> Entries {
     let (key, amount) = if blend.is_epochized { ("blend_epochized", "repetitions") } else { ("blend", "weight") };
     let members = blend.members.iter().map(|member| {
         let mut entries = leaf(&member.leaf);
-        // After the path, where readers expect it.
+        // The key follows the path, where readers expect it.
         let place = entries.len().min(1);
         entries.insert(place, entry(amount, number(member.amount)));
         Value::Map(entries)
@@ -69,7 +69,7 @@ fn reference(reference: &Reference) -> Entries {
     entries
 }
 
-/// Returns a text where that is parsed as the same target, else a map.
+/// Returns a text if the loader parses it as the same target, otherwise a map.
 fn aux_target(target: &AuxTarget) -> Value {
     match target {
         AuxTarget::Dataset(path) => Value::str(path),

@@ -73,7 +73,7 @@ pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Ve
     }
 }
 
-/// Reports, in free-form values, constructs that the loader stops at.
+/// Reports constructs in free-form values at which the loader fails.
 fn refuse_nothing(value: &Marked, found: &mut Mistakes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -125,7 +125,7 @@ fn range_hint() -> Option<String> {
     Some("for example [0%, 50%], or sample numbers: [0, 1000], [1000, end]".into())
 }
 
-/// One end of a range.
+/// Start or end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Percent(f64),
@@ -146,7 +146,7 @@ fn end(value: &Marked, found: &mut Mistakes) -> Option<End> {
     parsed
 }
 
-/// Parses `25%` or `end`, as the loader parses a text.
+/// Parses a text such as `25%` or `end` as the loader does.
 fn end_of_text(text: &str) -> Option<End> {
     if text.trim() == "end" {
         return Some(End::Last);

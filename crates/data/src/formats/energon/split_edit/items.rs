@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-/// Maximum number of items per chunk. Small enough to be copied at every key press, large enough that 300,000 items are few chunks.
+/// Maximum number of items per chunk: small enough to copy a chunk at every key press, large enough that a list of 300,000 items has few
+/// chunks.
 const ITEMS_PER_CHUNK: usize = 512;
 
-/// A list that is cloned in negligible time and changed in time proportional to the change.
+/// A list that is cloned in constant time and changed in time proportional to the change.
 #[derive(Clone, Debug)]
 pub struct SharedList<T> {
     chunks: Arc<Vec<Arc<Vec<T>>>>,
@@ -74,11 +75,11 @@ impl<T> SharedList<T> {
             chunk.get(first.min(chunk.len())..end.min(chunk.len()).max(first.min(chunk.len()))).unwrap_or_default()
         })
     }
-    /// Whether both are unchanged copies of one list.
+    /// Whether both lists are unchanged copies of the same list.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.chunks, &other.chunks)
     }
-    /// Returns how many items at the beginning and at the end are certainly equal in both, without comparing items.
+    /// Returns the number of items at the beginning and at the end that are certainly equal in both lists, without comparing items.
     pub fn common(&self, other: &Self) -> (usize, usize) {
         let shared = |pairs: &mut dyn Iterator<Item = (&Arc<Vec<T>>, &Arc<Vec<T>>)>| {
             let mut chunks = 0;
@@ -95,7 +96,7 @@ impl<T> SharedList<T> {
 }
 
 impl<T: Clone> SharedList<T> {
-    /// Changes items in place. Only chunks with an item for which `wants` is true are copied.
+    /// Changes items in place. Copies only chunks with an item for which `wants` is true.
     pub fn update(&mut self, wants: impl Fn(&T) -> bool, mut change: impl FnMut(&mut T)) {
         let touched = |chunk: &Arc<Vec<T>>| chunk.iter().any(&wants);
         if !self.chunks.iter().any(touched) {

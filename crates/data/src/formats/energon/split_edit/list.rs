@@ -1,4 +1,4 @@
-//! One list of the file with every byte that belongs to it, and its changes.
+//! One list of the file with all bytes that belong to it, and changes of the list.
 
 use super::items::{ListEdit, SharedList};
 use super::scalar::{written, Quote, ScalarContext};
@@ -14,7 +14,7 @@ pub struct Item {
     pub(super) value: Arc<str>,
     pub(super) note: Option<Arc<str>>,
     pub(super) text: Arc<str>,
-    /// Offset in the text where the comment and blank lines end; in flow style where the scalar begins.
+    /// Offset in the text at which the comment and blank lines end; in flow style the offset of the scalar.
     pub(super) lead: u32,
     pub(super) start: u32,
     pub(super) end: u32,
@@ -103,7 +103,7 @@ pub(super) struct Layout {
     pub(super) gap: Arc<str>,
 }
 
-/// Properties of the whole file that determine how new text is written.
+/// Properties of the whole file that determine how new list text is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListStyle<'a> {
     pub(super) eol: &'a str,
@@ -122,7 +122,7 @@ pub(super) enum Form {
     Nothing,
 }
 
-/// A list: the text between its key and its first item, the items, and the end of the list with the rest of its line.
+/// A list of the file: the text between its key and its first item, the items, and the end of the list with the rest of its line.
 #[derive(Clone, Debug)]
 pub(super) struct ListText {
     pub(super) form: Form,
@@ -135,7 +135,7 @@ pub(super) struct ListText {
     pub(super) close: Arc<str>,
     /// Whether the key is in a map between braces.
     pub(super) in_flow: bool,
-    /// Whether the list is empty and its last future item will end the file, which has no final line end.
+    /// Whether the list is empty and ends a file without final line end, so that its last new item has no line end.
     pub(super) is_open: bool,
 }
 
@@ -156,7 +156,7 @@ impl ListText {
         self.items.iter().take(8).enumerate().find_map(|(at, item)| {
             let (indent, gap) = item.head().split_once('-')?;
             let is_plain = indent.chars().all(|c| c == ' ') && !gap.is_empty() && gap.chars().all(|c| c == ' ');
-            // A first dash on the line of the key is further right by the width of the text before it.
+            // If the first dash is on the line of the key, the text before it counts as indentation.
             let indent = if at == 0 { format!("{}{indent}", " ".repeat(self.column())) } else { indent.to_owned() };
             (is_plain && item.quote != Quote::Block).then(|| Layout { indent: indent.into(), gap: gap.into() })
         })
@@ -188,13 +188,13 @@ impl ListText {
         }
     }
 
-    /// Changes `key: []  # c` to `key:  # c` and a line end.
+    /// Changes `key: []  # c` to `key:  # c` with a line end.
     fn become_block(&mut self, eol: &str) {
         let rest = self.close.trim_start_matches([' ', '\t']).strip_prefix(']').unwrap_or_default();
         let intro = self.intro.trim_end_matches([' ', '\t']);
         let rest = rest.trim_end_matches(['\r', '\n']);
         self.intro = format!("{intro}{}{eol}", rest.trim_end()).into();
-        // A last line without line end keeps having none.
+        // A file without final line end stays so.
         self.is_open = !self.close.ends_with('\n');
         self.open = Arc::default();
         self.close = Arc::default();
@@ -206,7 +206,7 @@ impl ListText {
         self.intro.rsplit('\n').next().map_or(0, |line| line.chars().count())
     }
 
-    /// Moves a first dash on the line of the colon to a line of its own.
+    /// Moves a dash that follows the colon on the same line to a separate line.
     fn open_up(&mut self, eol: &str) {
         let Some(first) = self.items.get(0).filter(|_| !self.intro.ends_with('\n')) else { return };
         let head = format!("{}{}", " ".repeat(self.column()), first.head());
@@ -289,7 +289,7 @@ impl ListText {
         }
     }
 
-    /// Moves the kept comments of removed items above the next item, by including that item in the change.
+    /// Moves the comments of removed items above the next item, which becomes part of the change.
     fn move_comments_down(&self, kept: &mut KeptComments, last: &mut ListEdit<Item>) {
         let rest = kept.take();
         let next = last.at + last.removed;
@@ -299,7 +299,7 @@ impl ListText {
         }
     }
 
-    /// Restores the line ends: the last line of a file without final line end keeps having none; the lines before it have one.
+    /// Restores the line ends: every line has one, except the last line of a file that had no final line end.
     fn repair_ends(&mut self, eol: &str) {
         let last = self.items.len().saturating_sub(1);
         let mut splices = Vec::new();
@@ -337,7 +337,7 @@ impl ListText {
                 replaced.or_else(|| self.items.get(change.at.checked_sub(1)?)).or_else(|| self.items.get(0));
             let quote = replaced.map(|item| item.quote).unwrap_or_default();
             let manner = ScalarContext { in_flow: true, unicode: around.unicode, quote };
-            // The space before the first item of a list is narrower than that between the others.
+            // The space before the first item differs from the space between items, which new items use.
             let between = self.items.get(1).map(Item::lead).filter(|lead| lead.trim().is_empty() && !lead.is_empty());
             let between = between.map(str::to_owned).unwrap_or_else(|| {
                 let lead = neighbour.map(Item::lead).filter(|lead| lead.contains('\n') && lead.trim().is_empty());
@@ -401,7 +401,7 @@ impl ListText {
         self.items.splice(splices);
     }
 
-    /// Sets or removes the note of an item. A note above the item is replaced there.
+    /// Sets or removes the note of an item. A note above the item is replaced in its place.
     pub(super) fn set_note(&mut self, index: usize, note: Option<&str>, eol: &str) {
         let Some(item) = self.items.get(index) else { return };
         let end = if item.tail().ends_with('\n') { eol } else { "" };
@@ -433,7 +433,7 @@ impl ListText {
 }
 
 impl Item {
-    /// In flow style the lead and the head are the same.
+    /// Returns the item with another lead. In flow style an item has no text between lead and scalar.
     fn rebuilt_flow(&self, lead: &str) -> Self {
         self.rebuilt(lead, "", self.scalar(), self.tail())
     }
@@ -451,7 +451,7 @@ fn comment(note: Option<&str>) -> String {
     note.map_or_else(String::new, |note| format!("  # {note}"))
 }
 
-/// Returns the offset of the comma of a flow item in its tail.
+/// Returns the offset of the comma in the tail of a flow item.
 fn comma(item: &Item) -> Option<usize> {
     let at = skip(item.tail(), 0);
     (item.tail().as_bytes().get(at) == Some(&b',')).then_some(at)
@@ -481,7 +481,7 @@ pub(super) fn skip(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Comments of removed items that are kept.
+/// Comments of removed items that stay in the file.
 #[derive(Default)]
 struct KeptComments {
     rest: String,

@@ -1,8 +1,8 @@
 //! `split.yaml` with the user's formatting: every byte outside an edit is preserved.
 //!
 //! A YAML library that preserves comments still rewrites lines, and is too slow for hundreds of thousands of excludes. Therefore the text
-//! is cut into the pieces that an edit can replace (splits, items with their comments, the text between), and reassembled. The meaning of a
-//! piece comes from the same parser that the readers use; a text whose pieces do not add up to it is refused.
+//! is cut into the pieces that an edit can replace (splits, items with their comments, the text between), and reassembled. The values come
+//! from the same parser that the readers use; a text is refused if its pieces do not yield these values.
 
 mod items;
 mod list;
@@ -18,7 +18,7 @@ use scalar::{written, Quote, ScalarContext};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// One of the lists of the file.
+/// Identifies one of the lists of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum List {
     /// The shards of a split, given by its position in the file.
@@ -30,7 +30,7 @@ pub enum List {
 /// An item to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewItem {
-    /// Value that the loader shall read; quoted where necessary.
+    /// Value that the loader must read; quoted where necessary.
     pub value: Arc<str>,
     /// Comment written after the value.
     pub note: Option<Arc<str>>,
@@ -41,11 +41,11 @@ pub struct NewItem {
 pub struct SplitEntry {
     id: u32,
     name: Arc<str>,
-    /// Text before the key: comment and blank lines, indentation.
+    /// Text before the key: comment lines, blank lines and indentation.
     lead: Arc<str>,
     key: Arc<str>,
     list: ListText,
-    /// Between braces: the text up to the comma.
+    /// Text up to the comma, if the split is in a map between braces.
     tail: Arc<str>,
 }
 
@@ -108,7 +108,7 @@ pub struct SplitDoc {
     in_flow: bool,
     eol: &'static str,
     unicode: bool,
-    /// Columns from the keys to the dashes of lists, and the text after the dashes.
+    /// Layout of lists: number of columns from the key to the dash, and the text after the dash.
     offset: usize,
     gap: Arc<str>,
     no_items: SharedList<Item>,
@@ -118,7 +118,7 @@ pub struct SplitDoc {
     exclude_lines: Vec<u64>,
 }
 
-/// A list of excludes without effect.
+/// A list of excludes without effect, because the key is repeated after it.
 #[derive(Clone, Debug)]
 struct RepeatedExcludes {
     /// Text from the key on, which is part of the text before another key.
@@ -127,7 +127,7 @@ struct RepeatedExcludes {
 }
 
 impl SplitDoc {
-    /// Parses a text. Lists that are null count as empty, although the loader refuses them; see [`has_nothing`](Self::has_nothing).
+    /// Parses a text. Lists that are null are read as empty, although the loader refuses them; see [`has_nothing`](Self::has_nothing).
     pub fn parse(text: &str) -> Result<Self, ContentError> {
         parse::parse(text)
     }
@@ -143,7 +143,7 @@ impl SplitDoc {
         }
     }
 
-    /// Adopts the layout of block lists from this file.
+    /// Sets the layout of new block lists to that of the lists in this file.
     fn learn_style(&mut self) {
         let splits = self.splits.entries.iter().map(|split| (split.indent().len(), &split.list));
         let lists = splits.chain(self.exclude.iter().map(|list| (0, list)));
@@ -271,7 +271,7 @@ impl SplitDoc {
         }
     }
 
-    /// Whether new lists are written in block style: unless the file has lists with items, all of them between brackets.
+    /// Whether new lists are written in block style: true unless the file has lists with items and all of these are between brackets.
     fn prefers_block(&self) -> bool {
         let lists = || self.splits.entries.iter().map(|split| &split.list).chain(&self.exclude);
         let filled = || lists().filter(|list| !list.items.is_empty());
@@ -339,7 +339,7 @@ impl SplitDoc {
         let mut close = format!("]{}", self.eol);
         let mut tail = String::new();
         if splits.entries.is_empty() && splits.in_flow && !self.in_flow {
-            // Changes `split_parts: {}` to a map in block style.
+            // A map between braces (`split_parts: {}`) becomes a map in block style.
             let rest = splits.close.trim_start().strip_prefix('}').unwrap_or_default().to_owned();
             if !rest.ends_with('\n') {
                 close = "]".to_owned();
@@ -435,7 +435,7 @@ impl SplitDoc {
         }
     }
 
-    /// Adopts the ids of `other`, whose text was replaced by this one: splits of the same name keep their id.
+    /// Takes over the ids of `other`, the previous version of this text: splits of the same name keep their id.
     pub fn adopt_ids(&mut self, other: &Self) {
         self.next_id = other.next_id;
         for split in &mut self.splits.entries {

@@ -1,4 +1,4 @@
-//! Parses a text into its lists, assigning every byte.
+//! Parses a text into its lists, such that every byte belongs to one piece.
 
 use super::items::SharedList;
 use super::list::{skip, Form, Item, ListText};
@@ -10,12 +10,12 @@ use gristmill_pycompat::{yaml_read, Node};
 use serde_yaml::granit_parser::{options, Event, Parser, ScalarStyle};
 use std::ops::Range;
 
-/// The reader has already refused lists and maps that are nested deeper.
+/// Maximum nesting of lists and maps; the reader has refused deeper nesting already.
 const MAX_DEPTH: usize = 64;
 
 type Parsed<T> = Result<T, ContentError>;
 
-/// A value and its range. A list in block style has no range of its own.
+/// A value and its range in the text. A list in block style has no explicit range.
 enum Value {
     Scalar { text: String, range: Range<usize>, quote: Quote, is_null: bool },
     List { items: Vec<Value>, range: Range<usize>, in_flow: bool },
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     doc.tail = reader.slice(at..text.len())?.into();
     doc.next_id = doc.splits.entries.len() as u32;
     doc.learn_style();
-    // A text whose pieces do not reproduce its meaning exactly is not edited.
+    // A text is not edited if its pieces do not reproduce its values exactly.
     let same_items = |list: &SharedList<Item>, items: &[String]| {
         list.len() == items.len() && list.iter().zip(items).all(|(item, value)| *item.value == **value)
     };
@@ -82,7 +82,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     }
 }
 
-/// Returns the meaning of a text as the loader reads it, except that lists that are missing or null count as empty.
+/// Returns the values of a text as the loader reads them, except that missing and null lists are read as empty.
 fn read(body: &str) -> Parsed<(SplitFile, bool)> {
     match SplitFile::parse(body) {
         Ok(file) => Ok((file, false)),
@@ -203,7 +203,7 @@ impl<'t> Reader<'t> {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         memchr::memchr(b'\n', rest).map_or(self.text.len(), |n| at + n + 1)
     }
-    /// Returns the offset after the line end, if only a comment follows on the line; else `at`.
+    /// Returns the offset after the line end if nothing but a comment follows on the line; otherwise returns `at`.
     fn rest_of_line(&self, at: usize) -> usize {
         match self.byte(self.spaces(at)) {
             None | Some(b'#' | b'\n' | b'\r') => self.line_end(at),

@@ -1,4 +1,4 @@
-//! Spelling of texts as items and keys.
+//! Spelling of texts as YAML scalars: items and keys.
 
 use gristmill_pycompat::yaml_write::on_one_line;
 
@@ -13,7 +13,7 @@ pub(super) enum Quote {
     Block,
 }
 
-/// Context of a scalar, as far as it affects the spelling.
+/// Context of a scalar that affects its spelling.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ScalarContext {
     /// Whether it is between brackets, where commas and braces have a meaning.
@@ -24,7 +24,7 @@ pub(super) struct ScalarContext {
     pub(super) quote: Quote,
 }
 
-/// Returns the text on one line, quoted where necessary, and in the style of the text it replaces.
+/// Returns the text as a scalar on one line, in the style of the text that it replaces if possible, and quoted where necessary.
 pub(super) fn written(text: &str, manner: ScalarContext) -> String {
     let is_letter = |c: char| !c.is_ascii() && c.is_alphanumeric();
     let has_letters = text.chars().any(is_letter);

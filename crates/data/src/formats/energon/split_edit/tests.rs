@@ -1,4 +1,4 @@
-//! Handwritten texts survive edits.
+//! Tests that edits preserve handwritten texts.
 
 use super::*;
 use crate::formats::energon::split_yaml::SplitFile;
@@ -55,7 +55,7 @@ impl RandomNumbers {
     }
 }
 
-/// Returns the meaning of a text, with missing and null values as empty lists.
+/// Returns the values of a text, with missing and null values as empty lists.
 fn model(doc: &SplitDoc) -> SplitFile {
     let texts = |items: &SharedList<Item>| items.iter().map(|item| item.value().to_string()).collect();
     SplitFile {
@@ -95,7 +95,7 @@ fn new_item(dice: &mut RandomNumbers) -> NewItem {
     NewItem { value: VALUES[dice.below(VALUES.len())].into(), note }
 }
 
-/// Applies one random change to the text and to its meaning; returns a description of the change.
+/// Applies one random change to the text and to its expected values; returns a description of the change.
 fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut RandomNumbers) -> String {
     match dice.below(10) {
         0 => {
@@ -188,7 +188,7 @@ fn random_edits_of_every_style_mean_what_they_intend() {
     }
 }
 
-/// Returns everything of a text except one list, in pieces; the brackets of that list are excluded.
+/// Returns the text around one list in pieces, without the brackets of that list.
 fn pieces_around(doc: &SplitDoc, list: List) -> Vec<String> {
     let whole = |list: &ListText| {
         let mut out = String::new();
@@ -213,7 +213,8 @@ fn list_text(doc: &SplitDoc, list: List) -> Option<&ListText> {
     }
 }
 
-/// Returns the text of an item without what a change of a neighbour may add or remove: comment lines above, its comma, the end of its line.
+/// Returns the text of an item without the bytes that a change of a neighbour may add or remove: comment lines above, its comma, the end of
+/// its line.
 fn core(item: &Item) -> String {
     let tail = item.text.get(item.end as usize..).unwrap();
     let comma = list::skip(tail, 0);
@@ -234,7 +235,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
             let mut dice = RandomNumbers(seed * 104_729 + 7);
             let which = dice.below(start.splits().len() + 1);
             let list = if which < start.splits().len() { List::Split(which) } else { List::Exclude };
-            // Null becomes `[]`, and a missing list is added: other tests cover these.
+            // Other tests cover null, which becomes `[]`, and missing lists, which are added.
             let Some(old) = list_text(&start, list).filter(|_| !start.has_nothing()) else { continue };
             let length = old.items.len();
             let at = dice.below(length + 1);
@@ -279,7 +280,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
     assert!(looked_at > 1_000 || !only.is_empty(), "only {looked_at} items were looked at");
 }
 
-/// Returns the lines of `old` that are not, in this order, in `new`.
+/// Returns the lines of `old` that are not in `new` in the same order.
 fn lost_lines<'t>(old: &'t str, new: &str) -> Vec<&'t str> {
     let mut rest = new.lines();
     let mut lost = Vec::new();

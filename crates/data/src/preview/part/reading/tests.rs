@@ -122,7 +122,7 @@ fn the_tree_of_a_chat_has_roles_in_the_place_of_numbers() {
     let roles: Vec<&str> = lines.iter().map(|line| line.title.as_str()).filter(|title| !title.is_empty()).collect();
     assert_eq!(roles, ["system", "user", "text", "assistant", "tool", "assistant"]);
     assert!(lines.iter().filter(|line| line.is_hidden).all(|line| matches!(line.label.as_str(), "role" | "type")));
-    // Rows of a table with a role and without content are not messages.
+    // Table rows with a role but without content are not messages.
     let table = crate::preview::part("json", &br#"[{"role": "admin", "name": "x"}]"#.to_vec(), &Cancel::default());
     let Drawable::Tree(lines) = &table.body else { panic!() };
     assert_eq!(lines.iter().map(tree_line).collect::<Vec<_>>(), ["0:", "  role: admin", "  name: x"]);
@@ -144,7 +144,7 @@ fn what_is_no_text_is_shown_as_ever_and_controls_are_visible() {
     let preview = read("bin", &vec![0, 1, 2, 255], &ReadFrom::Page(0), &Cancel::default());
     assert!(matches!(preview.body, Drawable::Hex(_)));
     let (reading, _) = shown("json", br#"{"text": "\u001b[31mred\u202e\r\n\tx\ud800 \q"}"#, &ReadFrom::Page(0));
-    // An invalid escape makes the line invalid JSON: it is shown unchanged.
+    // An invalid escape makes the document invalid JSON, so it is shown unchanged.
     assert!(reading.text.contains("\\q"), "{}", reading.text);
     let (reading, _) = shown("json", br#"{"text": "\u001b[31mred\u202e\r\n\tx\ud800"}"#, &ReadFrom::Page(0));
     assert_eq!(reading.text, "␛[31mred<U+202E>\n    x\u{fffd}");

@@ -1,5 +1,5 @@
-//! Record batches and dictionaries in memory. What their metadata states is checked before memory is reserved, because the decoders of the
-//! crate `arrow-ipc` reserve what is stated, and panic on some metadata that is damaged.
+//! Record batches and dictionaries in memory. Sizes in the metadata are checked before memory is reserved, because the decoders of the
+//! crate `arrow-ipc` reserve any stated size, and panic on some damaged metadata.
 
 use super::file::ArrowFile;
 use super::messages::{damage, read_exact, refusal, RawMessage};
@@ -13,31 +13,31 @@ use gristmill_storage::read::ReadFile;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// Maximum size of a record batch, and of all dictionaries, in bytes: stored, and after decompression.
+/// Maximum size in bytes of a record batch, and of all dictionaries together, both stored and decompressed.
 const MAX_BATCH_BYTES: u64 = 2 << 30;
 const MAX_BATCH_HINT: &str = "write the file with smaller record batches";
-/// Largest factor by which a codec grows its input; more cannot be true.
+/// Maximum factor by which a codec expands its input; a larger stated size is damage.
 const MAX_LZ4_FACTOR: u64 = 256;
 const MAX_ZSTD_FACTOR: u64 = 1 << 16;
-/// Size of the length before the bytes of a compressed buffer.
+/// Size of the length that precedes the bytes of a compressed buffer.
 const LENGTH_BYTES: u64 = 8;
-/// Length of a buffer that is not compressed, although others are.
+/// Value of the length for a buffer that is not compressed although its record batch is.
 const NOT_PACKED: i64 = -1;
 
-/// The dictionaries by their numbers.
+/// Dictionaries by their ids.
 type Dictionaries = HashMap<i64, ArrayRef>;
 
-/// A record batch, which is decoded when it is needed first.
+/// A record batch, decoded on first use.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Its number in the file.
+    /// Number of the record batch in the file.
     pub(super) number: usize,
-    /// Number of its first row.
+    /// Number of its first row in the file.
     pub(super) first_row: u64,
     pub(super) rows: usize,
-    /// Size of the columns that are read, after decompression.
+    /// Decompressed size of the columns that are read, in bytes.
     pub(super) bytes: u64,
-    /// Size of the longest entries of its dictionaries together, which each row may repeat.
+    /// Total size of the longest entry of each of its dictionaries, which every row may repeat.
     pub(super) longest_entry: u64,
     file: Arc<ReadFile>,
     schema: SchemaRef,
@@ -49,7 +49,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Returns some of the columns, decoded.
+    /// Decodes the columns that are read, once.
     pub(super) fn decode(&self) -> Outcome<&RecordBatch> {
         let decoded = self.decoded.get_or_init(|| {
             let message = self.message.parse()?;
@@ -73,18 +73,18 @@ impl Batch {
     }
 }
 
-/// Reads the record batches of a file in order, with the dictionaries that are valid for each.
+/// Reads the record batches of a file in order, each with the dictionaries that are valid for it.
 #[derive(Debug)]
 pub(super) struct BatchReader {
     file: ArrowFile,
     columns: Arc<[usize]>,
     wanted: HashSet<i64>,
     dictionaries: Arc<Dictionaries>,
-    /// Size of each dictionary after decompression.
+    /// Decompressed size of each dictionary.
     sizes: HashMap<i64, u64>,
     /// Size of the longest entry of each dictionary.
     longest: HashMap<i64, u64>,
-    /// Number of the dictionaries of the file that were read.
+    /// Number of dictionaries of the file that were read.
     read: usize,
 }
 
@@ -103,7 +103,7 @@ impl BatchReader {
         }
     }
 
-    /// Reads a record batch, which is not before that of an earlier call; `None` after the last one.
+    /// Reads a record batch, which must not precede that of an earlier call; `None` after the last one.
     pub(super) fn read(&mut self, number: usize) -> Outcome<Option<Batch>> {
         let Some((place, first_row)) = self.file.batch(number) else { return Ok(None) };
         while let Some(next) = self.file.dictionaries().get(self.read).filter(|next| next.batch <= number) {
@@ -141,7 +141,7 @@ impl BatchReader {
         }))
     }
 
-    /// Reads a dictionary that replaces or extends one of the same number.
+    /// Reads a dictionary, which replaces or extends the previous dictionary with its id.
     fn read_dictionary(&mut self, at: u64) -> Outcome<()> {
         let file = Arc::clone(self.file.file());
         let damaged = |why: String| damage(&file, format!("dictionary at byte {at}: {why}"));
@@ -168,7 +168,7 @@ impl BatchReader {
             ));
         }
         let schema = Arc::clone(self.file.schema().decoded());
-        // Record batches before it keep their own.
+        // Earlier record batches keep their dictionaries.
         let mut changed = Dictionaries::clone(&self.dictionaries);
         let read = catch_panic(|| {
             arrow_ipc::reader::read_dictionary(&body, dictionary, &schema, &mut changed, &version).map(|()| changed)
@@ -184,7 +184,7 @@ impl BatchReader {
     }
 }
 
-/// Returns the size of the longest value of an array; that of all values if they are no texts.
+/// Returns the size of the longest value of an array; for values other than text, the size of all values.
 fn longest_value(array: &dyn Array) -> u64 {
     let longest = ByteValues::of(array).map(|values| {
         let present = (0..array.len()).filter(|entry| array.is_valid(*entry));
@@ -193,16 +193,16 @@ fn longest_value(array: &dyn Array) -> u64 {
     longest.unwrap_or_else(|| array.get_buffer_memory_size()) as u64
 }
 
-/// The parts of a body that are needed.
+/// The buffers of a message body that are needed.
 #[derive(Debug)]
 struct NeededBuffers {
-    /// Position in the body, and size.
+    /// Offset in the body, and size, of each buffer.
     buffers: Vec<(u64, u64)>,
-    /// Largest factor by which they grow, if they are compressed.
+    /// Maximum factor by which they expand, if they are compressed.
     factor: Option<u64>,
 }
 
-/// Returns the buffers of some columns at the top level.
+/// Returns the buffers of the columns at the top level for which `is_wanted` is true.
 fn needed_buffers(
     batch: &arrow_ipc::RecordBatch<'_>,
     fields: &arrow_schema::Fields,
@@ -233,7 +233,7 @@ fn needed_buffers(
     Ok(NeededBuffers { buffers, factor })
 }
 
-/// Returns the number of buffers of a column; `None` if more are stated than there can be.
+/// Returns the number of buffers of a column; `None` if the metadata states an impossible number.
 fn count_buffers(data_type: &DataType, version: MetadataVersion, view_buffers: &mut VecDeque<i64>) -> Option<usize> {
     let mut inner = |field: &Field| count_buffers(field.data_type(), version, view_buffers);
     match data_type {
@@ -253,7 +253,7 @@ fn count_buffers(data_type: &DataType, version: MetadataVersion, view_buffers: &
     }
 }
 
-/// Reads the buffers of a body that are needed, each at its position, and returns their size after decompression.
+/// Reads the needed buffers of a body to their offsets, and returns the body with its size after decompression.
 fn read_body(file: &ReadFile, message: &RawMessage, needed: &NeededBuffers) -> Outcome<(arrow_buffer::Buffer, u64)> {
     let size = message.body.end - message.body.start;
     let too_large = || refusal(file, "it has more than 2 GiB", MAX_BATCH_HINT);
@@ -262,7 +262,7 @@ fn read_body(file: &ReadFile, message: &RawMessage, needed: &NeededBuffers) -> O
     if stored > size {
         return Err(damage(file, "its buffers are larger than the message"));
     }
-    // Parts that are not read use no memory: they stay as they were reserved.
+    // Zeroed memory is not backed by pages until it is written, so ranges that are not read use none.
     let mut body = vec![0; length];
     let mut total = 0_u64;
     for (start, size) in needed.buffers.iter().filter(|(_, size)| *size > 0) {
@@ -280,7 +280,7 @@ fn read_body(file: &ReadFile, message: &RawMessage, needed: &NeededBuffers) -> O
     }
 }
 
-/// Returns the size of a buffer after decompression, which is checked against what its bytes can produce.
+/// Returns the size of a buffer after decompression, checked against the maximum that its codec can produce.
 fn unpacked_size(buffer: &[u8], factor: Option<u64>) -> Result<u64, &'static str> {
     let size = buffer.len() as u64;
     let Some(factor) = factor else { return Ok(size) };

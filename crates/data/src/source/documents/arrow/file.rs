@@ -1,4 +1,4 @@
-//! An open Arrow file: its schema, and where its record batches and dictionaries are.
+//! An open Arrow file: its schema, and the locations of its record batches and dictionaries.
 
 use super::messages::{damage, read_exact, read_message, refusal, RawMessage, StreamItem, MAX_METADATA_BYTES};
 use super::schema::ArrowSchema;
@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 /// First and last bytes of the file format.
 pub(super) const MAGIC: [u8; 6] = *b"ARROW1";
-/// First bytes of the first version of Feather, which is another format.
+/// First bytes of version 1 of Feather, which is a different format.
 const FEATHER_1: &[u8] = b"FEA1";
-/// Where messages begin in the file format.
+/// Offset of the first message in the file format.
 const FIRST_MESSAGE: u64 = 8;
-/// Size of the length of the footer and the last bytes.
+/// Size of the end of the file: the length of the footer, and the magic bytes.
 const TAIL_BYTES: u64 = 10;
-/// Number of bytes at the beginning that show what a file is instead.
+/// Number of bytes at the beginning from which other formats are recognized, for the message.
 const HEAD_BYTES: u64 = 16;
-/// Maximum number of rows of a record batch, as of arrays with offsets of 32 bits.
+/// Maximum number of rows of a record batch, the limit of 32-bit offsets.
 const MAX_BATCH_ROWS: u64 = 1 << 31;
 /// Maximum number of record batches and dictionaries.
 const MAX_MESSAGES: usize = 1 << 24;
 
-/// An Arrow file whose messages are known. Cheap to clone; all reads are positional.
+/// An Arrow file and the locations of its messages. Cheap to clone; all reads are positional.
 #[derive(Clone, Debug)]
 pub(super) struct ArrowFile(Arc<FileParts>);
 
@@ -34,35 +34,35 @@ struct FileParts {
     schema: ArrowSchema,
     batches: Vec<BatchLocation>,
     dictionaries: Vec<DictionaryLocation>,
-    /// Where messages end at the latest.
+    /// Offset before which all messages end.
     end: u64,
     loss: Option<StreamLoss>,
 }
 
-/// Where a record batch is.
+/// Location of a record batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchLocation {
     pub(super) at: u64,
-    /// Position after the body.
+    /// Offset of the end of the body.
     pub(super) end: u64,
-    /// Number of rows of the file up to its end.
+    /// Number of rows from the beginning of the file to the end of this record batch.
     pub(super) row_end: u64,
 }
 
-/// Where a dictionary is.
+/// Location of a dictionary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DictionaryLocation {
     pub(super) at: u64,
-    /// Number of the first record batch that it is valid for.
+    /// Number of the first record batch for which it is valid.
     pub(super) batch: usize,
 }
 
-/// What is not read of a stream.
+/// Reason why bytes of a stream are not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamLoss {
-    /// The end mark is missing; the position after the last whole message.
+    /// The end mark is missing; the offset of the end of the last whole message.
     NoEnd(u64),
-    /// Bytes after the end mark, which is before this position.
+    /// There are bytes after the end mark, which ends at this offset.
     AfterEnd(u64),
 }
 
@@ -74,7 +74,7 @@ struct MessageLocations {
 }
 
 impl ArrowFile {
-    /// Finds the messages of a stream or a file in the file format, which are distinguished by the first bytes.
+    /// Finds the messages of a stream or of the file format, which are distinguished by the first bytes.
     pub(super) fn open(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
         let mut head = vec![0; usize::try_from(file.len().min(HEAD_BYTES)).unwrap_or_default()];
         read_exact(&file, &mut head, 0)?;
@@ -147,7 +147,7 @@ impl ArrowFile {
         let footer = arrow_ipc::root_as_footer(&bytes).map_err(|_| damaged())?;
         let schema = schema_of(&file, footer.schema().ok_or_else(damaged)?)?;
         let mut places = MessageLocations::default();
-        // Any record batch may refer to any dictionary of the file.
+        // In the file format, any record batch may refer to any dictionary.
         for (blocks, batch) in [(footer.dictionaries(), Some(0)), (footer.recordBatches(), None)] {
             for block in blocks.iter().flatten() {
                 cancel.check()?;
@@ -174,7 +174,7 @@ impl ArrowFile {
         self.0.batches.len()
     }
 
-    /// Returns a record batch, and the number of its first row.
+    /// Returns the location of a record batch, and the number of its first row.
     pub(super) fn batch(&self, number: usize) -> Option<(BatchLocation, u64)> {
         let first_row = match number.checked_sub(1) {
             Some(before) => self.0.batches.get(before)?.row_end,
@@ -183,12 +183,12 @@ impl ArrowFile {
         self.0.batches.get(number).map(|batch| (*batch, first_row))
     }
 
-    /// Returns the number of the record batch that a row is in; that after the last one for other rows.
+    /// Returns the number of the record batch that contains a row; for a row beyond the end, the number of record batches.
     pub(super) fn batch_of(&self, row: u64) -> usize {
         self.0.batches.partition_point(|batch| batch.row_end <= row)
     }
 
-    /// Returns the dictionaries in order.
+    /// Returns the locations of the dictionaries in order.
     pub(super) fn dictionaries(&self) -> &[DictionaryLocation] {
         &self.0.dictionaries
     }
@@ -201,7 +201,7 @@ impl ArrowFile {
         &self.0.file
     }
 
-    /// Reads a message that was found before.
+    /// Reads a message whose location is known.
     pub(super) fn message(&self, at: u64) -> Outcome<RawMessage> {
         match read_message(&self.0.file, at, self.0.end)? {
             StreamItem::Message(message) => Ok(message),
@@ -209,7 +209,7 @@ impl ArrowFile {
         }
     }
 
-    /// Returns what is not read of the file, as a problem.
+    /// Returns a problem if part of the file is not read.
     pub(super) fn loss(&self) -> Option<Problem> {
         let batches = self.0.batches.len() as u64;
         let read = format!("{} before it {} read", count(batches, "record batch"), agree(batches, "was", "were"));
@@ -238,7 +238,7 @@ impl ArrowFile {
 }
 
 impl MessageLocations {
-    /// Adds the message at a position. `batch` is the first record batch that a dictionary is valid for; `None` if it is the next one.
+    /// Adds the message at an offset. `batch` is the first record batch for which a dictionary is valid; `None` means the next one.
     fn add(&mut self, file: &ReadFile, at: u64, message: &RawMessage, batch: Option<usize>) -> Outcome<()> {
         let parsed = message.parse().map_err(|why| damage(file, why))?;
         if self.batches.len() + self.dictionaries.len() >= MAX_MESSAGES {

@@ -1,4 +1,4 @@
-//! Messages of an Arrow file: their metadata, verified, and where their bodies are.
+//! Messages of an Arrow file: their verified metadata, and the locations of their bodies.
 
 use arrow_ipc::{Message, MetadataVersion};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,33 +6,33 @@ use gristmill_storage::read::ReadFile;
 use std::io;
 use std::ops::Range;
 
-/// Work in progress when a failure is reported.
+/// Name of this step in failures.
 pub(super) const READING: &str = "reading the Arrow file";
-/// Way out of damage.
+/// Hint for damaged files.
 pub(super) const DAMAGE_HINT: &str = "the file is damaged or was not written completely; get it again from its source";
-/// Maximum size of the metadata of a message, and of a footer, in bytes.
+/// Maximum size in bytes of the metadata of a message, and of a footer.
 pub(super) const MAX_METADATA_BYTES: u64 = 64 << 20;
-/// First bytes of a message. Old writers leave them out.
+/// First bytes of a message, which old writers omit.
 pub(super) const CONTINUATION: [u8; 4] = [0xFF; 4];
-/// Size of the first bytes and the length of the metadata.
+/// Size of the first bytes and of the length of the metadata.
 const PREFIX_BYTES: usize = 8;
 /// Size of the length of the metadata.
 const LENGTH_BYTES: usize = 4;
 
-/// A message, whose metadata is valid.
+/// A message with valid metadata.
 #[derive(Debug)]
 pub(super) struct RawMessage {
     pub(super) metadata: Vec<u8>,
     pub(super) body: Range<u64>,
 }
 
-/// What is at a position of a stream.
+/// The item at an offset of a stream.
 #[derive(Debug)]
 pub(super) enum StreamItem {
     Message(RawMessage),
-    /// The mark that ends the stream; the position after it.
+    /// The mark that ends the stream, with the offset after it.
     End(u64),
-    /// The beginning of something whose rest is missing.
+    /// An incomplete item at the end of the file.
     Cut,
 }
 
@@ -47,7 +47,7 @@ impl RawMessage {
     }
 }
 
-/// Reads the metadata of the message at a position, all of which is before `end`.
+/// Reads the metadata of the message at an offset; it must end before `end`.
 pub(super) fn read_message(file: &ReadFile, at: u64, end: u64) -> Outcome<StreamItem> {
     let damaged = |why: String| Err(damage(file, format!("byte {at}: {why}")));
     let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
@@ -80,7 +80,7 @@ pub(super) fn read_message(file: &ReadFile, at: u64, end: u64) -> Outcome<Stream
     Ok(StreamItem::Message(message))
 }
 
-/// Fills `bytes` from a position of the file.
+/// Fills `bytes` from an offset of the file.
 pub(super) fn read_exact(file: &ReadFile, bytes: &mut [u8], at: u64) -> Outcome<()> {
     file.read_exact_at(bytes, at).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => damage(file, "it became shorter while it was read"),
@@ -88,12 +88,12 @@ pub(super) fn read_exact(file: &ReadFile, bytes: &mut [u8], at: u64) -> Outcome<
     })
 }
 
-/// Returns a failure because of damage.
+/// Returns the failure for a damaged file.
 pub(super) fn damage(file: &ReadFile, why: impl Into<String>) -> Failure {
     refusal(file, why, DAMAGE_HINT)
 }
 
-/// Returns a failure with its way out.
+/// Returns the failure for a file that is not read, with a hint.
 pub(super) fn refusal(file: &ReadFile, why: impl Into<String>, hint: &str) -> Failure {
     Failure::data(READING, why.into()).on(Subject::path(file.path())).with_hint(hint)
 }

@@ -1,4 +1,4 @@
-//! Arrow files, streams or in the file format, as a source of documents (docs/formats/arrow.md).
+//! Arrow files, in the stream format or the file format, as a source of documents (docs/formats/arrow.md).
 
 mod batch;
 mod file;
@@ -21,9 +21,9 @@ use rows::{decode_json, RowForm, RowReader};
 use schema::ColumnProblem;
 use std::sync::Arc;
 
-/// End of the names of such files in folders.
+/// Suffix of files that are found in folders.
 const SUFFIX: &str = ".arrow";
-/// End of the names of files that are read if they are named themselves.
+/// Suffix of files that are read only if the user names them.
 const FEATHER_SUFFIX: &str = ".feather";
 
 /// Apache Arrow.
@@ -101,7 +101,7 @@ impl DocumentSource for Arrow {
     ) -> Outcome<Box<dyn BlockReader>> {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
-        // A file without the column was reported when its layout was examined.
+        // A file without the column was reported when its layout was determined.
         let selected = match Columns::of(fields) {
             Columns::Text(key) => {
                 let path = schema.column(&key).ok();

@@ -1,4 +1,4 @@
-//! Blocks of rows: parts of record batches that follow each other.
+//! Blocks of rows: ranges of consecutive record batches.
 
 use super::batch::{Batch, BatchReader};
 use super::file::ArrowFile;
@@ -16,32 +16,32 @@ use std::sync::Arc;
 
 /// Maximum number of rows in a block.
 const MAX_BLOCK_ROWS: usize = 1 << 20;
-/// Maximum size of the texts of a block, in bytes, if each row has the longest entry of the dictionary.
+/// Maximum size in bytes of the texts of a block if every row had the longest entry of the dictionary.
 const MAX_REPEATED_BYTES: u64 = 64 << 20;
-/// Size of the rows as JSON that are passed on together, in bytes.
+/// Size in bytes of the rows as JSON that are passed to the caller together.
 const JSON_BYTES_PER_BATCH: usize = 4 << 20;
 
-/// What rows are read as.
+/// Form in which rows are read.
 #[derive(Clone, Debug)]
 pub(super) enum RowForm {
-    /// The text below the first column: the number of the field at each level of structs.
+    /// The text of a column, as the index of the field at each level of structs.
     Text(Arc<[usize]>),
-    /// Objects of JSON; what the leaves hold.
+    /// JSON objects; the content of each leaf.
     Json(Arc<[LeafContent]>),
 }
 
 /// Reads the rows of one file in blocks.
 pub(super) struct RowReader {
     pub(super) file: ArrowFile,
-    /// `None` if the file has no such column.
+    /// The record batches; `None` if the file lacks the column.
     pub(super) batches: Option<BatchReader>,
     pub(super) form: RowForm,
     pub(super) block_bytes: u64,
-    /// The record batch that the next row is in, if it was read.
+    /// The record batch that contains the next row, once it was read.
     pub(super) current: Option<Arc<Batch>>,
-    /// The next row, and the bytes of the file before it.
+    /// The next row, and the number of bytes of the file before it.
     pub(super) at: Position,
-    /// Rows of the record batches that are not read.
+    /// Ranges of rows whose record batches are not read.
     pub(super) left_out: Vec<Range<u64>>,
     pub(super) cancel: Cancel,
 }
@@ -102,7 +102,7 @@ impl BlockReader for RowReader {
     }
 }
 
-/// Rows of record batches that follow each other.
+/// Rows of consecutive record batches.
 #[derive(Debug)]
 struct BatchBlock {
     parts: Vec<(Arc<Batch>, Range<usize>)>,
@@ -201,7 +201,7 @@ fn decode_texts(
     each(&together)
 }
 
-/// Passes rows on as objects of JSON.
+/// Passes rows to the caller as JSON objects.
 pub(super) fn decode_json(
     batch: &Batch,
     decoded: &RecordBatch,

@@ -1,11 +1,11 @@
-//! Columns by name, and the types that they are decoded as: texts as bytes, so that one that is not UTF-8 costs one row.
+//! Columns by name, and the types to which they are decoded. Text is decoded as bytes, so that text that is not UTF-8 affects only its row.
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use gristmill_arrow::LeafContent;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A schema as it is in the file, and as it is decoded.
+/// A schema as stored in the file, and as used for decoding.
 #[derive(Debug)]
 pub(super) struct ArrowSchema {
     stated: Schema,
@@ -16,7 +16,7 @@ pub(super) struct ArrowSchema {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnProblem {
     Missing,
-    /// What it holds, with the article.
+    /// The column holds other values; their type with its article.
     NotText(&'static str),
 }
 
@@ -31,13 +31,13 @@ impl ArrowSchema {
         self.stated.fields().iter().map(|field| (field.name().as_str(), field.data_type()))
     }
 
-    /// Returns the schema with which record batches are decoded.
+    /// Returns the schema that is used for decoding record batches.
     pub(super) fn decoded(&self) -> &SchemaRef {
         &self.decoded
     }
 
-    /// Finds a column by name: one at the top level of exactly that name first, because a name may hold dots; otherwise a path through
-    /// structs. Returns the number of the field at each level.
+    /// Finds a column by name: first a column at the top level with exactly this name, because names may contain dots, otherwise a path
+    /// through structs. Returns the index of the field at each level.
     pub(super) fn column(&self, key: &str) -> Result<Vec<usize>, ColumnProblem> {
         let at_top = self.stated.fields().iter().position(|field| field.name() == key);
         let path = match at_top {
@@ -55,14 +55,14 @@ impl ArrowSchema {
         found
     }
 
-    /// Returns the numbers of the columns at the top level that have one of these names; all if there are no names.
+    /// Returns the indexes of the columns at the top level with one of these names; of all columns if there are no names.
     pub(super) fn columns(&self, names: Option<&[String]>) -> Vec<usize> {
         let fields = self.stated.fields().iter().enumerate();
         let is_wanted = |field: &Field| names.is_none_or(|names| names.contains(field.name()));
         fields.filter(|(_, field)| is_wanted(field)).map(|(at, _)| at).collect()
     }
 
-    /// Returns what the leaves of some columns hold, in order.
+    /// Returns the content of the leaves of some columns, in order.
     pub(super) fn contents(&self, columns: &[usize]) -> Vec<LeafContent> {
         let mut found = Vec::new();
         for field in columns.iter().filter_map(|at| self.stated.fields().get(*at)) {
@@ -71,7 +71,7 @@ impl ArrowSchema {
         found
     }
 
-    /// Returns the numbers of the dictionaries that some columns refer to.
+    /// Returns the ids of the dictionaries to which some columns refer.
     pub(super) fn dictionaries(&self, columns: &[usize]) -> HashSet<i64> {
         let mut found = HashSet::new();
         for field in columns.iter().filter_map(|at| self.stated.fields().get(*at)) {
@@ -115,7 +115,7 @@ fn add_texts(fields: &arrow_schema::Fields, before: &str, found: &mut Vec<String
     }
 }
 
-/// Whether a type is one of text, or of dictionaries of texts.
+/// Whether a type is text, or a dictionary of texts.
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
@@ -124,7 +124,7 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Describes a type with its article, if its values cannot be texts.
+/// Describes a type with its article; `None` if its values can be texts.
 fn described(data_type: &DataType) -> Option<&'static str> {
     Some(match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => return None,
@@ -169,7 +169,7 @@ fn decoded_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Adds the contents of leaves in the order in which rows are written.
+/// Adds the content of leaves in the order in which rows are written.
 fn add_contents(data_type: &DataType, found: &mut Vec<LeafContent>) {
     match data_type {
         DataType::Struct(fields) => fields.iter().for_each(|field| add_contents(field.data_type(), found)),

@@ -12,19 +12,19 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// The format of the table of sources.
+/// The format in the registry of tables.
 pub(super) const FORMAT: &dyn TableFormat = &ArrowFormat;
 
 static KIND: TableKind = TableKind { id: "arrow", folder_id: "arrow-folder", title: "Arrow" };
 
-/// Maximum length of the name of a type, in bytes; nested types may have very many fields.
+/// Maximum length in bytes of a type name; nested types may have many fields.
 const MAX_TYPE_BYTES: usize = 400;
 /// Rows between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1024;
-/// Maximum number of rows of a record batch that are reported one by one.
+/// Maximum number of rows of a record batch that are reported individually.
 const MAX_REPORTED_ROWS: u64 = 20;
 
-/// Takes the number of a row, the row as JSON, and whether a text of it is not UTF-8.
+/// Callback for a row: its number, the row as JSON, and whether one of its texts is not UTF-8.
 type TakeRow<'t> = dyn FnMut(u64, &[u8], bool) -> Outcome<()> + 't;
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Table for ArrowFile {
                 out.push(b'\n');
                 next += 1;
                 is_full = out.len() - begin >= most_bytes;
-                // Ends the walk over the rows.
+                // Cancelling ends the iteration over the rows.
                 if is_full {
                     Err(Failure::cancelled())
                 } else {
@@ -138,7 +138,7 @@ impl Table for ArrowFile {
     }
 }
 
-/// Passes rows on with their numbers, as objects of JSON, and whether a text of them is not UTF-8.
+/// Passes rows to `take`: the number, the row as JSON, and whether one of its texts is not UTF-8.
 fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut TakeRow<'_>) -> Outcome<()> {
     let contents = file.schema().contents(&file.schema().columns(None));
     let in_batch = |row: u64| usize::try_from(row.saturating_sub(batch.first_row)).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Files made by pyarrow (tests/golden/arrow/layouts), whole, cut and changed.
+//! Reads files that pyarrow wrote (tests/golden/arrow/layouts): whole, truncated and modified.
 
 use super::*;
 use crate::source::documents::list::text_file;
@@ -29,7 +29,7 @@ fn key(name: &str) -> DocumentFields {
     DocumentFields { text: TextField::Key(name.into()), others: OtherFields::None }
 }
 
-/// Reads rows from one on, at most as many; with the problem of a loss.
+/// Reads at most a number of rows from one row on; also returns the message of a loss.
 fn read(
     path: &Path,
     fields: &DocumentFields,
@@ -223,7 +223,7 @@ fn a_text_that_is_not_utf8_costs_its_row_alone() {
     assert_eq!(rows.iter().filter(|row| row.1.is_err()).count(), 1);
 }
 
-/// Small random numbers that depend on the seed only.
+/// Small random numbers that depend only on the seed.
 struct RandomNumbers(u64);
 
 impl RandomNumbers {
@@ -248,7 +248,7 @@ fn changed_bytes_end_in_a_failure_or_in_rows() {
     let (mut read, mut failed) = (0, 0);
     for round in 0..3000 {
         let mut bytes = files[random.below(files.len())].clone();
-        // Where metadata is: most buffers allow any bytes.
+        // Changes bytes of the metadata, because most buffers allow any bytes.
         let is_set = |at: &usize| bytes[*at..].starts_with(&CONTINUATION);
         let messages: Vec<usize> = (0..bytes.len() - 8).filter(is_set).chain([bytes.len() - 300]).collect();
         let begin = if round % 3 == 0 { 0 } else { messages[random.below(messages.len())] };

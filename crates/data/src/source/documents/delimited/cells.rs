@@ -1,17 +1,17 @@
-//! Bytes of a file with delimiters: where rows end, and the cells of a row. The rules are those of pandas' `read_csv` (docs/formats/csv.md);
-//! without a delimiter a row is a line of plain text.
+//! Rows and cells in the bytes of a file with delimiters, by the rules of pandas' `read_csv` (docs/formats/csv.md). Without a delimiter, a
+//! row is a line of plain text.
 
 use crate::source::documents::json_array::MARK;
 use crate::source::documents::line_form::LineForm;
 
-/// Replaces a line end inside of a cell, so that a row is one line.
+/// Replaces a line end inside a cell, so that a row is one line.
 const NEWLINE: u8 = 0xFF;
-/// Replaces the bytes of these values, which are not part of any text in UTF-8.
+/// Replaces the bytes with the values of the markers here, which never occur in UTF-8.
 const INVALID: u8 = 0xFE;
-/// Replaces bytes between rows, and the header: those before the last one of a line are not part of its row.
+/// Replaces bytes between rows, and the header; filler at the beginning of a line is not part of its row.
 const FILLER: u8 = 0xFD;
 
-/// Position among the cells of a row.
+/// State of the parser within a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// At the beginning of a row.
@@ -21,27 +21,27 @@ enum State {
     AfterCr,
     /// In blanks at the beginning of a row.
     Blanks,
-    /// At the beginning of a cell.
+    /// At the beginning of a cell, after the delimiter.
     Cell,
     Bare,
     Quoted,
-    /// After a quote in a quoted cell: the end of the quotes, or the first of two.
+    /// After a quote in a quoted cell, which is the end of the quoting or the first of two quotes.
     Quote,
 }
 
-/// What a byte is.
+/// Meaning of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Content,
     Quote,
     Delimiter,
     RowEnd,
-    /// The end of a blank line, or the second byte of a line end.
+    /// Part of a blank line, or the second byte of a line end.
     Skipped,
 }
 
 impl State {
-    /// Returns the state after a byte, and what the byte is.
+    /// Returns the state after a byte, and the meaning of the byte.
     fn after(self, byte: u8, delimiter: Option<u8>) -> (Self, Role) {
         let is_delimiter = Some(byte) == delimiter;
         let has_cells = delimiter.is_some();
@@ -62,14 +62,15 @@ impl State {
     }
 }
 
-/// Makes a line of each row.
+/// Changes rows to lines.
 #[derive(Clone, Debug)]
 pub(super) struct RowForm {
     delimiter: Option<u8>,
     state: State,
     /// Whether the next row is the header, which is skipped.
     is_header: bool,
-    /// Number of bytes of a byte-order mark at the beginning of the text; that of all once there can be no more.
+    /// Number of bytes of the byte-order mark at the beginning of the text that were read; its full length once no further byte can belong
+    /// to it.
     mark: usize,
 }
 
@@ -81,7 +82,7 @@ impl RowForm {
 }
 
 impl RowForm {
-    /// Whether a byte is the next one of a byte-order mark at the beginning of the text.
+    /// Whether a byte continues a byte-order mark at the beginning of the text.
     fn is_mark(&mut self, byte: u8) -> bool {
         match MARK.get(self.mark) {
             Some(next) if *next == byte => {
@@ -104,7 +105,7 @@ impl LineForm for RowForm {
     fn apply(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             let (state, role) = match self.is_mark(*byte) {
-                // A quote after the mark begins a cell.
+                // The mark does not change the state, so that a quote after it begins a cell.
                 true => (self.state, Role::Content),
                 false => self.state.after(*byte, self.delimiter),
             };
@@ -142,16 +143,16 @@ impl LineForm for RowForm {
     }
 }
 
-/// The cells of a row; the memory is used again.
+/// The cells of a row; the memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     bytes: Vec<u8>,
-    /// Where each cell ends.
+    /// Offset of the end of each cell.
     ends: Vec<usize>,
 }
 
 impl Cells {
-    /// Reads the cells of a line that a form made, and one more than `most` at most.
+    /// Reads the cells of a line that [`RowForm`] produced, at most `most` and one more.
     pub(super) fn read(&mut self, line: &[u8], delimiter: Option<u8>, most: usize) {
         self.bytes.clear();
         self.ends.clear();
@@ -182,7 +183,7 @@ impl Cells {
         start.zip(self.ends.get(number)).and_then(|(start, end)| self.bytes.get(start..*end)).unwrap_or_default()
     }
 
-    /// Releases the memory after rows that need much of it.
+    /// Releases the memory if a row needed more than `most_bytes`.
     pub(super) fn shrink(&mut self, most_bytes: usize) {
         self.bytes.clear();
         self.ends.clear();

@@ -1,4 +1,4 @@
-//! Columns of a file with delimiters: names from the header, and the kinds of the cells of the first rows.
+//! Columns of a file with delimiters: their names from the header, and the types of the cells in the first rows.
 
 use super::cells::Cells;
 use super::NULLS;
@@ -11,7 +11,7 @@ const TEXT_COLUMN: &str = "text";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) delimiter: Option<u8>,
-    /// Their names; each is there once.
+    /// Names of the columns, without repetitions.
     pub(super) names: Vec<String>,
 }
 
@@ -21,8 +21,8 @@ impl Columns {
         Self { delimiter: None, names: vec![TEXT_COLUMN.to_owned()] }
     }
 
-    /// Returns the columns of a header, named as pandas names them: columns without a name by their number, and those of the same name with a
-    /// number after it. Bytes that are not UTF-8 are replaced.
+    /// Returns the columns of a header, named as pandas names them: a column without a name is named by its number, and a repeated name is
+    /// followed by a number. Bytes that are not UTF-8 are replaced.
     pub(super) fn of_header(cells: &Cells, delimiter: u8) -> Self {
         let name = |number: usize| match cells.get(number) {
             b"" => format!("Unnamed: {number}"),
@@ -60,7 +60,7 @@ impl Columns {
     }
 }
 
-/// The kinds of the cells of a column.
+/// Types of the cells of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CellKinds {
     has_numbers: bool,
@@ -80,7 +80,7 @@ impl CellKinds {
         }
     }
 
-    /// Returns what pandas takes the cells for, if it is not text. A column of nulls is one of text here.
+    /// Returns the type that pandas infers for the cells, if it is not text. A column that has only nulls counts as text here.
     pub(super) fn not_text(self) -> Option<&'static str> {
         match (self.has_numbers, self.has_booleans, self.has_texts) {
             (true, false, false) => Some("numbers"),
@@ -89,7 +89,7 @@ impl CellKinds {
         }
     }
 
-    /// Whether the cells are text, whatever follows.
+    /// Whether the column is text, regardless of further cells.
     pub(super) fn is_text(self) -> bool {
         self.has_texts || self.has_numbers && self.has_booleans
     }
@@ -101,7 +101,7 @@ fn is_number(cell: &[u8]) -> bool {
     const MAX_NUMBER_BYTES: usize = 400;
     let cell = cell.trim_ascii();
     let text = std::str::from_utf8(cell).ok().filter(|_| cell.len() <= MAX_NUMBER_BYTES);
-    // An integer that does not fit into 64 bits makes the column one of text.
+    // An integer that does not fit in 64 bits makes the column text.
     let is_integer = |text: &&str| text.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
     let fits = |text: &&str| !is_integer(text) || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
     let number = text.filter(fits).and_then(|text| text.parse::<f64>().ok());

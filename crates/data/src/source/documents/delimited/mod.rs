@@ -1,5 +1,5 @@
-//! CSV, TSV and plain text as sources of documents (docs/formats/csv.md, docs/formats/text.md). One thread finds the ends of rows, since quotes
-//! decide them; the cells are decoded by all threads.
+//! CSV, TSV and plain text as sources of documents (docs/formats/csv.md, docs/formats/text.md). One thread finds the ends of rows, because
+//! they depend on the quotes before them; all threads decode cells.
 
 mod cells;
 mod columns;
@@ -29,9 +29,10 @@ use table::DelimitedTables;
 const MAX_HEADER_BYTES: usize = 4 << 20;
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 1 << 16;
-/// Size of the blocks of rows that are examined, in bytes.
+/// Size in bytes of the blocks of rows that are examined for column types.
 const EXAMINED_BLOCK_BYTES: usize = 256 << 10;
-/// Maximum number of rows by which the type of a column is found, as by `load_dataset`, and of their bytes.
+/// Maximum number of rows that are examined to infer the type of a column, as by `load_dataset`; then the maximum size of these rows in
+/// bytes.
 const EXAMINED_ROWS: u64 = 10_000;
 const MAX_EXAMINED_BYTES: u64 = 64 << 20;
 /// Cells that are null.
@@ -61,13 +62,13 @@ const NULLS: [&[u8]; 19] = [
 #[derive(Debug)]
 pub struct Delimited {
     id: &'static str,
-    /// Its name in titles, and in sentences.
+    /// Name of the format in titles and sentences.
     name: &'static str,
-    /// End of the names of files.
+    /// Suffix of the file names.
     suffix: &'static str,
-    /// What separates cells; `None` if a row is a line of text.
+    /// Separator of cells; `None` if a row is a line of text.
     delimiter: Option<u8>,
-    /// What opens files as data sets of their own.
+    /// Opens files as data sets; `None` if that is not supported.
     tables: Option<&'static DelimitedTables>,
 }
 
@@ -81,27 +82,27 @@ pub static TSV: Delimited =
 pub static TEXT: Delimited =
     Delimited { id: "text", name: "plain text", suffix: ".txt", delimiter: None, tables: None };
 
-/// What is known of the columns of a file.
+/// Result of reading the columns of a file.
 enum Header {
     Columns(Columns),
     /// The file is empty.
     None,
-    /// Why the columns cannot be read, and the way out.
+    /// The columns cannot be read; the reason, and a hint.
     Unreadable {
         why: String,
         hint: &'static str,
     },
 }
 
-/// The first rows of a file.
+/// Facts about the first rows of a file.
 struct FirstRows {
-    /// The kinds of the cells of each column.
+    /// Types of the cells of each column.
     kinds: Vec<CellKinds>,
-    /// Whether there are rows, or damage in the place of them.
+    /// Whether there are rows, or damage where rows should be.
     has_rows: bool,
-    /// Number of cells of the first row.
+    /// Number of cells in the first row.
     first_cells: usize,
-    /// Whether the first row that is not blank is an object of JSON by its first byte; `None` if all are blank.
+    /// Whether the first row that is not blank begins like a JSON object; `None` if all rows are blank.
     is_json: Option<bool>,
 }
 
@@ -125,7 +126,7 @@ impl Delimited {
         let header = block.lines().next().filter(|line| line.len <= MAX_HEADER_BYTES as u64);
         let mut cells = Cells::default();
         if let Some(header) = &header {
-            // The mark is not part of the first name.
+            // The byte-order mark is not part of the first name.
             let header = header.bytes.strip_prefix(MARK).unwrap_or(header.bytes);
             cells.read(header, self.delimiter, MAX_COLUMNS);
         }
@@ -139,13 +140,13 @@ impl Delimited {
         Ok(Header::Columns(Columns::of_header(&cells, delimiter)))
     }
 
-    /// Opens the rows below the header from a position on.
+    /// Opens the rows below the header, from a position on.
     fn blocks(&self, file: &TextFile, from: Position, block_bytes: usize, cancel: &Cancel) -> Outcome<Blocks> {
         let form = RowForm::new(self.delimiter, self.delimiter.is_some());
         Blocks::open_form(Box::new(form), file, block_bytes, from, cancel)
     }
 
-    /// Examines the first rows, until a column is known to hold text.
+    /// Examines the first rows until the column is known to hold text.
     fn examine(
         &self,
         file: &TextFile,
@@ -234,7 +235,7 @@ impl DocumentSource for Delimited {
     }
 
     fn accepts(&self, name: &str, head: &[u8]) -> bool {
-        // Lines of JSON under such a name are JSONL.
+        // JSON lines under the name of a text file are read as JSONL.
         let head = head.strip_prefix(MARK).unwrap_or(head);
         self.has_suffix(name) && !(self.is_chosen() && head.trim_ascii_start().starts_with(b"{"))
     }
@@ -286,7 +287,7 @@ impl DocumentSource for Delimited {
         block_bytes: usize,
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>> {
-        // A file that is left out was reported when its layout was examined.
+        // A file that is left out was reported when its layout was determined.
         let is_read = !matches!(self.layout(file, fields, cancel)?, Layout::NoText { .. });
         let (columns, fields) = match self.header(file, cancel)? {
             Header::Columns(columns) if is_read => {
@@ -338,7 +339,7 @@ impl Delimited {
     }
 }
 
-/// Returns the columns that fields are read from. Cells have no fields of their own: a program with a path below a column reads objects.
+/// Returns the columns that contain the fields. Cells have no inner fields, so a program with a path below a column reads JSON objects.
 fn wanted_of(fields: &DocumentFields) -> Wanted {
     match (&fields.text, Wanted::of(fields)) {
         (TextField::Jq(program), Wanted::Text(_)) if as_path(program).is_some_and(|path| path.len() > 1) => {
@@ -349,7 +350,7 @@ fn wanted_of(fields: &DocumentFields) -> Wanted {
 }
 
 impl FirstRows {
-    /// Returns why a file is not read although it has the column.
+    /// Returns the reason why a file is not read although the column exists.
     fn refusal(&self, source: &Delimited, columns: &Columns) -> Option<Layout> {
         let names = columns.names.len();
         let (why, hint) = match () {
@@ -357,7 +358,7 @@ impl FirstRows {
                 "its lines are JSON".to_owned(),
                 "give it a name that ends in .jsonl, or .jsonl.gz if it is compressed",
             ),
-            // pandas would take the first cells for row labels, and move the others.
+            // pandas would use the first cells as row labels and shift the others.
             () if self.first_cells > names => (
                 format!("its first row has more cells than the header has names, {names}"),
                 "give each column a name in the first row, or remove the delimiters at the ends of rows",

@@ -1,4 +1,4 @@
-//! Blocks of rows: their bytes, whose cells are decoded by the threads that use them.
+//! Blocks of rows: stored as bytes, and decoded to cells by the threads that use the block.
 
 use super::cells::Cells;
 use super::columns::Columns;
@@ -10,28 +10,28 @@ use gristmill_core::{Failure, Outcome, Problem};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Size of the rows that are passed on together, in bytes.
+/// Size in bytes of the rows that are passed to the caller together.
 const BYTES_PER_BATCH: usize = 4 << 20;
-/// Memory for cells above this size, in bytes, is released.
+/// Memory for cells is released if it is larger than this, in bytes.
 const MAX_KEPT_BYTES: usize = 8 << 20;
-/// Reasons for rows that are left out.
+/// Message for a row that is too long; it is left out.
 const TOO_LONG: &str = "the row is longer than 64 MiB";
 const TOO_MANY_CELLS: &str = "the row has more cells than the header has names";
 const TOO_FEW_CELLS: &str = "the row has fewer cells than the header has names";
 
-/// What is read of rows.
+/// Fields that are read from rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RowFields {
-    /// The text of this column.
+    /// The text in the column with this index.
     Text(usize),
-    /// These columns, as objects of JSON: the number and the name of each, the name as JSON.
+    /// Columns as a JSON object: the index of each, and its name as JSON.
     Json(Vec<(usize, String)>),
-    /// All columns, as objects of JSON whose values are the cells as texts.
+    /// All columns as a JSON object whose values are the cells as texts.
     Verbatim(Vec<(usize, String)>),
 }
 
 impl RowFields {
-    /// Returns what is read of rows with these columns; `None` if there is no such column.
+    /// Returns the fields to read from rows with these columns; `None` if the column does not exist.
     pub(super) fn of(wanted: Wanted, columns: &Columns) -> Option<Self> {
         let json = |name: &String| Some((columns.find(name)?, as_json(name)));
         Some(match wanted {
@@ -42,12 +42,12 @@ impl RowFields {
         })
     }
 
-    /// Returns all columns.
+    /// Returns the fields for all columns.
     pub(super) fn all(columns: &Columns) -> Self {
         Self::Json(names_of(columns))
     }
 
-    /// Returns all columns, as texts.
+    /// Returns the fields for all columns, with the cells as texts.
     pub(super) fn verbatim(columns: &Columns) -> Self {
         Self::Verbatim(names_of(columns))
     }
@@ -65,7 +65,7 @@ fn as_json(name: &str) -> String {
 pub(super) struct RowReader {
     pub(super) lines: LineReader,
     pub(super) columns: Arc<Columns>,
-    /// `None` if the file has no such column.
+    /// The fields that are read; `None` if the file lacks the column.
     pub(super) fields: Option<Arc<RowFields>>,
 }
 
@@ -90,7 +90,7 @@ impl BlockReader for RowReader {
     }
 }
 
-/// Rows that are lines of a block.
+/// Rows as lines of a block.
 #[derive(Debug)]
 pub(super) struct LineRows {
     pub(super) block: Block,
@@ -98,7 +98,7 @@ pub(super) struct LineRows {
     pub(super) fields: Arc<RowFields>,
 }
 
-/// A row whose text, or object of JSON, is in shared memory.
+/// A row whose text or JSON object is in a shared buffer.
 enum PendingRow {
     Text(Range<usize>),
     Json(Range<usize>),
@@ -121,7 +121,7 @@ impl RowBlock for LineRows {
 }
 
 impl LineRows {
-    /// Decodes the rows with these numbers that are in the block, as [`RowBlock::decode`] does with all.
+    /// Decodes the rows of the block whose numbers are in `rows`, as [`RowBlock::decode`] decodes all rows.
     pub(super) fn decode_rows(&self, rows: Range<u64>, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
         let (mut cells, mut bytes, mut held) = (Cells::default(), Vec::new(), Vec::with_capacity(ROWS_PER_BATCH));
         let mut first = self.block.first_line.max(rows.start);
@@ -146,7 +146,7 @@ impl LineRows {
         pass_on(first, &held, &bytes, each)
     }
 
-    /// Calls `each` with the number of each row, and why it is left out, if it is.
+    /// Calls `each` with the number of each row, and the reason why the row is left out, if it is.
     pub(super) fn check(&self, each: &mut dyn FnMut(u64, Option<&'static str>) -> Outcome<()>) -> Outcome<()> {
         let (mut cells, most) = (Cells::default(), self.columns.names.len());
         for line in self.block.lines() {
@@ -166,8 +166,8 @@ impl LineRows {
         Ok(())
     }
 
-    /// Appends what is read of a row. Objects have no keys for cells that the row does not have: their number is that of the cells, not that
-    /// of the columns.
+    /// Appends the fields of a row to `bytes`. JSON objects have no keys for missing cells: their number of keys is that of the cells of
+    /// the row, not of the columns.
     fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<PendingRow> {
         if cells.len() > self.columns.names.len() {
             return Ok(PendingRow::LeftOut(TOO_MANY_CELLS));

@@ -1,4 +1,4 @@
-//! CSV and TSV files as data sets of their own. A file states nothing of its rows: opening it reads all of it, once.
+//! CSV and TSV files as data sets. The format has no index of its rows, so opening a file reads all of it once.
 
 use super::columns::Columns;
 use super::rows::{LineRows, RowFields};
@@ -10,14 +10,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Size of the blocks of rows whose positions are known, in bytes.
+/// Size in bytes of the blocks of rows whose positions are recorded.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Number of rows that are checked before a request to stop is obeyed.
+/// Number of rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: u64 = 1_024;
-/// Maximum number of rows that are reported one by one.
+/// Maximum number of rows that are reported individually.
 const MAX_REPORTED_ROWS: usize = 20;
 
-/// Opens files with a delimiter.
+/// Opens files of a format with a delimiter.
 #[derive(Debug)]
 pub(super) struct DelimitedTables {
     source: &'static Delimited,
@@ -67,19 +67,19 @@ struct DelimitedTable {
     source: &'static Delimited,
     file: TextFile,
     columns: Arc<Columns>,
-    /// All of them.
+    /// Fields for all columns.
     fields: Arc<RowFields>,
     kinds: Vec<CellKinds>,
-    /// Positions before each block, and after the last one.
+    /// Position of each block, and of the end.
     starts: Vec<Position>,
     loss: Option<Problem>,
-    /// The reader that was used last, and the block that it read.
+    /// The reader of the last block that was read, and this block.
     last: Mutex<Option<Cursor>>,
 }
 
 struct Cursor {
     blocks: Blocks,
-    /// Number of the block.
+    /// Number of `block`.
     number: usize,
     block: Arc<LineRows>,
 }
@@ -91,12 +91,12 @@ impl std::fmt::Debug for Cursor {
 }
 
 impl DelimitedTable {
-    /// Returns the number of the block that a row is in.
+    /// Returns the number of the block that contains a row.
     fn block_of(&self, row: u64) -> usize {
         self.starts.partition_point(|start| start.line <= row).saturating_sub(1)
     }
 
-    /// Reads a block; a compressed file continues where it was read last, if it can.
+    /// Reads a block. A reader that is directly before the block continues, so that a compressed file is not decompressed again.
     fn block(&self, number: usize) -> Outcome<Arc<LineRows>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cursor) = last.as_ref().filter(|cursor| cursor.number == number) {
@@ -182,7 +182,7 @@ impl Table for DelimitedTable {
                     Ok(())
                 })
             });
-            // Rows before one that cannot be shown are passed on.
+            // Rows before a row that cannot be shown are returned.
             if next == before {
                 if next > rows.start {
                     break;

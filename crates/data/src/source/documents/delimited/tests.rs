@@ -1,4 +1,4 @@
-//! Files as pandas and datasets read them (tests/golden/csv), whole, in pieces, cut and damaged.
+//! Compares files with the results of pandas and datasets (tests/golden/csv): whole, in pieces, truncated and damaged.
 
 use super::*;
 use crate::source::documents::line_form::LineForm as _;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::io::Write as _;
 
-/// The rows of a file, each a text, null or the reason why it is left out; with what is lost of the file.
+/// The rows of a file, each a text, null, or the reason why it is left out; then the message of a loss.
 type ReadRows = (Vec<Result<Option<String>, &'static str>>, Option<String>);
 
 fn golden(name: &str) -> Vec<Value> {
@@ -90,7 +90,7 @@ fn json_rows(file: &TextFile, from: Position, block: usize) -> (Vec<Value>, Vec<
     (rows, positions)
 }
 
-/// Removes keys whose value is null: rows with fewer cells do not have them.
+/// Removes keys whose value is null, because rows with fewer cells lack them.
 fn without_nulls(mut rows: Vec<Value>) -> Vec<Value> {
     for row in &mut rows {
         row.as_object_mut().unwrap().retain(|_, cell| !cell.is_null());
@@ -132,7 +132,7 @@ fn cells_are_those_of_pandas_from_every_row_on() {
     }
 }
 
-/// Returns the names of the columns; `None` if the file has no header that can be read.
+/// Returns the names of the columns; `None` if the header cannot be read.
 fn header_names(source: &Delimited, file: &TextFile) -> Option<Vec<String>> {
     match source.header(file, &Cancel::default()).unwrap() {
         Header::Columns(columns) => Some(columns.names),
@@ -177,7 +177,7 @@ fn what_is_left_out_or_lost_is_named_by_its_row() {
     assert_eq!(rows[0], some("a"));
     assert!(rows[1].as_ref().unwrap_err().contains("UTF-8") && rows[2].as_ref().unwrap_err().contains("more cells"));
     assert_eq!((&rows[3..], loss), (&[some("d"), Ok(None)][..], None));
-    // The other cells of the row are not needed.
+    // Invalid UTF-8 in a cell does not matter if the column is not read.
     assert_eq!(read(&file, "n").0[1], some("2"));
 
     let (_dir, file) = put("a.csv", b"text,n\na,1\n\"b,2\nc,3\n");
@@ -218,7 +218,7 @@ fn a_row_that_is_too_long_is_left_out_alone() {
     let (rows, loss) = read(&file, "text");
     assert_eq!((rows.len(), &rows[0], &rows[2], loss), (3, &Ok(Some("a".into())), &Ok(Some("b".into())), None));
     assert!(rows[1].as_ref().unwrap_err().contains("64 MiB"));
-    // What follows a quote without an end is lost as a whole, and no row.
+    // Bytes after a quote without an end are lost and are not a row.
     let (_dir, file) = put("a.csv", format!("text,n\na,1\n\"{long}\n,2\nb,3\n").as_bytes());
     let (rows, loss) = read(&file, "text");
     assert_eq!(rows, [Ok(Some("a".into()))]);
@@ -264,7 +264,7 @@ fn files_without_rows_or_with_other_contents_are_described() {
     };
     assert!(why(layout("a.csv", b"text\na,\n")).contains("more cells than the header has names, 1"));
     assert!(why(layout("a.txt.gz", &gzip(b"{\"text\": \"a\"}\n"))).contains("JSON"));
-    // Such a file is JSONL.
+    // The content makes the file JSONL.
     assert_eq!(put("a.txt", b"{\"text\": \"a\"}\n").1.source.id(), "jsonl");
     assert_eq!(layout("a.txt", b"a\n"), Layout::Rows);
 }
@@ -289,7 +289,7 @@ fn files_that_are_left_out_have_no_rows() {
     }
     let cut = gzip(b"text,n\n1,1\n");
     assert!(matches!(rows("cut.csv.gz", &cut[..12], &key("text")), (0, Layout::NoText { .. })));
-    // The rows before damage are read, also if there are none.
+    // Rows before damage are read, even if there are none.
     assert!(matches!(rows("a.csv", b"text,n\n\"unclosed,1\n", &key("text")), (0, Layout::Rows)));
 }
 

@@ -1,7 +1,7 @@
-//! jq programs: recognises those that are only a path of keys, and runs the others.
+//! jq programs: programs that are only a path of keys are recognised, others are run.
 //!
-//! A program comes from the user and its input may be untrusted, so features that may not terminate or that read anything but the input are
-//! missing: definitions, unbounded loops, the environment, the clock, further inputs.
+//! A program comes from the user and its input may be untrusted, so features that may not terminate, or that read anything but the input,
+//! are disabled: definitions, unbounded loops, the environment, the clock, further inputs.
 
 mod patterns;
 
@@ -14,7 +14,7 @@ use jaq_core::load::{self, Arena, File, Lexer, Loader};
 use jaq_core::{compile, unwrap_valr, Compiler, Ctx, Vars};
 use jaq_json::{read, Val};
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "reading the jq program";
 /// Maximum length of a program, in bytes.
 const MAX_PROGRAM_BYTES: usize = 4 << 10;
@@ -51,7 +51,7 @@ const MAY_NOT_END: &str = "may never end, so it cannot be used here";
 const NO_LOOP_BOUND: &str = "can be the bound of a loop that never ends, so it cannot be used here";
 const OUTSIDE: &str = "depends on more than the document, so it cannot be used here";
 
-/// Definitions that follow the standard ones and override them.
+/// Definitions that are appended to the standard ones and override them, to match jq.
 const LIKE_JQ: &str = include_str!("like_jq.jq");
 
 type Data = JustLut<Val>;
@@ -62,7 +62,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Compiles a program; a mistake in it is a usage error with its location.
+    /// Compiles a program. A mistake in the program is a usage error that states its location.
     pub(super) fn new(code: &str) -> Outcome<Self> {
         if code.len() > MAX_PROGRAM_BYTES {
             return Err(refused(code, 0, "it is longer than 4 KiB".into()));
@@ -147,7 +147,7 @@ fn refused(code: &str, at: usize, why: String) -> Failure {
     Failure::usage(ACTIVITY, why).on(Subject::field(code).column(column))
 }
 
-/// Returns the offset where brackets are nested too deeply: the recursion depth of the parser equals the nesting.
+/// Returns the offset at which brackets are nested too deeply, because the parser recurses once per level.
 fn too_deep(code: &str) -> Option<usize> {
     let mut depth = 0_usize;
     code.bytes().position(|byte| {
@@ -161,7 +161,7 @@ fn too_deep(code: &str) -> Option<usize> {
 }
 
 fn refuse_words(code: &str, tokens: &[Token<&str>]) -> Outcome<()> {
-    // Programs are short, and their nesting was limited before they were parsed.
+    // The recursion is bounded: programs are short, and their nesting is limited before parsing.
     let mut waiting: Vec<&Token<&str>> = tokens.iter().rev().collect();
     while let Some(Token(text, token)) = waiting.pop() {
         match token {
@@ -181,7 +181,7 @@ fn refuse_words(code: &str, tokens: &[Token<&str>]) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the keys of a program that only follows keys: `.a.b`, `.["a b"]`, `."a"`. `None` for any other.
+/// Returns the keys of a program that only follows a path: `.a.b`, `.["a b"]`, `."a"`. Returns `None` for any other program.
 pub(super) fn as_path(program: &str) -> Option<Vec<String>> {
     let mut rest = program.trim();
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! Regular expressions of programs, with the same engine as jq.
+//! Regular expressions of jq programs, with jq's regular-expression library.
 
 use super::Data;
 use jaq_core::native::{bome, run, v, Fun};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc as Shared;
 
-/// Parts of a text that are returned.
+/// Selects the parts of a text that are returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MatchParts {
     Matches,
@@ -28,11 +28,12 @@ struct MatchFlags {
 type CompiledPattern = (String, RegexOptions, Shared<Regex>);
 
 thread_local! {
-    /// The pattern that was used last: a program uses few patterns, on many documents.
+    /// The pattern that was compiled last, because a program applies few patterns to many documents.
     static LAST: RefCell<Option<CompiledPattern>> = const { RefCell::new(None) };
 }
 
-/// Returns the filters by which the definitions search patterns and concatenate texts; they override those of the same names.
+/// Returns the filters with which the definitions search for patterns and concatenate texts; they override the standard filters of the same
+/// names.
 pub(super) fn filters() -> [Fun<Data>; 5] {
     let replaced = [Bind::Var(()), Bind::Fun(()), Bind::Var(())];
     [
@@ -72,8 +73,8 @@ fn find_parts(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
     Ok(Val::Arr(Rc::new(all)))
 }
 
-/// Takes a text, a pattern, a replacement and flags; returns the text with each match replaced by the first output for its named groups.
-/// The text is written once, regardless of the number of matches.
+/// Takes a text, a pattern, a replacement and flags; returns the text in which each match is replaced by the first output for its named
+/// groups. The result is built in one pass, regardless of the number of matches.
 fn with_replaced(mut cv: Cv<'_, Data>) -> ValR<Val> {
     let (flags, (by, context), pattern) = (cv.0.pop_var(), cv.0.pop_fun(), cv.0.pop_var());
     let (mut out, mut search) = (String::new(), Search::new(&cv.1, &pattern, &flags)?);
@@ -107,16 +108,16 @@ fn concat(texts: &Val) -> ValR<Val> {
     Ok(Val::utf8_str(out))
 }
 
-/// Searches for the matches in order.
+/// Searches a text for matches, in order.
 struct Search<'a> {
     text: Cow<'a, str>,
     regex: Shared<Regex>,
     /// Named groups.
     names: Vec<(usize, String)>,
     is_global: bool,
-    /// Offset where the next search starts, in bytes; past the end of the text when there is none.
+    /// Offset in bytes at which the next search starts; beyond the end of the text after the last match.
     from: usize,
-    /// Offset of the end of the last match, in bytes.
+    /// End of the last match, in bytes.
     last_end: usize,
     /// Groups of the last match.
     region: Region,
@@ -134,7 +135,7 @@ impl<'a> Search<'a> {
         Ok(Self { text, regex, names, is_global, from: 0, last_end: 0, region })
     }
 
-    /// Finds the next match; returns the text between it and the one before.
+    /// Finds the next match; returns the text between the previous match and this one.
     fn next(&mut self) -> Result<Option<&str>, Failed<Val>> {
         let (text, to) = (self.text.as_ref(), self.text.len());
         if self.from > to {
@@ -195,7 +196,7 @@ impl MatchFlags {
     }
 }
 
-/// Compiles a pattern, once for all consecutive documents.
+/// Compiles a pattern, or returns it if it was compiled last.
 fn compiled(pattern: &str, options: RegexOptions) -> Result<Shared<Regex>, Failed<Val>> {
     LAST.with_borrow_mut(|last| {
         if let Some((_, _, regex)) = last.as_ref().filter(|known| known.0 == pattern && known.1 == options) {
@@ -224,7 +225,7 @@ fn text_of(text: &str) -> Val {
 /// Offset and length of a part of a text in characters, and the part itself.
 type Part<'a> = (usize, usize, &'a str);
 
-/// The last counted position in a text, so that each character is counted once or twice and not for each match.
+/// The last position whose characters were counted, so that counting does not start at the beginning for each match.
 #[derive(Default)]
 struct Chars {
     bytes: usize,
@@ -234,7 +235,7 @@ struct Chars {
 impl Chars {
     fn part<'a>(&mut self, text: &'a str, from: usize, to: usize) -> Part<'a> {
         if from < self.bytes {
-            // A group that starts before the last position, mostly by little.
+            // A group may start before the last position, usually by a few bytes.
             let back = text.get(from..self.bytes).map_or(0, |part| part.chars().count());
             (self.bytes, self.chars) = (from, self.chars - back);
         } else {
@@ -246,7 +247,7 @@ impl Chars {
     }
 }
 
-/// Returns a part as an object; for a group with its name, if it has one.
+/// Returns a part as an object; a group also has its name, if it has one.
 fn part(place: Option<Part<'_>>, group: Option<Option<&str>>) -> Val {
     let number = |number: isize| Val::Num(Num::Int(number));
     let (offset, length, text) = match place {

@@ -1,4 +1,4 @@
-//! Which files of a data set of the hub are read.
+//! Selection of the files of a data set of the Hugging Face hub.
 
 use super::{sort, text_file, Chooser, FileChoice, IgnoredFiles, Listing, Selection, CHOOSE};
 use crate::source::documents::glob::Glob;
@@ -8,8 +8,8 @@ use crate::source::documents::{HubSnapshot, InputRules};
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 
 impl HubSnapshot {
-    /// Returns the files that are read, by the rules of a program: those with documents, or those that a pattern selects. Files of splits
-    /// are those of [`split_files`](Self::split_files).
+    /// Returns the files that are read by the rules of a program: files with documents, or the files that a pattern selects. The files of
+    /// splits are those of [`split_files`](Self::split_files).
     pub fn chosen(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<&str>> {
         Ok(self
             .choices(selection, rules)?
@@ -26,14 +26,15 @@ impl HubSnapshot {
         let choice = |name: &str| match chooser.wants(name) {
             _ if self.is_file => FileChoice::Yes,
             _ if !chooser.includes_hidden() && is_hidden(name) => FileChoice::No,
-            // A repository also has descriptions, scripts and media, whatever a program reads of a folder.
+            // A repository also contains descriptions, scripts and media, which are left out even if the program reads all files of a
+            // folder.
             FileChoice::Yes if glob.is_none() && !is_text(name) && !is_table_name(name) => FileChoice::No,
             choice => choice,
         };
         Ok(self.files.iter().map(|(name, _)| (name.as_str(), choice(name))).collect())
     }
 
-    /// Adds the files to a listing.
+    /// Adds the selected files to a listing.
     pub(super) fn list(
         &self,
         selection: Selection<'_>,

@@ -1,4 +1,4 @@
-//! Discovery of the files of splits: of saved data sets, and of folders whose card or names say which files are which split.
+//! Finds the files of splits: in saved data sets, and in folders whose data set card or file names define splits.
 
 use super::super::saved;
 use super::super::splits::{
@@ -16,25 +16,25 @@ use gristmill_storage::walk::{Walk, WalkEntry};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "looking for splits";
 /// Maximum size of `README.md` and `.huggingface.yaml`, in bytes.
 const MAX_CARD_BYTES: u64 = 16 << 20;
-/// The split of files that are named one by one.
+/// Name of the split of files that the user names individually.
 const TRAIN: &str = "train";
-/// The word for all splits.
+/// Name that selects all splits.
 const ALL: &str = "all";
 
-/// A split with the paths of its files, each with its name.
+/// A split with the paths and names of its files.
 struct NamedFiles {
     name: String,
     files: Vec<(PathBuf, String)>,
 }
 
-/// Lists the files of the splits of a selection; `None` if it names none, and no input is a saved data set.
+/// Lists the files of the splits of a selection; `None` if the selection has no split and no input is a saved data set.
 ///
 /// # Errors
-/// The inputs are several folders; there is no such split or subset; a saved data set has several splits, and none is chosen; a file or
+/// The inputs are several folders; the split or subset does not exist; a saved data set has several splits, and none is chosen; a file or
 /// card cannot be read.
 pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Option<Listing>> {
     let is_chosen = selection.split.is_some() || selection.subset.is_some();
@@ -99,7 +99,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
     Ok(Some(listing))
 }
 
-/// Returns the parts that are read.
+/// Returns the parts of splits that are read.
 fn chosen_parts(splits: &[NamedFiles], selection: Selection<'_>) -> Outcome<Vec<SplitPart>> {
     let all = || splits.iter().map(|split| SplitPart::whole(&*split.name)).collect();
     match selection.split {
@@ -110,7 +110,7 @@ fn chosen_parts(splits: &[NamedFiles], selection: Selection<'_>) -> Outcome<Vec<
     }
 }
 
-/// Restricts files to the rows of a part of their split; reports what is lost of them.
+/// Restricts files to the rows of a part of their split, and reports the rows that are lost.
 fn slice(
     files: Vec<TextFile>,
     part: &SplitPart,
@@ -168,10 +168,10 @@ fn chosen_names(found: &Splits, selection: Selection<'_>) -> Outcome<Vec<String>
 }
 
 impl HubSnapshot {
-    /// Returns the splits of the data set; `None` if they do not decide which files are read.
+    /// Returns the splits of the data set; `None` if the selection of files does not depend on them.
     ///
     /// # Errors
-    /// It has several splits, and none is chosen; the card is invalid; there is no such subset.
+    /// There are several splits, and none is chosen; the card is invalid; the subset does not exist.
     fn splits(&self, selection: Selection<'_>) -> Outcome<Option<Splits>> {
         let is_chosen = selection.split.is_some() || selection.subset.is_some();
         if self.is_file || (selection.glob.is_some() || selection.all_splits) && !is_chosen {
@@ -186,7 +186,7 @@ impl HubSnapshot {
             failure
         };
         let found = match find_splits(&listing, selection.subset) {
-            // The files themselves are looked at if none is of a kind that splits have.
+            // If no file has the format of splits, the files are selected without splits.
             Err(failure) if !is_chosen && failure.class == ExitClass::Usage && failure.subject.field.is_none() => {
                 return Ok(None)
             }
@@ -203,10 +203,10 @@ impl HubSnapshot {
         Ok(Some(found))
     }
 
-    /// Returns the files of the splits of a selection; `None` if splits do not decide which files are read.
+    /// Returns the files of the splits of a selection; `None` if the selection of files does not depend on splits.
     ///
     /// # Errors
-    /// Several splits are there, and none is chosen; there is no such split or subset; the card is invalid.
+    /// There are several splits, and none is chosen; the split or subset does not exist; the card is invalid.
     pub fn split_files(&self, selection: Selection<'_>) -> Outcome<Option<Vec<String>>> {
         let Some(found) = self.splits(selection)? else { return Ok(None) };
         let mut files = Vec::new();
@@ -219,7 +219,7 @@ impl HubSnapshot {
     }
 }
 
-/// Returns the files of splits; reports what is wrong with those of the selection.
+/// Returns the files of the selected splits, and reports their problems.
 fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut Listing) -> Outcome<Vec<NamedFiles>> {
     let chosen = chosen_names(&found, selection)?;
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
@@ -239,7 +239,7 @@ fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut 
     Ok(found.splits.into_iter().map(named).collect())
 }
 
-/// Adds problems, but a leak of a file only once: each of its splits has it.
+/// Adds problems, each leak of a file only once although every split with that file reports it.
 fn add_once(problems: &mut Vec<Problem>, more: Vec<Problem>) {
     let known = |problems: &[Problem], new: &Problem| {
         let is_known = |old: &Problem| old.kind == ProblemKind::Leak && old.subject == new.subject;
@@ -252,7 +252,7 @@ fn add_once(problems: &mut Vec<Problem>, more: Vec<Problem>) {
     }
 }
 
-/// Returns what is lost of a split, and what would be read twice.
+/// Returns the problems of a split: lost files, and files that would be read twice.
 fn problems_of(folder: &Path, found: &Splits, split: &Split, is_compat: bool) -> Vec<Problem> {
     let name = display_safe(&split.name);
     let mut problems = Vec::new();
@@ -288,7 +288,7 @@ fn problems_of(folder: &Path, found: &Splits, split: &Split, is_compat: bool) ->
     problems
 }
 
-/// Reports files that are missing by the numbers in the names of others; `place` follows the word "missing".
+/// Reports missing files, inferred from the numbers in the names of the others; `place` follows the word "missing" in the message.
 pub(in crate::source) fn missing_files(folder: &Path, place: &str, missing: Vec<MissingShards>) -> Vec<Problem> {
     let report = |missing: MissingShards| {
         let (files, first) = (count(missing.count, "file"), listed(missing.first.iter().map(String::as_str)));
@@ -299,7 +299,7 @@ pub(in crate::source) fn missing_files(folder: &Path, place: &str, missing: Vec<
     missing.into_iter().map(report).collect()
 }
 
-/// Finds the splits of a folder by its card and names. Entries that cannot be examined are reported.
+/// Finds the splits of a folder by its card and file names. Entries that cannot be examined are reported.
 pub fn folder_splits(
     folder: &Path,
     subset: Option<&str>,
@@ -333,17 +333,17 @@ fn with_listing<T>(
     use_listing(&FolderListing { files: &files, readme: readme.as_deref(), settings: settings.as_deref() })
 }
 
-/// What can be chosen of a data set.
+/// Splits and subsets of a data set that can be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitChoices {
-    /// Name of each split of the subset, and its number of files, in the order of the data set; raw.
+    /// Name and number of files of each split of the subset, in the order of the data set; names are raw.
     pub splits: Vec<(String, u64)>,
     /// Names of the subsets that the card describes; raw.
     pub subsets: Vec<String>,
 }
 
-/// Returns the splits and subsets of a data set in a folder. There are none where the card is invalid: listing the files of a selection
-/// reports that.
+/// Returns the splits and subsets of a data set in a folder. They are empty if the card is invalid, which is reported when files are
+/// listed.
 pub fn split_choices(folder: &Path, subset: Option<&str>, cancel: &Cancel) -> SplitChoices {
     if let Ok(Some(saved)) = saved::splits(folder) {
         return SplitChoices { splits: saved.into_iter().map(named_size).collect(), subsets: Vec::new() };
@@ -361,21 +361,21 @@ fn named_size(split: saved::SavedSplit) -> (String, u64) {
     (split.name.unwrap_or_else(|| TRAIN.to_owned()), split.files.len() as u64)
 }
 
-/// The splits of a folder, without a choice.
+/// Summary of the splits of a folder, for a user who has not chosen one.
 #[derive(Debug, Default)]
 pub struct SplitSummary {
-    /// Name and number of files of each, in the order of the data set.
+    /// Name and number of files of each split, in the order of the data set.
     pub splits: Vec<(String, u64)>,
-    /// Number of files of data that are in no split.
+    /// Number of data files that are in no split.
     pub outside: u64,
-    /// What is lost of splits, what leaks between them, and what would be read twice.
+    /// Problems: files lost by splits, leaks between splits, and files that would be read twice.
     pub problems: Vec<Problem>,
 }
 
-/// Describes the splits of a folder; `None` if all files are in one.
+/// Describes the splits of a folder; `None` if all files are in one split.
 ///
 /// # Errors
-/// The card or a description of a saved data set is invalid, or it names no default among several subsets.
+/// The card, or a description of a saved data set, is invalid, or the card has several subsets and no default.
 pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitSummary>> {
     if let Some(saved) = saved::splits(folder)? {
         let splits = saved.into_iter().map(named_size).collect();
@@ -383,7 +383,7 @@ pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitS
     }
     let mut problems = Vec::new();
     let found = match folder_splits(folder, None, &mut problems, cancel) {
-        // None of several subsets is the default, but some have no files.
+        // There are several subsets without a default, so only the problem of subsets without files is reported.
         Err(failure) if failure.subject.field.is_some() => {
             let problems = other_subsets(folder, None, cancel)?;
             let has_problems = !problems.is_empty();

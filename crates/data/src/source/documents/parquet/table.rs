@@ -1,4 +1,4 @@
-//! Parquet files as data sets of their own.
+//! Parquet files as data sets.
 
 use super::super::columns::{NOT_UTF8, TOO_LONG};
 use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format of the table of sources.
+/// The format in the registry of tables.
 pub(super) const FORMAT: &dyn TableFormat = &ParquetFormat;
 
 static KIND: TableKind = TableKind { id: "parquet", folder_id: "parquet-folder", title: "Parquet" };
@@ -19,7 +19,7 @@ static KIND: TableKind = TableKind { id: "parquet", folder_id: "parquet-folder",
 const BLOCK_BYTES: usize = 4 << 20;
 /// Size of the ranges in which rows are decoded, in bytes.
 const RANGE_BYTES: usize = 64 << 20;
-/// Maximum number of rows of a column that are reported one by one.
+/// Maximum number of rows of a column that are reported individually.
 const MAX_REPORTED_ROWS: u64 = 20;
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Table for ParquetFile {
         let (columns, are) = (agree(names.len() as u64, "column", "columns"), agree(names.len() as u64, "is", "are"));
         let message = format!("the {columns} {} {are} encrypted, and not read", names.join(", "));
         let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(self.file().path()), message);
-        // Without any other column, reading it fails.
+        // If all columns are encrypted, reading the file fails anyway.
         let is_shown_in_part = !encrypted.is_empty() && !readable.is_empty();
         is_shown_in_part.then(|| problem.with_hint(ENCRYPTED_HINT))
     }
@@ -101,7 +101,7 @@ impl Table for ParquetFile {
                 Err(failure) => findings.problems.push(damage(failure)?),
             }
         }
-        // Texts in pages that are damaged would be reported again.
+        // Checking the texts of damaged pages would report the damage again.
         if !findings.problems.is_empty() {
             return Ok(findings);
         }
@@ -129,7 +129,7 @@ impl Table for ParquetFile {
     }
 }
 
-/// Reports texts of a row group that cannot be read.
+/// Reports the texts of a row group that cannot be read.
 fn check_texts(
     file: &ParquetFile,
     path: &str,
@@ -165,7 +165,7 @@ fn check_texts(
     Ok(())
 }
 
-/// Returns damage as a problem; other failures end the check.
+/// Converts a failure because of damage to a problem; returns any other failure, which ends the check.
 fn damage(failure: Failure) -> Outcome<Problem> {
     if failure.class != ExitClass::Data {
         return Err(failure);

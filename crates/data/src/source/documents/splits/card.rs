@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Maximum size of the YAML of a card, in bytes.
 const MAX_CARD_BYTES: usize = 4 << 20;
 
-/// What a card says of files.
+/// The content of a card that concerns files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DatasetCard {
     pub(super) subsets: Vec<Subset>,
@@ -19,9 +19,9 @@ pub(super) struct DatasetCard {
 pub(super) struct Subset {
     pub(super) name: String,
     pub(super) is_default: bool,
-    /// Folder of its files, if it is not the whole one.
+    /// Folder of its files; `None` means the root folder.
     pub(super) folder: Option<String>,
-    /// The patterns of each split; `None` means that names decide.
+    /// The patterns of each split; `None` means that file names decide.
     pub(super) splits: Option<Vec<(String, Vec<String>)>>,
 }
 
@@ -87,7 +87,7 @@ impl DatasetCard {
     }
 }
 
-/// Returns the number of the line before the YAML of a README, and the YAML.
+/// Returns the YAML at the beginning of a README, and the number of the line before it.
 fn front_matter(readme: &str) -> Option<(u64, &str)> {
     let readme = readme.strip_prefix('\u{feff}').unwrap_or(readme);
     let (mut from, mut at) = (None, 0);

@@ -10,14 +10,14 @@ pub(super) enum FileKind {
     Arrow,
     Json,
     Csv,
-    /// CSV with tabs: read by the same reader, but not the same kind.
+    /// CSV with tabs; the reader of CSV reads it, but it counts as a separate kind.
     Tsv,
     Text,
-    /// Files without documents, with their name in sentences.
+    /// Files without documents; holds their name in sentences.
     Other(&'static str),
 }
 
-/// Endings of each kind, in small letters.
+/// Endings of each kind, in lower case.
 const ENDINGS: &[(FileKind, &[&str])] = &[
     (FileKind::Parquet, &["parquet", "geoparquet", "gpq"]),
     (FileKind::Arrow, &["arrow"]),
@@ -38,7 +38,7 @@ const ENDINGS: &[(FileKind, &[&str])] = &[
     (FileKind::Other("logs of evaluations"), &["eval"]),
 ];
 
-/// Endings that win a draw, the strongest last.
+/// Endings that win if several are equally frequent, the strongest last.
 const FAVORITES: [&str; 7] = ["csv", "json", "jsonl", "arrow", "vortex", "lance", "parquet"];
 
 impl FileKind {
@@ -46,7 +46,7 @@ impl FileKind {
         ENDINGS.iter().find(|(_, endings)| endings.contains(&ending)).map(|(kind, _)| *kind)
     }
 
-    /// Returns its name in sentences.
+    /// Returns the name of the kind in sentences.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Parquet => "Parquet",
@@ -59,7 +59,7 @@ impl FileKind {
         }
     }
 
-    /// Whether the reader of this kind reads a file of this name.
+    /// Whether the reader of this kind reads a file with this name.
     pub(super) fn has(self, path: &str) -> bool {
         let reader = |kind| if kind == Self::Tsv { Self::Csv } else { kind };
         endings(path).filter_map(Self::of).any(|kind| reader(kind) == reader(self))
@@ -70,7 +70,7 @@ fn endings(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit('/').next().unwrap_or(path).split('.').skip(1)
 }
 
-/// Whether a file has an ending of some kind of data.
+/// Whether a file has an ending of a known kind of data.
 pub(super) fn is_known(path: &str) -> bool {
     endings(path).any(|ending| FileKind::of(ending).is_some())
 }

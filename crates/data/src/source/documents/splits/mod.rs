@@ -1,6 +1,6 @@
-//! Which files of a folder belong to which split, as `load_dataset` of the Hugging Face library decides (docs/formats/huggingface.md §2).
+//! Assigns the files of a folder to splits as `load_dataset` of the Hugging Face library does (docs/formats/huggingface.md §2).
 //!
-//! Works on names and the text of two files alone, so that it applies to folders and to repositories that are only listed.
+//! Depends only on names and the text of two files, so it also applies to repositories of which only a listing is available.
 
 mod card;
 mod kinds;
@@ -20,21 +20,21 @@ use kinds::{kind_of_files, FileKind};
 use patterns::{Names, Pattern};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of this step in errors.
+/// Name of this step in failures.
 const ACTIVITY: &str = "looking for splits";
-/// Maximum number of patterns with wildcards of a subset; each is compared with every name.
+/// Maximum number of patterns with wildcards per subset, because each is compared with every name.
 const MAX_PATTERNS: usize = 1_000;
-/// Maximum number of patterns of a subset.
+/// Maximum number of patterns per subset.
 const MAX_CARD_PATTERNS: usize = 1_000_000;
-/// Maximum number of files of a subset, each counted for every pattern that it matches.
+/// Maximum number of files per subset, where a file counts once for each pattern that matches it.
 const MAX_MATCHES: usize = 10_000_000;
-/// Name of the subset of a folder whose card has none.
+/// Name of the subset of a folder whose card has no subsets.
 const DEFAULT_SUBSET: &str = "default";
 
-/// A folder, or a repository that is listed.
+/// The files of a folder, or of a repository in a store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FolderListing<'a> {
-    /// The relative path of each file, with `/` separators, and its bytes.
+    /// Relative path of each file, with `/` separators, and its size in bytes.
     pub files: &'a [(String, u64)],
     /// The text of `README.md`.
     pub readme: Option<&'a str>,
@@ -47,22 +47,22 @@ pub struct FolderListing<'a> {
 pub struct Splits {
     /// Name of the subset.
     pub subset: String,
-    /// In the order of the data set; each has files.
+    /// Splits in the order of the data set; each has files.
     pub splits: Vec<Split>,
-    /// Files of data that are in no split.
+    /// Data files that are in no split.
     pub outside: Vec<String>,
 }
 
-/// A split, and its files.
+/// A split and its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Its name.
+    /// Name of the split.
     pub name: String,
-    /// Each file once, in the order of reading.
+    /// Files in reading order, each once.
     pub files: Vec<SplitFile>,
-    /// The files as `load_dataset` reads them: one is repeated if several patterns match it. Indexes of `files`.
+    /// Files as `load_dataset` reads them, as indexes of `files`: a file is repeated if several patterns match it.
     pub read_order: Vec<usize>,
-    /// Files of data that are left out because most files of the split have another ending.
+    /// Data files that are left out because most files of the split have another ending.
     pub dropped: Vec<String>,
 }
 
@@ -75,11 +75,11 @@ pub struct SplitFile {
     pub bytes: u64,
 }
 
-/// Finds the splits of a subset; `None` means that which the card names as the default.
+/// Finds the splits of a subset; `None` means the default subset of the card.
 ///
 /// # Errors
-/// The card is invalid; there is no such subset, or none is the default; a pattern without wildcards matches nothing; a split has a name
-/// that is invalid, or no files with documents.
+/// The card is invalid; the subset does not exist, or there is no default; a pattern without wildcards matches nothing; a split has an
+/// invalid name, or no files with documents.
 pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome<Splits> {
     let card = DatasetCard::parse(listing.readme, listing.settings)?;
     let chosen = choose_subset(&card, subset)?;
@@ -155,7 +155,7 @@ fn parse_patterns(texts: &[String]) -> Outcome<Vec<Pattern>> {
     texts.iter().map(|text| Pattern::parse(text)).collect()
 }
 
-/// Refuses a card that asks for very much work.
+/// Refuses a card with more patterns or matches than a limit.
 fn check_limit(count: usize, most: usize, what: &str) -> Outcome<()> {
     match count > most {
         true => Err(Failure::data(
@@ -207,7 +207,7 @@ fn choose_subset(card: &DatasetCard, wanted: Option<&str>) -> Outcome<Subset> {
     })
 }
 
-/// Returns the kind of the files of all splits.
+/// Returns the common kind of the files of all splits.
 fn common_kind(files: &[&(String, u64)], found: &[(String, Vec<usize>)]) -> Outcome<FileKind> {
     let mut common: Option<(&str, FileKind)> = None;
     for (name, order) in found {
@@ -237,7 +237,7 @@ fn common_kind(files: &[&(String, u64)], found: &[(String, Vec<usize>)]) -> Outc
     common.map(|(_, kind)| kind).ok_or_else(|| Failure::internal(ACTIVITY, "there is no split"))
 }
 
-/// Makes a split of the files that its patterns match, in their order.
+/// Creates a split from the files that its patterns match; `order` has their indexes in order.
 fn split(files: &[&(String, u64)], name: String, order: &[usize], kind: FileKind) -> Split {
     let mut split = Split { name, files: Vec::new(), read_order: Vec::new(), dropped: Vec::new() };
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
@@ -265,7 +265,7 @@ impl Splits {
         self.splits.iter().map(|split| split.name.as_str())
     }
 
-    /// Returns the files of a split that are also in another one, each with the names of the others.
+    /// Returns the files of a split that other splits share, each with the names of these splits.
     pub fn leaks<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (&'s str, Vec<&'s str>)> {
         let mut others: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for other in self.splits.iter().filter(|other| other.name != split.name) {
@@ -285,7 +285,7 @@ impl Split {
         self.files.iter().zip(times).filter(|(_, times)| *times > 1).map(|(file, _)| file.path.as_str())
     }
 
-    /// Returns the files that must exist by the numbers in the names of others, such as `train-00001-of-00003.parquet`.
+    /// Returns the files that should exist according to the numbers in the names of the others, such as `train-00001-of-00003.parquet`.
     pub fn missing_shards(&self) -> Vec<MissingShards> {
         shards::missing(self.files.iter().map(|file| file.path.as_str()))
     }
@@ -298,7 +298,7 @@ pub fn no_such_split<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> 
         .with_hint(choices("split", wanted, names))
 }
 
-/// Returns the names that exist, the nearest one first.
+/// Lists the names that exist, the most similar name first.
 fn choices<'n>(what: &str, wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
     let all = format!("each {what}: {}", listed(names.iter().copied()));
@@ -308,9 +308,9 @@ fn choices<'n>(what: &str, wanted: &str, names: impl Iterator<Item = &'n str>) -
     }
 }
 
-/// Returns names from data for a sentence.
+/// Lists names from the data for a sentence.
 pub(in crate::source) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    /// Maximum number of names.
+    /// Maximum number of listed names.
     const MAX_NAMED: usize = 20;
     let mut named: Vec<String> = names.take(MAX_NAMED + 1).map(shown).collect();
     if named.len() > MAX_NAMED {

@@ -1,47 +1,47 @@
-//! Patterns of names: those of a card, and those that are tried without one.
+//! Patterns of file names: those in a card, and the default ones for folders without a card.
 
 use super::super::glob::Glob;
 use super::{listed, shown, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeSet;
 
-/// Splits with the words that names of their files and folders have.
+/// Splits, each with the words by which names of files and folders denote it.
 const WORDS: [(&str, &[&str]); 3] = [
     ("train", &["train", "training"]),
     ("validation", &["validation", "valid", "dev", "val"]),
     ("test", &["test", "testing", "eval", "evaluation"]),
 ];
-/// Files that are no data, unless a pattern names them.
+/// Names of files that are not data, unless a pattern names them.
 const NO_DATA: [&str; 6] =
     ["README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dummy_data.zip", "dataset_dict.json"];
-/// Folder of files that are named by their split and number.
+/// Folder of files that are named by split and number.
 const SHARD_FOLDER: &str = "data/";
 
-/// Where a word is in a name.
+/// Position of a word in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordPosition {
     /// The name is the word.
     Whole,
-    /// It begins with the word and a separator.
+    /// The name begins with the word and a separator.
     Start,
-    /// It ends with a separator and the word.
+    /// The name ends with a separator and the word.
     End,
-    /// The word is between separators.
+    /// The word is between two separators.
     Middle,
 }
 
 /// A pattern of relative paths.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
-    /// A pattern of a card, and its text.
+    /// A pattern with wildcards in a card, and its text.
     Glob(Glob, String),
-    /// A path of a card.
+    /// A path in a card.
     Literal(String),
     /// Numbered files of a split in the folder `data`.
     Shards(String),
-    /// Files in a folder whose name has a word, at any depth.
+    /// Files at any depth in a folder whose name contains a word.
     Folder(&'static str, WordPosition),
-    /// Files whose name has a word.
+    /// Files whose name contains a word.
     File(&'static str, WordPosition),
     /// All files.
     All,
@@ -65,12 +65,12 @@ impl Pattern {
         }
     }
 
-    /// Whether it has no wildcards.
+    /// Whether the pattern has no wildcards.
     pub(super) fn is_literal(&self) -> bool {
         matches!(self, Self::Literal(_))
     }
 
-    /// Returns its text; empty if it is none of a card.
+    /// Returns the text of a pattern in a card; empty for a default pattern.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Glob(_, text) | Self::Literal(text) => text,
@@ -92,7 +92,7 @@ impl Pattern {
     }
 }
 
-/// Whether files of this path are data unless a pattern says otherwise: not hidden, and no description.
+/// Whether a path is data unless a pattern says otherwise: not hidden, and not a description.
 pub(super) fn is_usual(path: &str) -> bool {
     let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
     hidden(path) == 0 && special(path) == 0 && !NO_DATA.contains(&name)
@@ -124,12 +124,12 @@ fn has_word(name: &str, word: &str, place: WordPosition) -> bool {
     }
 }
 
-/// Returns the name of a file in the folder of numbered files.
+/// Returns the name of a file directly in [`SHARD_FOLDER`].
 fn shard_name(path: &str) -> Option<&str> {
     path.strip_prefix(SHARD_FOLDER).filter(|name| !name.contains('/'))
 }
 
-/// Parses `-00001-of-00003`, which something with a dot follows; returns both numbers and the rest.
+/// Parses `-00001-of-00003`, which text with a dot must follow; returns both numbers and this text.
 pub(super) fn shard_number(text: &str) -> Option<(u32, u32, &str)> {
     let number = |text: &str| {
         let digits = text.get(..5).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -143,19 +143,19 @@ pub(super) fn shard_number(text: &str) -> Option<(u32, u32, &str)> {
     rest.contains('.').then_some((this, all, rest))
 }
 
-/// Returns the name of the split of a numbered file: all before the last number.
+/// Returns the name of the split of a numbered file, which is the text before the last number.
 fn split_of_shard(name: &str) -> Option<&str> {
     let mut ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
     ends.rfind(|at| name.get(*at..).and_then(shard_number).is_some()).and_then(|at| name.get(..at))
 }
 
-/// Whether a text is words joined by dots.
+/// Whether a text consists of words joined by dots.
 fn is_split_name(name: &str) -> bool {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(|char| char.is_alphanumeric() || char == '_');
     name.split('.').all(is_word)
 }
 
-/// Sorted names, each with its number.
+/// Sorted names, each with its index.
 pub(super) struct Names<'a> {
     names: Vec<(usize, &'a str)>,
 }
@@ -169,7 +169,7 @@ impl<'a> Names<'a> {
         self.names.is_empty()
     }
 
-    /// Returns the numbers of the names that a pattern matches, in order.
+    /// Returns the indexes of the names that a pattern matches, in order.
     pub(super) fn matching(&self, pattern: &Pattern, is_kept: impl Fn(&str) -> bool) -> Vec<usize> {
         let (text, named) = (pattern.text(), pattern.text().rsplit('/').next().unwrap_or_default());
         let fits = |path: &str| {
@@ -193,7 +193,7 @@ impl<'a> Names<'a> {
         self.names.iter().any(|(_, path)| is_usual(path) && pattern.matches(path))
     }
 
-    /// Returns the splits of a folder without a card, each with its patterns. The first rule that finds a file decides for all.
+    /// Returns the splits of a folder without a card, each with its patterns. The first rule that finds a file decides for all splits.
     pub(super) fn usual_patterns(&self) -> Outcome<Vec<(String, Vec<Pattern>)>> {
         let shards = self.names.iter().filter(|(_, path)| is_usual(path)).filter_map(|(_, path)| shard_name(path));
         let splits: BTreeSet<&str> = shards.filter_map(split_of_shard).collect();

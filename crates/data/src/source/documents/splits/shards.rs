@@ -1,23 +1,23 @@
-//! Files that are missing by the numbers in the names of others.
+//! Detection of missing files from the numbers in the names of others.
 
 use super::patterns::shard_number;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of missing files that are named.
+/// Maximum number of missing files that are listed by name.
 const MAX_NAMED: usize = 5;
 
 /// Missing files of one numbered set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingShards {
-    /// Their number.
+    /// Number of missing files.
     pub count: u64,
-    /// Number of files that the set has by its names.
+    /// Number of files that the set should have according to the names.
     pub all: u32,
-    /// The first ones.
+    /// Names of the first missing files.
     pub first: Vec<String>,
 }
 
-/// Returns what is missing of each numbered set.
+/// Returns the missing files of each numbered set.
 pub(in crate::source) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<MissingShards> {
     let mut sets: BTreeMap<(&str, u32, &str), BTreeSet<u32>> = BTreeMap::new();
     for path in paths {
@@ -25,7 +25,7 @@ pub(in crate::source) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Ve
         let ends = path.match_indices('-').map(|(at, _)| at).filter(|at| *at >= name_start);
         let numbered = ends.filter_map(|at| Some((path.get(..at)?, shard_number(path.get(at..)?)?))).next_back();
         if let Some((start, (this, all, rest))) = numbered {
-            // What follows a number may differ from file to file, such as a hash; the ending does not.
+            // The text after a number, such as a hash, may differ between the files of a set; the ending does not.
             let ending = rest.find('.').and_then(|at| rest.get(at..)).unwrap_or_default();
             sets.entry((start, all, ending)).or_default().insert(this);
         }

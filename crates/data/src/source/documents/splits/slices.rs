@@ -4,28 +4,28 @@ use super::{shown, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::ops::Range;
 
-/// A split, or some of its rows.
+/// A split, or a range of its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitPart {
     /// Name of the split.
     pub name: String,
-    /// First row, and the end; `None` is the border of the split.
+    /// First row, and end (exclusive); `None` means the first or last row of the split.
     borders: [Option<i64>; 2],
     is_percent: bool,
 }
 
 impl SplitPart {
-    /// Returns a part that is a whole split.
+    /// Creates a part with all rows of a split.
     pub fn whole(name: impl Into<String>) -> Self {
         Self { name: name.into(), borders: [None, None], is_percent: false }
     }
 
-    /// Whether it has all rows of the split.
+    /// Whether the part has all rows of the split.
     pub fn is_whole(&self) -> bool {
         self.borders == [None, None]
     }
 
-    /// Returns its rows, for a split of this many rows.
+    /// Returns the range of rows for a split with `all` rows.
     pub fn rows(&self, all: u64) -> Range<u64> {
         let count = i128::from(all);
         let absolute = |border: Option<i64>, default: i128| {
@@ -43,7 +43,7 @@ impl SplitPart {
     }
 }
 
-/// Returns a hundredth of a number, rounded half to even.
+/// Returns a hundredth of a number, with halves rounded to even.
 fn rounded(hundredfold: i128) -> i128 {
     let (whole, rest) = (hundredfold.div_euclid(100), hundredfold.rem_euclid(100));
     match rest.cmp(&50) {
@@ -56,7 +56,7 @@ fn rounded(hundredfold: i128) -> i128 {
 /// Parses splits and slices that are joined by `+`.
 ///
 /// # Errors
-/// It is not `NAME`, `NAME[FIRST:END]`, or several of these; both borders are rows or both are percent, of at most 100.
+/// A part is not of the form `NAME` or `NAME[FIRST:END]`; only one of its borders is in percent, or a percentage exceeds 100.
 pub fn parse_split(text: &str) -> Outcome<Vec<SplitPart>> {
     text.split('+').map(|part| parse_part(part.trim())).collect()
 }

@@ -5,7 +5,7 @@ fn find(names: &[&str], readme: Option<&str>, subset: Option<&str>) -> Outcome<S
     find_splits(&FolderListing { files: &files, readme, settings: None }, subset)
 }
 
-/// Returns `split: file file, split: …`.
+/// Formats splits as `split: file file, split: …`.
 fn shape(found: &Splits) -> String {
     let files = |split: &Split| split.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>().join(" ");
     found.splits.iter().map(|split| format!("{}: {}", split.name, files(split))).collect::<Vec<_>>().join(", ")

@@ -97,7 +97,7 @@ fn every_name_gets_the_prefix_and_all_else_stays() {
     assert_eq!(listed(&new), expected);
     assert_eq!(memchr::memmem::find_iter(&new, b"comment=kept").count(), 2);
 
-    // The walk of a scan reads the same names.
+    // The walk of a scan must find the same names.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new.tar");
     gristmill_storage::publish::write_file(&RealFs, &path, &new, 0o600).unwrap();

@@ -1,4 +1,4 @@
-//! Unusual archives, one behaviour each.
+//! Tests of unusual archives, each for one behaviour.
 
 use super::*;
 use std::io::Write as _;
@@ -203,8 +203,8 @@ fn in_a_long_shard_samples_from_farther_on_are_kept_too() {
     assert_eq!(kept, ["k0", "k1", "k2", "k3", "k32", "k64", "k128", "k256"]);
 }
 
-/// The loader reads a global header together with the entry after it: if it were at the end of a sample, the first part of the next one
-/// would be added to that sample.
+/// The loader reads a global header together with the next entry: if the header were at the end of a sample, the first part of the next
+/// sample would be added to that sample.
 #[test]
 fn a_global_header_belongs_to_the_sample_after_it() {
     let global = || {
@@ -227,12 +227,12 @@ fn a_global_header_belongs_to_the_sample_after_it() {
     ];
     let found = scan_bytes(&archive(&parts));
     let places: Vec<_> = found.samples.iter().map(|s| (s.key.as_deref().unwrap(), s.offset, s.size)).collect();
-    // The first sample is read from the first byte anyway, and its offset is that of the reference.
+    // The loader reads the first sample from the first byte in any case; the index has the offset of the reference.
     assert_eq!(places, [("a", 1024, 3072), ("b", 4096, 4608), ("c", 8704, 1024)]);
     assert_eq!(found.damage(), []);
 }
 
-/// A name beyond ASCII is stored in an extended header; without it the entry has a placeholder name.
+/// A non-ASCII name is stored in an extended header; without it the entry has a placeholder name.
 #[test]
 fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
     let named = |key: &str, part: &str| {
@@ -245,7 +245,7 @@ fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
     let parts: Vec<_> = ["é", "ö", "ü"].iter().flat_map(|key| ["a", "b", "c"].map(|part| named(key, part))).collect();
     let whole = scan_bytes(&archive(&parts));
     assert_eq!((whole.keys(), whole.damage()), (vec!["é", "ö", "ü"], vec![]));
-    // The middle part of the middle sample: its extended header is replaced by noise.
+    // Overwrites the extended header of the middle part of the middle sample.
     let mut bytes = archive(&parts);
     let at = parts[..4].concat().len();
     for (n, byte) in bytes[at..at + 512].iter_mut().enumerate() {
@@ -255,7 +255,7 @@ fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
     assert_eq!(found.keys(), ["é", "ö", "ü"], "{:?}", found.problems);
     assert_eq!(found.scan.damaged_keys, ["ö"]);
     assert!(!found.scan.damaged_start);
-    // The last part of it: another sample follows, so it is unknown which sample the placeholder belongs to.
+    // Overwrites that of the last part: another sample follows, so it is unknown to which sample the placeholder belongs.
     let mut bytes = archive(&parts);
     let at = parts[..5].concat().len();
     for (n, byte) in bytes[at..at + 512].iter_mut().enumerate() {
@@ -330,7 +330,7 @@ fn a_compression_bomb_ends_at_the_cap() {
     assert!(told, "{:?}", found.problems);
 }
 
-/// Modifies the file when the first sample arrives.
+/// A sink that modifies the file when the first sample arrives.
 struct Meddler<F: FnMut()>(F);
 
 impl<F: FnMut()> ScanSink for Meddler<F> {

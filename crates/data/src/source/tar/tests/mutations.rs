@@ -1,19 +1,19 @@
-//! Archives damaged at every position: nothing panics or hangs, and no whole sample is lost without a report.
+//! Tests with archives damaged at every position: no panic, no endless loop, and no whole sample is lost without a report.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A valid archive and properties of its bytes.
+/// A valid archive with the offsets that the tests need.
 struct Whole {
     archive: Vec<u8>,
     samples: Vec<ScannedSample>,
-    /// Payloads of extended headers: no checksum protects them, so a flipped bit there can change a name unnoticed.
+    /// Ranges of the payloads of extended headers, which no checksum protects, so that a flipped bit can change a name unnoticed.
     payloads: Vec<std::ops::Range<u64>>,
-    /// Starts of entries: a cut there cannot be distinguished from an archive that was closed without an end mark.
+    /// Offsets of entries; a truncation there cannot be distinguished from an archive without an end mark.
     seams: Vec<u64>,
 }
 
-/// Twelve samples: short and long names, pax names and sizes, folders between, an archive inside an archive.
+/// Returns twelve samples with short and long names, pax names and sizes, folders between them, and an archive inside an archive.
 fn whole() -> Whole {
     let mut builder = tar::Builder::new(Vec::new());
     let (mut payloads, mut seams) = (Vec::new(), Vec::new());
@@ -64,7 +64,7 @@ fn is_there(found: &Scanned, sample: &ScannedSample) -> bool {
     found.samples.iter().any(|s| s.key == sample.key && s.offset == sample.offset && s.parts == sample.parts)
 }
 
-/// Checks that every sample found is unchanged or excluded.
+/// Checks that every sample in the result is unchanged or excluded.
 fn nothing_false_is_believed(found: &Scanned, whole: &[ScannedSample]) {
     for sample in &found.samples {
         let same = whole.iter().any(|w| w.key == sample.key && w.offset == sample.offset && w.parts == sample.parts);
@@ -73,7 +73,8 @@ fn nothing_false_is_believed(found: &Scanned, whole: &[ScannedSample]) {
     }
 }
 
-/// Checks that all samples are found, except that `hit` may be missing or excluded, and its neighbours excluded.
+/// Checks that all samples are in the result and not excluded, except that `hit` may be missing or excluded and its neighbours may be
+/// excluded.
 fn others_are_there(found: &Scanned, whole: &[ScannedSample], hit: usize) {
     for (n, sample) in whole.iter().enumerate().filter(|&(n, _)| n != hit) {
         assert!(is_there(found, sample), "sample {n} is lost after damage to {hit}: {:?}", found.problems);
@@ -115,7 +116,7 @@ fn a_cut_anywhere_keeps_every_sample_before_it() {
             assert!(is_there(&found, sample), "a sample before the cut at {at} is lost: {:?}", found.problems);
         }
         let at_seam = whole.seams.contains(&at) || at > whole.archive.len() as u64 - 1024;
-        // Zeros alone look like the remains of an end mark.
+        // A truncated block of zeros looks like the beginning of an end mark.
         let rest = whole.archive.get(at as usize / 512 * 512..at as usize).unwrap_or_default();
         let is_blank = !rest.is_empty() && rest.iter().all(|byte| *byte == 0);
         if !at_seam && !is_blank {
@@ -136,7 +137,7 @@ fn a_damaged_block_anywhere_costs_no_other_sample() {
             archive[at..at + 512].fill(filler);
             let found = scan_bytes(&archive);
             let hit = whole.samples.iter().rposition(|s| s.offset <= at as u64).unwrap();
-            // A block in the nested archive, or one that hides its size, may lose the sample; never the others.
+            // Damage of a block in the nested archive, or in a header, may lose its own sample, but no other one.
             for (n, sample) in whole.samples.iter().enumerate().filter(|&(n, _)| n != hit) {
                 assert!(is_there(&found, sample), "sample {n} is lost with block {at}: {:?}", found.problems);
             }

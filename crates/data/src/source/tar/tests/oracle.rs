@@ -1,9 +1,9 @@
-//! Archives written by another implementation, in every dialect, compared with the result of the rules.
+//! Compares the scan with a plain implementation of the rules, on archives that another library wrote in every dialect.
 
 use super::*;
 use proptest::prelude::*;
 
-/// How an entry's name (and size) is written.
+/// How the name (and size) of an entry is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     Gnu,
@@ -59,7 +59,7 @@ fn raw_name(header: &mut tar::Header, name: &str) {
     field[..length].copy_from_slice(&name.as_bytes()[..length]);
 }
 
-/// Writes the entries in order and records where each begins.
+/// Writes the entries in order; returns the archive and the location of each entry.
 fn build(wanted: &[EntrySpec]) -> (Vec<u8>, Vec<Laid>) {
     let mut builder = tar::Builder::new(Vec::new());
     let mut laid = Vec::new();
@@ -102,7 +102,7 @@ fn build(wanted: &[EntrySpec]) -> (Vec<u8>, Vec<Laid>) {
     (builder.into_inner().unwrap(), laid)
 }
 
-/// A plain implementation of the grouping rule.
+/// Groups entries with a plain implementation of the rules.
 fn expected(laid: &[Laid], end: u64) -> Vec<ScannedSample> {
     let skip = fancy_regex::Regex::new(r"\A__[^/]*__(?:\n?\z|/)").unwrap();
     let split = fancy_regex::Regex::new(r"\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
@@ -180,7 +180,7 @@ proptest! {
             }
         }
         prop_assert_eq!(found.scan.parts, statistics);
-        // The other implementation reads the same names and offsets.
+        // The other library must find the same names and offsets.
         let mut reader = tar::Archive::new(archive.as_slice());
         let listed: Vec<_> = reader.entries().unwrap().map(|e| { let e = e.unwrap();
             (String::from_utf8_lossy(&e.path_bytes()).into_owned(), e.raw_file_position()) }).collect();

@@ -14,7 +14,7 @@ const MAX_CHUNK_BYTES: u32 = 1_000_000;
 
 /// The parsed header.
 pub(super) struct Header {
-    /// By stream number.
+    /// Streams, indexed by stream number.
     pub streams: Vec<Stream>,
     /// Offset of the first data chunk.
     pub chunks_at: u64,

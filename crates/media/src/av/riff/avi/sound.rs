@@ -10,7 +10,7 @@ use crate::{ProbeError, Reader};
 
 /// The maximum number of bytes of a decoder configuration that are read.
 const MAX_CONFIG_BYTES: usize = 64;
-/// Samples of uncompressed sound that are read at a time.
+/// Number of samples of uncompressed sound that are read at a time.
 const AT_ONCE: u64 = 1024;
 
 /// The result of counting.
@@ -31,11 +31,11 @@ pub(super) struct PacketCounts {
 /// Counts the sound of one stream.
 pub(super) struct SoundCounter {
     format: SoundFormat,
-    /// Used only for AAC.
+    /// Setup for AAC; unused for other codecs.
     aac: AudioSetup,
     base: Rational,
     sample_size: u64,
-    /// Bytes per block, each counted as one sample, if there is no sample size.
+    /// Size of a block in bytes, each of which counts as one sample if there is no sample size.
     block: u64,
     /// Start of the next chunk: in bytes if there is a sample size, otherwise in samples.
     offset: u64,
@@ -70,7 +70,7 @@ impl SoundCounter {
         }))
     }
 
-    /// Counts a chunk at `at` of `declared` bytes, of which `len` are present.
+    /// Counts a chunk at `at` of `declared` bytes, of which the file contains `len`.
     pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64, declared: u64) -> Result<(), ProbeError> {
         if len < declared && self.format.coding == Coding::Aac {
             return Err(ProbeError::broken("its last frame of sound is cut off", at + len));
@@ -93,7 +93,7 @@ impl SoundCounter {
         Ok(())
     }
 
-    /// Samples per second of the decoder's output.
+    /// Returns the number of samples per second of the decoder's output.
     fn rate(&self) -> u32 {
         if self.format.coding == Coding::Aac && self.aac.rate > 0 {
             self.aac.rate
