@@ -6,9 +6,9 @@ use base64::prelude::{Engine as _, BASE64_STANDARD};
 pub(super) const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
 /// The polynomial, its lowest bit first.
 const POLYNOMIAL: u64 = 0x9a6c_9329_ac4b_c9b5;
-/// Bytes that are taken at once.
+/// Number of bytes processed at once.
 const STEP: usize = 16;
-/// Checksums of single bytes, and of those that zeros follow, as many as the number of the table.
+/// Checksums of single bytes, followed by as many zero bytes as the number of the table.
 static TABLES: [[u64; 256]; STEP] = tables();
 
 const fn tables() -> [[u64; 256]; STEP] {
