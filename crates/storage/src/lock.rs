@@ -356,7 +356,7 @@ const OLD: Duration = Duration::from_secs(5 * 60);
 /// Hint for a lock that is not renewed. Older versions of the program do not renew their locks.
 const OLD_HINT: &str =
     "a run writes it each minute, so this one has most likely ended: if it is certain, use --break-lock";
-/// Discards what is known of objects in stores.
+/// Discards cached answers about objects in stores.
 fn forget_answers() {
     #[cfg(feature = "remote")]
     super::remote::version::forget_all();

@@ -115,7 +115,7 @@ pub fn draft_prefix(from: &Path, to: &Path) -> String {
     format!("copy-{:032x}-", xxh3_128(format!("{from:?} {to:?}").as_bytes()))
 }
 
-/// Returns the failure of a source. A store that refuses one object may have others; one that cannot be reached has none.
+/// Returns the failure of a source. A store that refuses one object may permit others; an unreachable store permits none.
 fn of_source(from: &Path, failure: Failure) -> CopyFailure {
     let is_of_file = !is_remote(from) || failure.kind.is_some() || failure.is_missing();
     match is_of_file && !failure.is_cancelled() {

@@ -181,7 +181,7 @@ impl AzureStore {
         let answer = match self.send_and_wait(call)? {
             Ok(answer) => answer,
             Err(refusal) if is_condition(&refusal) => match self.send_and_wait(head(key))? {
-                // The answer to an earlier attempt was lost.
+                // The answer to an earlier try was lost.
                 Ok(answer) if is_ended_by(&answer, &token) => answer,
                 // The blob was finished meanwhile.
                 Ok(_) => return Ok(()),

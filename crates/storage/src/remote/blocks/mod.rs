@@ -190,7 +190,7 @@ struct BlockState {
     /// The most recently used block is the last one.
     blocks: VecDeque<Block>,
     streams: Streams,
-    /// When it was read last, or opened.
+    /// Time of the last read, or of opening.
     used: Option<Instant>,
     /// Whether a range was read without the bytes around it.
     has_jumps: bool,
