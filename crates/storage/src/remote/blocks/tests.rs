@@ -2,11 +2,11 @@ use super::*;
 use proptest::prelude::*;
 use std::sync::mpsc;
 
-/// Answers from a byte string, on a thread, in an order of its own.
+/// Answers from a byte string, on a thread, in another order.
 struct StringSource {
     bytes: Arc<Vec<u8>>,
     ranges: Arc<Mutex<Vec<Range<u64>>>>,
-    /// What borders of ranges are multiples of.
+    /// Boundaries of ranges are multiples of this.
     unit: u64,
     queue: mpsc::Sender<(Range<u64>, FetchDone)>,
 }
@@ -138,7 +138,7 @@ fn of_a_part_little_more_than_the_part_is_fetched() {
         let all = fetched + first.end.min(size) - first.start.min(size);
         assert!(all <= end - part.start + 3 * BLOCK_UNIT, "{part:?}: {all}");
         assert!(ranges.lock().unwrap().len() <= 3, "{part:?}: {:?}", ranges.lock().unwrap());
-        // The end of the last line, and what follows if it is read on.
+        // The end of the last line, and the following bytes if the reader continues.
         for at in (end..size.min(end + (1 << 20))).step_by(4000) {
             let count = (4000).min(size - at);
             assert_eq!(read(&reader, at, count as usize), bytes[at as usize..(at + count) as usize]);
@@ -184,7 +184,7 @@ fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
     assert_eq!(ranges.lock().unwrap().len(), 0, "the first block is known");
     alone(3_000_001, 4096);
     alone(3_000_101, 1000);
-    // A block that is there is not fetched again, and one more byte is only that.
+    // A cached block is not fetched again, and of a longer range only the missing bytes are.
     alone(3_004_000, 200);
     assert_eq!(*ranges.lock().unwrap(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
     assert_eq!(read(&reader, 2_990_000, 20_000), bytes[2_990_000..3_010_000]);

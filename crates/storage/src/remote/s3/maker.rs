@@ -13,7 +13,7 @@ use reqwest::Method;
 /// The vendor of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Vendor {
-    /// Amazon, and all whose stores take the same signatures.
+    /// Amazon, and all vendors whose stores accept the same signatures.
     Amazon,
     /// Google, by the XML API of Cloud Storage, with access tokens.
     Google,

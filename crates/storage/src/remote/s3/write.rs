@@ -252,7 +252,7 @@ impl S3Store {
         };
         record(&upload);
         let others = parts.is_locked.then(|| self.begin_call(Self::uploads_call(key, None)));
-        // The version is read before parts are sent; for an upload that was started before, at the end.
+        // The answer has already arrived; for an upload that was started before, it is awaited at the end.
         let seen = if is_begun { Ok(()) } else { self.version_before(key, before).map(drop) };
         let sent = seen.and_then(|()| self.send_parts(parts, &upload, (sent.as_slice(), pending)));
         let result = sent.and_then(|sent| match sent {

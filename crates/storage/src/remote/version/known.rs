@@ -26,7 +26,7 @@ const MAX_ENTRIES: usize = 50_000;
 #[derive(Clone)]
 struct KnownVersion {
     version: ObjectVersion,
-    /// The writes before the request about this object alone; `None` if the version is from a listing.
+    /// Number of writes before the request for this object alone; `None` if the version is from a listing.
     writes: Option<u64>,
     at: Instant,
 }
