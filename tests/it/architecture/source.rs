@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// A source file without its comments and tests.
+/// A source file without comments and tests.
 pub struct SourceFile {
     /// Path below `src/`, with `/` between folders; in a crate of one layer, it begins with the name of its folder in `crates/`.
     pub path: String,
