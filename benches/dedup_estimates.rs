@@ -114,7 +114,7 @@ fn quotes(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Returns documents, most of which may contain the same passage.
+/// Returns documents, 20 to 99 % of which contain the same passage.
 fn one(dice: &mut Dice) -> Vec<String> {
     let (passage, percent) = (dice.words(300), 20 + dice.below(80));
     many(dice, |dice| {

@@ -31,7 +31,7 @@ fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
     plan
 }
 
-/// Writes shards that are replaced by others.
+/// Writes shards that share keys, in place of the previous ones.
 fn doubled(root: &Path) {
     for shard in 0..3 {
         text_shard(&root.join(format!("shard_{shard}.tar")), shard * 2, 4);

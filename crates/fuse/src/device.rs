@@ -166,8 +166,8 @@ fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     }))
 }
 
-/// Unmounts. A lazy unmount removes the mount from the tree of folders at once, and from the kernel when its last file is closed. If the
-/// mount is in use, the error of the other kind of unmount is `ResourceBusy`.
+/// Unmounts. A lazy unmount removes the mount from the tree of folders at once, and from the kernel when its last file is closed.
+/// Otherwise, a mount in use causes an error of the kind `ResourceBusy`.
 pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     let flags = if is_lazy { MntFlags::MNT_DETACH } else { MntFlags::empty() };
     match umount2(at, flags | MntFlags::UMOUNT_NOFOLLOW) {

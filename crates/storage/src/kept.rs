@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Bytes at the beginning of an object that determine its kind. A reader that has read no more can be reused.
+/// Maximum number of bytes that are read to determine the kind of an object. A reader that has read no more can be reused.
 const MAX_CACHED_READ_BYTES: u64 = 4 << 10;
 
 /// The objects whose bytes are cached, by their paths.
@@ -38,7 +38,7 @@ struct CachedObjectFile {
     info: OnceLock<FileInfo>,
     /// Start and end of the cached ranges.
     ranges: Mutex<BTreeMap<u64, u64>>,
-    /// Whether further reads are not cached.
+    /// Whether caching of further reads has stopped.
     is_closed: AtomicBool,
     /// A reader that has read at most the beginning of the object; the next open reuses it.
     spare: SpareReader,

@@ -107,7 +107,7 @@ pub struct StoredLock {
     pub path: PathBuf,
     /// Description of its holder.
     pub holder: String,
-    /// What the user can do, as a hint.
+    /// Hint for the user.
     pub hint: &'static str,
 }
 

@@ -19,7 +19,7 @@ pub trait RangeRead: Send + Sync {
         self.read_exact_at(buffer, offset)
     }
 
-    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), with one wait if possible.
+    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), requested at once if possible.
     fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         read_each(ranges, |buffer, offset| self.read_at_directly(buffer, offset))
     }

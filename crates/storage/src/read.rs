@@ -380,8 +380,8 @@ impl ReadFile {
     pub fn is_empty(&self) -> bool {
         self.info.is_empty()
     }
-    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now). Those of an object never
-    /// change: reads fail when it was replaced.
+    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now). The stamp of an object
+    /// never changes: reads fail if it was replaced.
     pub fn stamp(&self) -> io::Result<FileStamp> {
         match &self.source {
             Source::Local(file) => Ok(FileInfo::of_stat(&rustix::fs::fstat(file)?).stamp),

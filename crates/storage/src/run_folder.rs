@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The folder of a WebDataset that readers look into.
+/// The folder of a WebDataset with the metadata for readers.
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
 /// Name of the folder in the state folder that contains the own folders of outputs in stores.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The folder that the user has named for this process.
+/// The folder that the user has set for this process.
 static NAMED_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 const PREFIX: &str = "gristmill-";

@@ -74,7 +74,7 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::hf::SCHEME,
 ];
 
-/// Reasons of failures about a bucket, or what is in its place, that does not exist.
+/// Reasons of failures about a bucket or container that does not exist.
 pub(super) const NO_BUCKET: &str = "there is no such bucket";
 pub(super) const NO_CONTAINER: &str = "there is no such container";
 
@@ -292,7 +292,7 @@ pub struct StagedObject {
     /// Checksum of its content, if the store has checksums of whole objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// Version that was at the address when the upload began, if there was one.
+    /// Version of the object at the address when the upload started, if there was one.
     pub replaces: Option<String>,
 }
 

@@ -227,7 +227,7 @@ pub struct WalkError {
 impl WalkError {
     fn of(error: walkdir::Error) -> Self {
         let (path, loop_ancestor) = (error.path().map(Path::to_owned), error.loop_ancestor().map(Path::to_owned));
-        // A loop of links is the only error without an error of the system.
+        // A loop of links is the only case without an error of the system.
         let text = error.to_string();
         let error = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
         Self { path, loop_ancestor, error }

@@ -15,7 +15,7 @@ pub fn cache_dir() -> PathBuf {
     base(|xdg| xdg.cache_dir())
 }
 
-/// Returns the folder for files that are removed after the user's last session: `$XDG_RUNTIME_DIR/gristmill`, or one in the state folder.
+/// Returns the folder for files that are removed after the user's last session: `$XDG_RUNTIME_DIR/gristmill`, or else the state folder.
 pub fn runtime_dir() -> PathBuf {
     base(|xdg| {
         xdg.runtime_dir().unwrap_or_else(|| xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state")))

@@ -360,7 +360,7 @@ mod tests {
             assert_eq!(reads.recv().unwrap(), (3 * BLOCK_BYTES, 3 * block));
             read(10, block - 10);
             scope.spawn(|| read(BLOCK_BYTES, 3 * block));
-            // Nor do reads of the blocks before them.
+            // Reads of earlier blocks do not wait for it either.
             assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
             let cancel = Cancel::default();
             let waits = cancel.begin_wait_scope();

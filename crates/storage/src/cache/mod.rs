@@ -28,7 +28,7 @@ const DRAFT_AGE: Duration = Duration::from_secs(3600);
 
 static LIMIT: OnceLock<u64> = OnceLock::new();
 
-/// Sets the maximum size of all files in bytes; with 0, only what is in use is kept. Has no effect after the first call or use.
+/// Sets the maximum size of all files in bytes; with 0, only files in use remain. Has no effect after the first call or use.
 pub fn set_cache_bytes(bytes: u64) {
     _ = LIMIT.set(bytes);
 }

@@ -1,4 +1,4 @@
-//! Changing a file system: every create, write, sync, rename and removal of the program.
+//! Changes to file systems: every create, write, sync, rename and removal of the program.
 //!
 //! Two layers. [`Disk`] has the bare operations with the system's own errors; [`RealFs`] executes them, `FaultFs` makes them fail in tests.
 //! [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a [`Failure`] that
@@ -193,8 +193,8 @@ pub trait Fs: Disk {
     fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
         remove_tree(self, path)
     }
-    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode. Stores have
-    /// no folders: there, nothing is done.
+    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode. Has no
+    /// effect for a store, which has no folders.
     ///
     /// A path that ends in `..` is refused. It occurs when the missing parents of an output are created and the output contains `new/..`,
     /// where `new` does not exist: the output was checked before, and there was nothing, but once `new` exists, the same path leads to

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A rename list with everything needed to execute it.
+/// Executes a rename list.
 pub(super) struct Renamer<'a> {
     fs: &'a dyn Fs,
     run_folder: &'a RunFolder,

@@ -32,7 +32,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Prefix of temporary files in the own folder.
+/// Prefix of the names of temporary files in the own folder.
 pub(super) const TEMPORARY: &str = "tmp-";
 /// Buffer size in bytes for a file that is written piece by piece.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -84,7 +84,7 @@ pub struct Publication<'a> {
 }
 
 impl<'a> Publication<'a> {
-    /// Begins a set, after finishing an earlier one that was interrupted. The caller holds the data set's lock.
+    /// Starts a set, after finishing an earlier one that was interrupted. The caller holds the data set's lock.
     pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a RunFolder) -> Outcome<Self> {
         own.create(fs)?;
         recover(fs, root, own)?;
@@ -112,7 +112,7 @@ impl<'a> Publication<'a> {
         self
     }
 
-    /// Counts the files in a progress that counts nothing else. `files` is the expected number of files, as far as it is known.
+    /// Counts the files in a separate progress. `files` is the expected number of files, as far as it is known.
     pub fn counting(mut self, progress: &'a Progress, files: u64) -> Self {
         progress.expect(files, 0);
         self.counter = Counter { progress: Some(progress), ..Counter::default() };
@@ -148,9 +148,9 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Permits that the file that was staged last replaces this version only, `None` for no file: if another program has written to it since
-    /// it was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a store
-    /// compares them as it writes.
+    /// Requires that the target of the last staged file has this version, `None` for no file: if another program has written to it since it
+    /// was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a
+    /// store compares them as it writes.
     pub fn replace_only(&mut self, version: Option<FileStamp>) {
         self.versions.insert(self.entries.len().saturating_sub(1), version);
     }

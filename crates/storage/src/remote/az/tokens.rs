@@ -178,7 +178,7 @@ impl AzureTokens {
     }
 }
 
-/// Whether an address is a link-local address of this machine.
+/// Whether a URL is plain HTTP to a link-local address, which never leaves the network of this machine.
 fn is_link_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().parse::<std::net::Ipv4Addr>();
     url.scheme() == "http" && host.is_ok_and(|host| host.is_link_local())

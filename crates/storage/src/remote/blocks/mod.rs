@@ -482,7 +482,7 @@ impl BlockState {
             let before = self.blocks.iter().map(|block| block.range.end).filter(|end| *end <= at).max();
             let start = (at - at % unit).max(before.unwrap_or(0));
             let wanted_to = wanted.end.next_multiple_of(unit);
-            // Boundaries between blocks match the cached blocks of stores.
+            // Boundaries match the blocks in which stores hold objects.
             let border = (start + 1).next_multiple_of(MAX_BLOCK_BYTES);
             let whole = if wanted_to - start > MAX_BLOCK_BYTES { border } else { wanted_to }.min(size);
             let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > at).min();

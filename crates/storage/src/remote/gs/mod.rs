@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) use tokens::GoogleCredentials;
 use tokens::GoogleTokens;
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "gs",
     usual: "gs",

@@ -1,4 +1,4 @@
-//! The cache that it shares with the Python tools: content by checksum, links by commit and path, commits by revision.
+//! The cache of the hub, shared with the Python tools: content by checksum, links by commit and path, commits by revision.
 //!
 //! ```text
 //! datasets--OWNER--NAME/refs/main                 the commit

@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 pub(super) struct Tree {
     format_version: u32,
     files: BTreeMap<String, TreeFile>,
-    /// Folders and other entries, which are only counted to detect the end of the list.
+    /// Folders and other entries, which only show whether a page has added entries.
     #[serde(skip)]
     folders: BTreeSet<String>,
 }

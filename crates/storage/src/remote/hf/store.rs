@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The row of the store.
+/// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "hf",
     usual: "hf",

@@ -69,7 +69,7 @@ impl S3Context {
     }
 }
 
-/// What a request does, for messages.
+/// Action of a request, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Action {
     ListBuckets,
@@ -339,7 +339,7 @@ impl S3Client {
                 return true;
             }
         }
-        // A refused access token has no code of its own.
+        // The refusal of an access token has no specific code.
         let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str())
             || refusal.status == 401 && self.context.maker == Vendor::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {

@@ -63,7 +63,7 @@ use std::time::Duration;
 pub(super) use signature::{encode, insert};
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "s3",
     usual: "s3",

@@ -97,7 +97,7 @@ impl PartTarget for NewObject {
 }
 
 impl NewObject {
-    /// Returns the version at the address when the upload started, and aborts other uploads of the object, which killed runs have left.
+    /// Returns the version at the address when the upload started, and aborts other uploads of the object, which were left by killed runs.
     fn take_before(&self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
         let version = self.store.found(finish_read(version)?, Action::Read, &self.key)?;

@@ -22,7 +22,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const HTTPS: Scheme = Scheme {
     name: "https",
     usual: "https",
