@@ -31,7 +31,7 @@ fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
     plan
 }
 
-/// Writes shards that share keys, in place of the previous ones.
+/// Writes shards that share keys, so that a prepare replaces them.
 fn doubled(root: &Path) {
     for shard in 0..3 {
         text_shard(&root.join(format!("shard_{shard}.tar")), shard * 2, 4);

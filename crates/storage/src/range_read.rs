@@ -11,7 +11,7 @@ pub trait RangeRead: Send + Sync {
     /// Fills the buffer from an offset. The range is within the object.
     ///
     /// # Errors
-    /// Also if the object was replaced since it was opened.
+    /// The range cannot be read, or the object was replaced since it was opened.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Like [`read_exact_at`](Self::read_exact_at), for a range before a larger gap: nothing after the range is fetched.
