@@ -91,7 +91,7 @@ fn prepare(dir: &Path) {
     PrepareJob::start(plan, RunOptions { threads: 2, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 
-/// Times windows spread over the whole data set.
+/// Measures windows that are spread over the whole data set.
 fn windows(catalog: &dyn Catalog) {
     let groups = catalog.groups();
     let cancel = Cancel::default();

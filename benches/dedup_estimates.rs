@@ -20,7 +20,7 @@ use std::time::Duration;
 const FILES: usize = 960;
 const DOCUMENTS: usize = 8;
 const PARTS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// Memory in bytes that is too small to search a whole corpus.
+/// Amount of memory in bytes that is too small to search a whole corpus.
 const LITTLE: u64 = 4 << 20;
 
 struct Dice(u64);

@@ -169,7 +169,7 @@ fn read_column(path: &Path) -> u64 {
     bytes
 }
 
-/// Returns the name, CPU seconds and bytes of text of each program that the environment of `$PYTHON` has.
+/// Returns the name, CPU seconds and bytes of text of each program that is installed for `$PYTHON`.
 fn read_by_others(path: &Path) -> Vec<(String, f64, u64)> {
     let Some(python) = std::env::var_os("PYTHON") else { return Vec::new() };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers_tables.py");

@@ -4,7 +4,7 @@ use super::cli_support::{RunOutput, Sandbox};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Returns a sandbox with text for which a run takes a while in a debug build.
+/// Returns a sandbox with enough text for a run of some seconds in a debug build.
 fn with_text() -> Sandbox {
     let sandbox = Sandbox::new();
     let line = |number: u64| {

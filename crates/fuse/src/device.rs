@@ -37,7 +37,7 @@ pub(crate) struct Device {
     pub(crate) can_clone: bool,
 }
 
-/// Mounts an empty connection.
+/// Mounts a FUSE file system, and returns the device of its requests.
 pub(crate) fn mount(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
     match mount_directly(at, source, allow_other)? {
         Some(device) => Ok(device),

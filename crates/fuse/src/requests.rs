@@ -62,7 +62,7 @@ pub(crate) struct TakenRequest {
 }
 
 impl TakenRequest {
-    /// Makes this thread the one that answers the request.
+    /// Records that this thread answers the request.
     pub(crate) fn begin_answer(&self) -> WaitScope {
         self.cancel.begin_wait_scope()
     }

@@ -42,7 +42,7 @@ fn download(test: &HubTest, server: &Server) {
     test.run(&server.address, &words).ends(0);
 }
 
-/// Returns a result about a place without the values that differ between runs and places.
+/// Returns the JSON result of a run without the values that differ between runs, and with PLACE instead of the given place.
 pub(super) fn result(ran: &RunOutput, place: &str) -> serde_json::Value {
     let mut value: serde_json::Value = serde_json::from_str(&ran.out.replace(place, "PLACE")).unwrap();
     value.as_object_mut().unwrap().retain(|name, _| !["path", "name", "elapsed_seconds"].contains(&name.as_str()));

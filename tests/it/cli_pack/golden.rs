@@ -1,4 +1,4 @@
-//! The same bytes as the output of the reference programs.
+//! `pack` writes the same bytes as the reference programs.
 
 use super::{bpe, golden, golden_path, own_left_out, Case, END};
 use crate::cli_support::Sandbox;

@@ -70,7 +70,7 @@ fn files_that_are_missing_by_their_numbers_are_a_problem() {
     let missing = "1 file of 3 missing: train-00001-of-00003.jsonl";
     pack(&sandbox, "data", &["nanosets"], &[]).ends(1).complains(missing);
     sandbox.say("dedup data --output deduped --minlen 50").ends(1).complains(missing);
-    // Files that the user selects are complete.
+    // If the user selects files, the others are not missing.
     pack(&sandbox, "data", &["nanosets"], &["--glob", "train-*.jsonl", "--output", "chosen"]).ends(0);
 }
 
@@ -90,7 +90,7 @@ fn files_of_one_value_are_descriptions_of_lines() {
     sandbox.write("other/a.json", "{\"text\": \"one two\"}\n");
     sandbox.write("other/b.json", "[{\"text\": \"three\"}]\n");
     sandbox.say("dedup other --output other-out --minlen 50").ends(1).complains("1 file without lines left out");
-    // A single file is the intended input.
+    // If it is the only file, it is the intended input.
     sandbox.write("alone/b.json", "[{\"text\": \"three\"}]\n");
     sandbox.say("dedup alone --output alone-out --minlen 50").ends(1).complains("jq -c '.[]'");
     for command in ["info", "lint"] {

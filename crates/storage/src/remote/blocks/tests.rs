@@ -101,7 +101,7 @@ fn reads_that_arrive_out_of_order_are_fetched_once_and_ahead() {
     const READ: u64 = 128 << 10;
     let bytes = content((40 << 20) + 17);
     let count = (bytes.len() as u64).div_ceil(READ);
-    // Pairs, then groups of eight, are in reverse, and the first read is not the first of the object.
+    // Pairs, then groups of eight reads are in reverse order, and the first read is not at the beginning of the object.
     for group in [2, 8] {
         let (source, ranges) = StringSource::new(&bytes, None);
         let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
@@ -184,7 +184,7 @@ fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
     assert_eq!(ranges.lock().unwrap().len(), 0, "the first block is known");
     alone(3_000_001, 4096);
     alone(3_000_101, 1000);
-    // A cached block is not fetched again, and of a longer range only the missing bytes are.
+    // A fetched block is not fetched again; of a longer range, only the missing bytes are fetched.
     alone(3_004_000, 200);
     assert_eq!(*ranges.lock().unwrap(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
     assert_eq!(read(&reader, 2_990_000, 20_000), bytes[2_990_000..3_010_000]);

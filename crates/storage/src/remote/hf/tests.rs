@@ -90,7 +90,7 @@ fn url(path: &Path) -> RemoteUrl<'_> {
     RemoteUrl::parse(path).unwrap()
 }
 
-/// Reads a file after its first byte was read.
+/// Reads the first byte of a file, then the whole file.
 fn read(store: &HfStore, path: &str) -> io::Result<Vec<u8>> {
     let (info, file) = store.open(&url(Path::new(path)))?;
     file.read_exact_at(&mut [0], 0)?;

@@ -90,7 +90,7 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
         let asked = requests.iter().rfind(|request| request.target.contains("token")).unwrap();
         assert!(form(asked).contains(expected), "{}", form(asked));
     }
-    // A machine of another provider, with a service at the same address.
+    // A machine of another provider, which has a service at the same address.
     server.state.lock().unwrap().services[3].1 = 404;
     assert_eq!(read(&store_with(&server, &machine), "k").unwrap(), b"abc");
     assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));

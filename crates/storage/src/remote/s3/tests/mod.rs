@@ -490,7 +490,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
             "it is complete"
         );
     }
-    // No part of an upload that was aborted can be used.
+    // The parts of an aborted upload cannot be used.
     let record = resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap();
     record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
     drop(record);

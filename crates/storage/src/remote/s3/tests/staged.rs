@@ -172,7 +172,7 @@ fn an_upload_whose_beginning_was_answered_late_is_ended() {
     let own = upload("u&amp;1", begun);
     for (uploads, expected) in [
         ([&own, &upload("lost", begun)].map(String::as_str).concat(), vec!["/b/k?uploadId=lost"]),
-        // Some uploads are older, or there are more than lost answers.
+        // Some uploads are older, or there are more uploads than lost answers.
         ([&own, &upload("old", "2025-12-31T23:59:00.000Z")].map(String::as_str).concat(), vec![]),
         ([&own, &upload("lost", begun), &upload("other", begun)].map(String::as_str).concat(), vec![]),
     ] {
