@@ -141,7 +141,7 @@ impl RunFolder {
     pub fn work_folder(&self) -> PathBuf {
         self.path.join("work")
     }
-    /// Returns the path of the rename list of a publish that has begun.
+    /// Returns the path of the rename list of a publish that has started.
     pub fn renames(&self) -> PathBuf {
         self.path.join("renames")
     }

@@ -1,5 +1,5 @@
 //! Situations that users of similar programs reported, as small inputs in `tests/golden/field`: damaged, unusual and misleading data must
-//! be reported, and good data next to them must not.
+//! be reported, and good data next to them must cause no message.
 
 use super::cli_support::{copy_tree, RunOutput, Sandbox};
 use serde_json::Value;

@@ -280,7 +280,7 @@ pub(super) fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
         let parts = || {
             headers.get("ratelimit").and_then(|value| value.to_str().ok()).into_iter().flat_map(|text| text.split(';'))
         };
-        // The time applies only if no request is left.
+        // The time applies only if the quota is used up (`r=0`: no request remains).
         parts().find(|part| part.trim() == "r=0")?;
         parts().find_map(|part| seconds(part.trim().strip_prefix("t=")?))
     };
