@@ -1,4 +1,4 @@
-//! Benchmarks windows, finds and filters over 10⁷ samples: 1,000 shards × 10,000 samples, prepared and not.
+//! Benchmarks windows, finds and filters over 10⁷ samples: 1,000 shards × 10,000 samples, prepared and raw.
 //!
 //! ```text
 //! cargo bench --bench browse                 # prepared: windows, find, filter, stop, memory
@@ -7,7 +7,7 @@
 //! GRISTMILL_SLOW_READS_MS=50 cargo bench --bench browse
 //! ```
 //!
-//! The tars hold headers only: `jpg` in every sample, `txt` in three of four, no content.
+//! The tars contain headers only: `jpg` in every sample, `txt` in three of four, without content.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const SAMPLES: usize = 10_000;
-/// Rows of one window: a tall terminal with its margins.
+/// Number of rows of one window: a tall terminal with its margins.
 const WINDOW: usize = 100;
 
 fn main() {
@@ -60,7 +60,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Makes the tars unless they exist.
+/// Creates the tars unless they exist.
 fn make(shards: usize) -> PathBuf {
     let dir = generate::home().join(format!("browse-{shards}"));
     std::fs::create_dir_all(&dir).expect("the bench folder can be made");
@@ -91,7 +91,7 @@ fn prepare(dir: &Path) {
     PrepareJob::start(plan, RunOptions { threads: 2, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 
-/// Times windows spread over the whole data set.
+/// Measures windows that are spread over the whole data set.
 fn windows(catalog: &dyn Catalog) {
     let groups = catalog.groups();
     let cancel = Cancel::default();
@@ -167,7 +167,7 @@ fn filters(catalog: &dyn Catalog) {
     }
 }
 
-/// Times how long a search runs after it is cancelled.
+/// Measures how long a search continues after it is cancelled.
 fn stops(catalog: &Arc<dyn Catalog>) {
     let mut worst = Duration::ZERO;
     for _ in 0..20 {

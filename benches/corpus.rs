@@ -1,4 +1,4 @@
-//! Generates the texts of the dedup benches, a fifth of which is repeated. They are the same each time and are generated on demand.
+//! Generates the texts of the dedup benches, a fifth of which is repeated. The texts are the same in every run and are generated on demand.
 //!
 //! One document in 12 is a copy of an earlier one, another one in 12 is a copy with a word changed about every 1.5 KB, and one in eight
 //! carries one of 300 notices of 300 to 2,000 bytes, the most common far more often than the others.
@@ -84,7 +84,7 @@ impl Corpus {
     }
 }
 
-/// Returns one passage of 600 bytes in 300,000 documents, with other words before and after it: 240 MB.
+/// Returns 300,000 documents that contain the same passage of 600 bytes, with different words before and after it: 240 MB.
 pub fn hot() -> Vec<u8> {
     let (mut writer, mut passage) = (Writer::new(3), String::new());
     while passage.len() < 600 {
@@ -104,14 +104,14 @@ pub fn hot() -> Vec<u8> {
     text
 }
 
-/// Returns one document of 100 MB that repeats itself after `period` bytes.
+/// Returns one document of 100 MB that repeats after `period` bytes.
 pub fn periodic(period: usize) -> Vec<u8> {
     let mut dice = Dice(period as u64);
     let once: Vec<u8> = (0..period).map(|_| b'a' + dice.below(26) as u8).collect();
     std::iter::once(0xff).chain(once.iter().cycle().take(100_000_000).copied()).collect()
 }
 
-/// Returns a million copies of one document of 240 bytes and of another of 700.
+/// Returns a million copies of a document of 240 bytes and of a document of 700 bytes.
 pub fn equal_documents() -> Vec<u8> {
     let mut writer = Writer::new(5);
     let [short, long] = [240, 700].map(|length| {

@@ -6,7 +6,7 @@
 //! cargo bench --bench dedup check            # the same on 100 MB with all minimum lengths: are the ranges equal?
 //! ```
 //!
-//! Each row is a separate process. CPU is that of the search; memory excludes the text.
+//! Each row is a separate process. The CPU time includes only the search; the memory excludes the text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Name of a text, and the function that makes it.
+/// Name of a text, and the function that creates it.
 type Text = (&'static str, fn() -> Vec<u8>);
 
 const TEXTS: [Text; 11] = [
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Returns the path of a text, which is made unless it exists.
+/// Returns the path of a text, which is created unless it exists.
 fn text(name: &str) -> PathBuf {
     let dir = generate::home().join("dedup");
     std::fs::create_dir_all(&dir).unwrap();

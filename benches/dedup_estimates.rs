@@ -1,12 +1,12 @@
-//! Measures how often the bounds of an estimate contain what a run removes, on generated corpora of several kinds.
+//! Measures how often the bounds of an estimate contain the bytes that a run removes, on generated corpora of several kinds.
 //!
 //! ```text
 //! cargo bench --bench dedup_estimates        # 100 corpora of each kind
 //! cargo bench --bench dedup_estimates 10     # 10 of each
 //! ```
 //!
-//! Each corpus is sampled as a whole, and by reading a half, a quarter and a tenth, under five minimum lengths. Exits with 1 if fewer than
-//! 95 of 100 bounds contain the truth, if some are wider than 25 points, or if a longer minimum removes more.
+//! Each corpus is sampled as a whole, and by reading a half, a quarter and a tenth, with five minimum lengths. Exits with 1 if fewer than
+//! 95 of 100 bounds contain the true value, if some are wider than 25 points, or if the estimate grows with the minimum length.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -16,11 +16,11 @@ use gristmill_ops::job::dedup::{estimates, SampleBudget};
 use std::path::Path;
 use std::time::Duration;
 
-/// Number of files of a corpus; each is read as a whole or not read.
+/// Number of files of a corpus; each is read as a whole or skipped.
 const FILES: usize = 960;
 const DOCUMENTS: usize = 8;
 const PARTS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// Too little memory to search a whole corpus, in bytes.
+/// Amount of memory in bytes that is too small to search a whole corpus.
 const LITTLE: u64 = 4 << 20;
 
 struct Dice(u64);
@@ -78,7 +78,7 @@ fn notices(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Returns pages of sites; each site has its own head and foot.
+/// Returns pages of sites; each site has its own header and footer.
 fn pages(dice: &mut Dice) -> Vec<String> {
     let sites: Vec<(String, String)> = (0..30 + dice.below(100))
         .map(|_| {
@@ -114,7 +114,7 @@ fn quotes(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Returns documents, very many of which contain the same passage.
+/// Returns documents, 20 to 99 % of which contain the same passage.
 fn one(dice: &mut Dice) -> Vec<String> {
     let (passage, percent) = (dice.words(300), 20 + dice.below(80));
     many(dice, |dice| {

@@ -1,4 +1,4 @@
-//! Benchmarks dedup of whole folders of JSONL by the program, and reading and writing the same files without it.
+//! Benchmarks dedup of whole folders of JSONL by the program, and plain reading and writing of the same files.
 //!
 //! ```text
 //! cargo bench --bench dedup_files                        # 125 MB plain and packed, and 2.5 GB in 256 MiB
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The reference program on 125 MB, on a comparable machine: 70 CPU s and 186 s of wall time for its index and search alone, 1.1 GB per
-//! process. The floor is the work that cannot be avoided: unpack, parse, write, on the same number of threads. It is measured twice: with
-//! the reader and the writer of this program, and with the usual choice of other programs, `serde_json` on lines. Files are in the page
-//! cache; outputs are written and synchronised.
+//! process. The floor is the unavoidable work: decompress, parse, write, on the same number of threads. It is measured twice: with the
+//! reader and the writer of this program, and with the usual choice of other programs, `serde_json` on lines. Files are in the page cache;
+//! outputs are written and synchronised.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MEGABYTE: u64 = 1_000_000;
 /// Number of files in a folder.
 const FILES: u64 = 16;
-/// Number of threads, of the program and of the floor.
+/// Number of threads of the program and of the floor.
 const THREADS: usize = 2;
 
 fn main() {
@@ -122,7 +122,7 @@ fn dedup(folder: &Path, memory: Option<&str>) -> Cost {
     cost
 }
 
-/// Returns the folder of a corpus, which is made unless it exists.
+/// Returns the folder of a corpus, which is created unless it exists.
 fn folder(name: &str, bytes: u64, ending: &str) -> PathBuf {
     let folder = generate::home().join("dedup-files").join(format!("{name}-{ending}"));
     if folder.is_dir() {
@@ -152,7 +152,7 @@ fn folder(name: &str, bytes: u64, ending: &str) -> PathBuf {
     folder
 }
 
-/// Opens a file for writing, compressed by its extension as dedup compresses it.
+/// Opens a file for writing, compressed according to its extension as dedup does.
 fn packed(path: &Path) -> Box<dyn Write> {
     let file = BufWriter::with_capacity(1 << 20, File::create(path).unwrap());
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -187,7 +187,7 @@ fn each_file(folder: &Path, work: impl Fn(&TextFile) + Sync) {
     });
 }
 
-/// Does the work of [`floor`] with a JSON reader that builds every value, and its writer.
+/// Does the work of [`floor`] with a JSON reader that builds every value, and with its writer.
 fn floor_by_serde(file: &TextFile, output: &Path) {
     let mut line = Vec::new();
     let mut out = packed(output);
@@ -203,7 +203,7 @@ fn floor_by_serde(file: &TextFile, output: &Path) {
     File::open(output).unwrap().sync_all().unwrap();
 }
 
-/// Unpacks, parses and writes a file.
+/// Decompresses, parses and writes a file.
 fn floor(file: &TextFile, output: &Path) {
     let cancel = Cancel::default();
     let layout = Layout { text_key: "text".into(), ranges: RangesPlacement::Removed };

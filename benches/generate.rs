@@ -1,4 +1,4 @@
-//! The data sets of the benches, made once and kept (`GRISTMILL_BENCH_DIR`, default below `target/tmp`).
+//! The data sets of the benches, created once and reused (`GRISTMILL_BENCH_DIR`, default below `target/tmp`).
 //!
 //! * Set W: 20 tars × 10,000 samples × (jpg 2,048 B, txt 100 B, json 300 B), 922 MB: like a small picture data set.
 //! * Set T: 100 tars × 100,000 samples × one empty member, 10⁷ members in 5.1 GB: only headers and keys.
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const BLOCK: usize = 512;
 
-/// A data set to be made.
+/// A data set to create.
 pub struct Set {
     /// Folder name.
     pub name: &'static str,
@@ -19,11 +19,11 @@ pub struct Set {
     pub shards: usize,
     /// Samples in each tar file.
     pub samples: usize,
-    /// Part names and content sizes.
+    /// Names and content sizes of the parts.
     pub parts: &'static [(&'static str, usize)],
 }
 
-/// Pictures with captions and facts.
+/// Pictures with captions and JSON facts.
 pub const SET_W: Set =
     Set { name: "w", shards: 20, samples: 10_000, parts: &[("jpg", 2_048), ("txt", 100), ("json", 300)] };
 
@@ -40,7 +40,7 @@ pub fn home() -> PathBuf {
 }
 
 impl Set {
-    /// Makes the data set unless it exists, and returns its folder.
+    /// Creates the data set unless it exists, and returns its folder.
     pub fn make(&self) -> PathBuf {
         let dir = home().join(self.name);
         std::fs::create_dir_all(&dir).expect("the bench folder can be made");

@@ -5,8 +5,8 @@
 //! THREADS=1 RUNS=21 cargo bench --bench jsonl          # default: 2 threads and 11 runs; reports the median
 //! ```
 //!
-//! The floor is `wc -l`, which looks for the same line ends and writes nothing. The reference program needs 20 CPU s for this
-//! file (quiet machine, file in the cache).
+//! The floor is `wc -l`, which searches for the same line ends and writes no files. The reference program needs 20 CPU s for this file
+//! (idle machine, file in the cache).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 #![allow(dead_code, reason = "the folder for bench data is shared with the other benches")]
@@ -65,7 +65,7 @@ fn gristmill(command: &str, path: &Path, threads: usize) -> Cost {
     measure::run(program.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Makes the file unless it exists: lines of 100 to 670 bytes, like texts with a few facts.
+/// Creates the file unless it exists: lines of 100 to 670 bytes, like texts with a few facts.
 fn make() -> PathBuf {
     let dir = generate::home().join("jsonl");
     std::fs::create_dir_all(&dir).unwrap();

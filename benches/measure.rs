@@ -46,8 +46,8 @@ const PAGE: usize = 4 << 10;
 
 /// Allocates memory, touches all of it and frees it, so that the system has free memory.
 ///
-/// A virtual machine whose free memory returns to its host requests it again page by page when it is touched. The processor time of this
-/// counts for the process that touches the memory: up to 20 times the time of clearing it, and it varies at random.
+/// A virtual machine that has returned free memory to its host requests it again page by page when it is touched. The processor time of
+/// this counts for the process that touches the memory: up to 20 times the time of clearing it, with large random variation.
 fn have_memory_at_hand() {
     for _ in 0..2 {
         let Ok(mut map) = memmap2::MmapMut::map_anon(AT_HAND) else { return };
@@ -57,7 +57,7 @@ fn have_memory_at_hand() {
     }
 }
 
-/// Runs a command to its end. Panics if it fails: a bench of a failure measures nothing.
+/// Runs a command to its end. Panics if it fails, because the measurement would be meaningless.
 pub fn run(command: &mut Command) -> Cost {
     have_memory_at_hand();
     let before = cpu_time(true);

@@ -74,7 +74,7 @@ fn prepare(dir: &Path, flags: &[&str]) -> Cost {
     measure::run(&mut command)
 }
 
-/// Returns a JPEG of about 12 KB that is different for each number.
+/// Returns a JPEG of about 12 KB, different for each number.
 fn jpeg(number: usize) -> Vec<u8> {
     let mut state = number as u32 | 1;
     let picture = image::RgbImage::from_fn(256, 192, |x, y| {
@@ -87,7 +87,7 @@ fn jpeg(number: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns a folder that is made once; `fill` writes its files.
+/// Returns a folder that is created once; `fill` writes its files.
 fn made(name: &str, fill: impl FnOnce(&Path)) -> PathBuf {
     let dir = home().join(name);
     let done = home().join(format!("{name}.done"));

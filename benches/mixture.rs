@@ -1,4 +1,4 @@
-//! Benchmarks the index of a Nanoset mixture: an epoch of 10⁸ samples from 8 data sets, laid out and shuffled, in memory.
+//! Benchmarks the index of a Nanoset mixture: an epoch of 10⁸ samples from 8 data sets, ordered and shuffled in memory.
 //!
 //! ```text
 //! cargo bench --bench mixture                          # default: SAMPLES=100000000 RUNS=3; reports the median
@@ -54,7 +54,7 @@ fn made(request: &Request) -> MixtureIndex {
     build(request, &Handles { progress: &progress, cancel: &cancel, problems: &problems }).unwrap()
 }
 
-/// Returns a number that almost every difference of order or content changes.
+/// Returns a checksum that detects almost every difference of order or content.
 fn checksum(index: &MixtureIndex) -> u64 {
     let mut sum = 0_u64;
     let add = |piece: &[(u32, u64)]| {
@@ -67,7 +67,7 @@ fn checksum(index: &MixtureIndex) -> u64 {
     sum
 }
 
-/// Returns the processor time of this process so far, to a hundredth of a second.
+/// Returns the processor time of this process so far, with a resolution of a hundredth of a second.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Benchmarks packing JSONL into tokens in whole processes, next to other ways to do the same.
+//! Benchmarks packing JSONL into tokens in whole processes, compared with other ways to do the same.
 //!
 //! ```text
 //! cargo bench --bench pack                       # 87 MB of English and 87 MB in many scripts
@@ -133,7 +133,7 @@ fn pack(path: &Path, tokenizer: &Path, format: &str, threads: usize, runs: usize
     (Cost { peak_kib, ..costs[runs / 2] }, tokens)
 }
 
-/// Removes the folder, which is made anew, and the program's own folder next to it.
+/// Removes the output folder, which is created again, and the program's own folder next to it.
 fn clear(output: &Path) {
     let own = PathBuf::from(format!("{}.gristmill", output.display()));
     for folder in [output, &own] {
@@ -181,7 +181,7 @@ fn encode_alone(path: &Path, tokenizer: &Path, runs: usize) -> (f64, u64, f64) {
     (seconds, ids, texts.iter().map(String::len).sum::<usize>() as f64)
 }
 
-/// Converts a file to ids in memory and nothing more, with `serde_json` and the fast library; returns seconds.
+/// Only converts a file to ids in memory, with `serde_json` and the fast library; returns seconds.
 fn in_memory(path: &Path, tokenizer: &Path, threads: usize) -> f64 {
     let encoder = fastokens::Tokenizer::from_file(tokenizer).unwrap();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Benchmarks whole processes of `gristmill prepare` on sets W and T, the index engine alone, and the floor that both are compared with.
+//! Benchmarks whole processes of `gristmill prepare` on sets W and T, the index engine alone, and the floor, to which both are compared.
 //!
 //! ```text
 //! cargo bench --bench prepare                      # set W: command, engine, floor
@@ -75,7 +75,7 @@ fn threads() -> usize {
     setting("THREADS", 2)
 }
 
-/// Returns the best of several runs, since noise only adds time.
+/// Returns the best of several runs, because noise only adds time.
 fn best(mut run: impl FnMut() -> Cost) -> Cost {
     (0..setting("RUNS", 3)).map(|_| run()).min_by_key(|cost| cost.cpu).unwrap()
 }
@@ -149,7 +149,7 @@ fn engine(dir: &Path, threads: usize) {
     assert!(built.database.is_some() && built.samples > 0);
 }
 
-/// Measures the work that cannot be avoided: reading, and the work of SQLite on sorted rows.
+/// Measures the unavoidable work: reading, and the work of SQLite on sorted rows.
 fn floor(set: &Set, dir: &Path) {
     let cat = best(|| read_all(dir));
     println!("cat     {cat}");

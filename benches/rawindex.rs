@@ -1,4 +1,4 @@
-//! Benchmarks whole processes that index text for Modalities and Forager, in the page cache, with `wc -l` in the same run.
+//! Benchmarks whole processes that index text for Modalities and Forager, in the page cache, and `wc -l` for comparison.
 //!
 //! ```text
 //! cargo bench --bench rawindex                         # 1.07 GB at 2.4 KB a line and at 100 bytes a line; 2 M short lines
@@ -72,7 +72,7 @@ fn gristmill(args: &[&str], threads: usize) -> Cost {
     measure::run(program.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Makes a file of lines of about this length unless it exists: text with escapes and some letters beyond ASCII, and a few facts.
+/// Creates a file of lines of about this length unless it exists: text with escapes and some letters beyond ASCII, and a few facts.
 fn make(folder: &Path, line: usize, bytes: u64) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let path = folder.join("corpus.jsonl");

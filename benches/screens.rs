@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * start: `browse` on 1,000 shards × 10,000 samples, prepared, until a sample of it is on the screen
-//! * keys: key press to finished frame while scrolling and jumping through the 10⁷ samples and a prepare uses both cores; memory
+//! * keys: key press to finished frame while scrolling and jumping through the 10⁷ samples and while a prepare uses both cores; memory
 //! * slow: the same on storage that takes 50 ms for every read; how long the content takes to follow
 //! * picture: a JPEG of 12 megapixels, from the key press that selects it until it is drawn, and frames meanwhile
 //! * splits: a `split.yaml` with 300,000 excludes: opened, edited, written
@@ -204,7 +204,7 @@ fn picture() {
         });
         times.push(begin.elapsed());
         story.keys("k").wait_for("1×1");
-        // Moves on before the picture is drawn: the keys must not wait for it.
+        // Selects another sample before the picture is drawn: the keys must not wait for it.
         press(&mut story, "j", 1, &mut meanwhile);
         press(&mut story, "j", 1, &mut meanwhile);
         press(&mut story, "k", 1, &mut meanwhile);
@@ -233,7 +233,7 @@ fn splits() {
     let text = std::fs::read_to_string(&file).unwrap();
     let mut excludes = String::from("exclude: # what was left out\n");
     for number in 0..EXCLUDES {
-        // Every second sample, so that they form no ranges.
+        // Every second sample, so that the samples do not form ranges.
         let sample = number * 2 % 10_000 + usize::from(number >= 200_000);
         let shard = number / 5_000 % 40;
         excludes.push_str(&format!("- shard_{shard:03}.tar/{shard:03}_{sample:08}\n"));

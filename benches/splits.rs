@@ -51,7 +51,7 @@ fn main() {
         ("exclude a shard", shard),
         ("exclude 10,000 samples", many),
     ] {
-        // A worker that reads the earlier state holds it during the edit.
+        // A worker that reads the previous state keeps a reference to it during the edit.
         let _held = editor.clone();
         timed(what, || editor.apply(edit).unwrap());
     }
@@ -61,7 +61,7 @@ fn main() {
     drop(held);
     let undone = timed("undo of all", || std::iter::from_fn(|| editor.undo()).count());
     timed("redo of all", || (0..undone).for_each(|_| drop(editor.redo())));
-    // The answer about each sample: a worker takes it in, then the screen takes it over.
+    // The result for each sample: a worker adds it to its copy, which the screen then takes.
     let found = editor.unchecked_items().into_iter().map(|item| (item, 1)).collect();
     let mut learned = editor.clone();
     timed("learn what is there", || learned.take_checked(CheckedItems { found }));

@@ -1,4 +1,4 @@
-//! Finds removable ranges with a suffix array: the usual method, with which the engine is compared.
+//! Finds removable ranges with a suffix array: the usual method, to which the engine is compared.
 
 use libsais::SuffixArrayConstruction;
 
@@ -22,7 +22,7 @@ pub fn ranges(text: &[u8], length: usize) -> Vec<(u64, u64)> {
         removable[later / 64] |= 1 << (later % 64);
     }
     drop((suffixes, agree));
-    // Windows that reach over a separator repeat other such windows; none of them counts.
+    // Windows that contain a separator repeat other such windows; none of them counts.
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     for document in text.split(|byte| *byte == 0xff) {

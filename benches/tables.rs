@@ -1,5 +1,5 @@
-//! Benchmarks Parquet as input: one text column read in this process, and `pack` and `dedup` in whole processes next to the same text as
-//! JSONL.
+//! Benchmarks Parquet as input: one text column read in this process, and `pack` and `dedup` in whole processes, compared with the same
+//! text as JSONL.
 //!
 //! ```text
 //! cargo bench --bench tables                         # 87 MB of English with each codec
@@ -34,7 +34,7 @@ use texts::{Texts, ENGLISH};
 
 /// Text of 500 MB, for dedup.
 const MEDIUM: Texts = Texts { name: "medium.jsonl", bytes: 500_000_000, many_scripts: false };
-/// Rows of a row group, as datasets of the Hub have them.
+/// Number of rows of a row group, as in data sets of the hub.
 const ROW_GROUP: usize = 10_000;
 /// Number of threads of the program.
 const THREADS: &str = "2";
@@ -87,7 +87,7 @@ fn parquet(text: &Path, codec: &str) -> PathBuf {
     path
 }
 
-/// Calls `each` with the texts of as many lines at a time.
+/// Calls `each` with the texts of `rows` lines at a time.
 fn each_text(path: &Path, rows: usize, mut each: impl FnMut(&[String])) {
     let mut texts = Vec::with_capacity(rows);
     for line in BufReader::new(File::open(path).unwrap()).lines() {
@@ -105,7 +105,7 @@ fn each_text(path: &Path, rows: usize, mut each: impl FnMut(&[String])) {
     }
 }
 
-/// Writes a file. `fill` hands over rows, and whether the row group ends after them.
+/// Writes a file. `fill` passes on rows, and whether the row group ends after them.
 fn write_parquet(path: &Path, compression: Compression, fill: impl FnOnce(&mut dyn FnMut(&[String], bool))) {
     let properties = WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(None).build();
     let batch = |texts: &[String]| {
@@ -152,7 +152,7 @@ fn columns(text: &Path) {
     }
 }
 
-/// Decodes the column `text` in this thread; returns its bytes of text.
+/// Decodes the column `text` in this thread; returns the size of its text in bytes.
 fn read_column(path: &Path) -> u64 {
     let file = ParquetFile::open(Arc::new(open_read(path).unwrap())).unwrap();
     let column = file.column("text").unwrap();
@@ -169,7 +169,7 @@ fn read_column(path: &Path) -> u64 {
     bytes
 }
 
-/// Returns the name, CPU seconds and bytes of text of each program that the environment of `$PYTHON` has.
+/// Returns the name, CPU seconds and bytes of text of each program that is installed for `$PYTHON`.
 fn read_by_others(path: &Path) -> Vec<(String, f64, u64)> {
     let Some(python) = std::env::var_os("PYTHON") else { return Vec::new() };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers_tables.py");

@@ -1,4 +1,4 @@
-//! Texts and tokenizers for the token benches, made once and kept in the bench folder; the same bytes each time.
+//! Texts and tokenizers for the token benches, created once and stored in the bench folder, always with the same bytes.
 //!
 //! Words follow a Zipf law over a lexicon of 120,000: the most common are English, the others are made of English, German or Latin
 //! syllables. Documents hold paragraphs of sentences with punctuation, numbers, names, addresses and an occasional line of code; their
@@ -171,7 +171,7 @@ impl Writer {
             }
             let rank = self.dice.zipf(words.len());
             out.push_str(words[rank]);
-            // Compounds keep the number of distinct words growing.
+            // Compound words let the number of distinct words grow.
             if self.dice.below(3) == 0 {
                 out.push_str(words[self.dice.below(words.len())]);
             }
@@ -209,7 +209,7 @@ fn capital(word: &str) -> String {
 }
 
 impl Texts {
-    /// Makes the file unless it exists, and returns its path.
+    /// Creates the file unless it exists, and returns its path.
     pub fn make(&self) -> PathBuf {
         let dir = home().join("texts");
         std::fs::create_dir_all(&dir).expect("the bench folder can be made");

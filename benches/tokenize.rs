@@ -6,8 +6,8 @@
 //! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench tokenize
 //! ```
 //!
-//! The reference is slow, and encodes an eighth of the text. Each run loads the tokenizer again in a new thread, so that its caches hold
-//! nothing of an earlier run. The result is the median processor time of the runs.
+//! The reference is slow, and encodes an eighth of the text. Each run loads the tokenizer again in a new thread, so that its caches are
+//! empty. The result is the median processor time of the runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 

@@ -1,4 +1,4 @@
-//! `info`, `lint` and `verify` on sound and on damaged data sets.
+//! `info`, `lint` and `verify` on intact and on damaged data sets.
 
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::{
@@ -338,7 +338,7 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
     assert_eq!(bad(&problems).len(), 4, "{problems:#?}");
 }
 
-/// The result of `verify` shows whether training can begin.
+/// The result of `verify` shows whether training can start.
 #[test]
 fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
     let set = TestDataset::prepared(3);
@@ -553,7 +553,7 @@ fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
     assert!(failure.to_string().contains("shard_count"), "{failure}");
 }
 
-/// A small random number generator, the same on every machine; good enough to hit every file.
+/// A small random number generator with the same numbers on every machine.
 struct RandomNumbers(u64);
 
 impl RandomNumbers {

@@ -52,7 +52,7 @@ fn a_range_names_the_shard_that_is_missing() {
     sandbox.say("mount in/s_{0..2}.tar at --dry-run").ends(3).complains("s_1.tar");
     sandbox.tar("in/s_1.tar", ["c"]);
     sandbox.say("browse in/s_{0..2}.tar").ends(0).says("3 samples, 3 shards");
-    // A tar that is none.
+    // A folder with the name of a tar.
     std::fs::remove_file(sandbox.path("in/s_1.tar")).unwrap();
     std::fs::create_dir(sandbox.path("in/s_1.tar")).unwrap();
     sandbox.say("browse in/s_{0..2}.tar").ends(1).says("shard s_1.tar");

@@ -11,7 +11,7 @@ fn line(text: &str) -> String {
     format!("{{\"text\": \"{text}\"}}\n")
 }
 
-/// Returns a plain file that several threads read, and a compressed one.
+/// Returns a plain file that several threads read, and a compressed file.
 fn corpus() -> Sandbox {
     let sandbox = Sandbox::new();
     let words = "some words that are counted, ".repeat(40);
@@ -79,7 +79,7 @@ fn every_kind_of_file_has_the_tokens_that_pack_writes() {
         sandbox.say(&format!("count {common}")).says(&format!(" ({item} "));
     }
     sandbox.say(&format!("count {golden}/{} --text-key no --tokenizer {}", files[0].0, tokenizer())).ends(2);
-    // What is lost of a file is reported once.
+    // Each loss in a file is reported once.
     sandbox.write("a.csv", format!("text,n\n{}\"x", "one row of several,1\n".repeat(5)));
     let ran = sandbox.say(&format!("count a.csv --tokenizer {}", tokenizer())).ends(1);
     ran.says("5 documents").says("(row 0)").complains("the quotes of a cell of row 5");

@@ -1,4 +1,4 @@
-//! Damaged tables: they end a run, or are left out by whole row groups and files where the user accepts problems.
+//! Damaged tables: they end a run, or whole row groups and files are skipped if the user accepts problems.
 
 use super::cli_support::Sandbox;
 use super::support::picture;
@@ -7,7 +7,7 @@ use gristmill_storage::read::open_read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A part of the dictionary of the text in row group 1 of the file, which has rows 7 to 13.
+/// Bytes of the dictionary of the text in row group 1 of the file, which has rows 7 to 13.
 const DAMAGED_BYTES: std::ops::Range<usize> = 1_700..1_800;
 const DAMAGED_ROWS: std::ops::Range<usize> = 7..14;
 
@@ -22,7 +22,7 @@ fn rows(path: &Path) -> Vec<String> {
     String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Returns a folder with a damaged file and a cut one, and `kept.jsonl` with the rows that are left.
+/// Returns a folder with a damaged file and a truncated one, and `kept.jsonl` with the remaining rows.
 fn sandbox() -> Sandbox {
     let (sandbox, whole) = (Sandbox::new(), golden("p20_truncated/input/a.parquet"));
     let mut bytes = std::fs::read(&whole).unwrap();
@@ -66,7 +66,7 @@ fn tokens_are_those_of_the_other_rows_for_all_threads_and_sizes_of_memory() {
             SAYS.iter().fold(ran, |ran, text| ran.complains(text));
             assert_eq!(tokens("o"), tokens(&expected), "{how}");
         }
-        // A run that has nothing to do reports again what is lost.
+        // A run that has nothing to do reports the losses again.
         pack("in", "o", "--problems-ok").ends(0).complains("row group 1");
     }
 }

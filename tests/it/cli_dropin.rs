@@ -1,4 +1,4 @@
-//! The drop-in name `gristmill energon …`: the commands of the reference program, and its bytes.
+//! The drop-in name `gristmill energon …`: the commands of the reference program, with the same bytes.
 
 use super::cli_support::{golden_dir, Sandbox};
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     files.map(|entry| entry.path().strip_prefix(dir).unwrap().to_path_buf()).collect()
 }
 
-/// Checks that every file of the case exists, byte for byte, and that the tables hold the same rows.
+/// Checks that every file of the case exists with the same bytes, and that the tables have the same rows.
 fn compare(case: &str, sandbox: &Sandbox, what: &str) {
     let expected = golden_dir(case).join("expected");
     for file in files_below(&expected) {

@@ -1,4 +1,4 @@
-//! The figures of data sets.
+//! `facts`: the figures of data sets.
 
 use super::cli_support::Sandbox;
 

@@ -1,4 +1,4 @@
-//! `gristmill index` as a user types it.
+//! `gristmill index` as typed by a user.
 
 use super::cli_support::Sandbox;
 

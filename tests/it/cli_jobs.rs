@@ -1,10 +1,10 @@
-//! `jobs`: running and stopped runs, found from any folder, and the command that continues them.
+//! `jobs`: running and stopped runs, listed in any folder, and the command that resumes them.
 
 use super::cli_support::{RunOutput, Sandbox};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Returns a sandbox with text for which a run takes a while in a debug build.
+/// Returns a sandbox with enough text for a run of some seconds in a debug build.
 fn with_text() -> Sandbox {
     let sandbox = Sandbox::new();
     let line = |number: u64| {
@@ -33,7 +33,7 @@ fn a_place_that_is_not_there_is_reported() {
     sandbox.say("jobs data").ends(0).says("No running or interrupted jobs");
 }
 
-/// Starts a run, stops it once its journal and `begun` exist, runs `jobs`, kills the run, and continues it with the command that `jobs`
+/// Starts a run, stops it once its journal and `begun` exist, runs `jobs`, kills the run, and resumes it with the command that `jobs`
 /// reports.
 fn check_listed_job(line: &str, begun: &str, more: &str) {
     let sandbox = with_text();

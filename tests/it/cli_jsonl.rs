@@ -212,7 +212,7 @@ fn a_line_of_64_mb_is_indexed_without_being_held() {
     sandbox.say("info a.jsonl").ends(0);
 }
 
-/// Nine lines, five of which `lint` reports: no object, no JSON, a key twice, not UTF-8, a byte order mark.
+/// Nine lines, five of which `lint` reports: not an object, not JSON, a repeated key, not UTF-8, a byte order mark.
 const BAD_LINES: &[u8] =
     b"{\"text\": \"a\"}\nno\n{\"text\": \"b\"}\n{\"text\": }\n\n{\"t\": 1, \"t\": 2}\n{\"text\": \"\xff\"}\n\
                            \xef\xbb\xbf{\"text\": \"c\"}\n{\"text\": \"d\"}";

@@ -1,4 +1,4 @@
-//! Kills at moments spread over the time that a run takes.
+//! Kills at moments spread over the duration of a run.
 
 use crate::cli_support::Sandbox;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -10,7 +10,7 @@ pub fn rounds() -> u32 {
     std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// Returns the seed of what a test draws: `GRISTMILL_SEED`, or another one in each run. A test that fails shows it.
+/// Returns the seed of the random numbers of a test: `GRISTMILL_SEED`, or a different one in each run. A failing test shows it.
 #[expect(clippy::print_stdout, reason = "without the seed, a failure cannot be repeated")]
 pub fn seed() -> u64 {
     let given = std::env::var("GRISTMILL_SEED").ok().map(|text| text.parse().expect("GRISTMILL_SEED is a number"));
@@ -35,9 +35,9 @@ impl KillTimes {
     }
 }
 
-/// Runs the program and kills it repeatedly until a run ends before the kill; returns how often it was killed.
+/// Runs the program and kills it repeatedly until a run ends before the kill; returns the number of kills.
 ///
-/// `whole` is the time that a run takes. Each kill is later than the previous one by `patience` times that, so that a run ends eventually.
+/// `whole` is the duration of a run. Each kill is later than the previous one by `patience` times that, so that a run ends eventually.
 pub fn kill_until_done(
     sandbox: &Sandbox,
     words: &[&str],

@@ -198,7 +198,7 @@ fn an_update_looks_only_at_the_media_of_new_and_changed_shards() {
     assert_eq!(keys(&sandbox, "data").len(), 6);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     sandbox.say("prepare data --yes --update --media-metadata-by-header").ends(0).says("6 entries looked at");
-    // The row of a removed entry is kept, with a note.
+    // The row of a removed entry is not removed, and a note reports it.
     sandbox.tar_of("data/s_1.tar", &[("other.png".into(), Sandbox::png(1, 1))]);
     sandbox.say("prepare data --yes --update").ends(0).complains("k10.png");
     sandbox.say("lint data").ends(1).complains("an entry that does not exist");

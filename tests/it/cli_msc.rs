@@ -1,4 +1,4 @@
-//! Addresses by the profiles of multi-storage-client: what is read of their files, and folders of this machine.
+//! Addresses with profiles of multi-storage-client: the supported settings of its files, and folders of this machine.
 
 use super::cli_support::Sandbox;
 

@@ -1,11 +1,11 @@
-//! Files that the user may not read or write: each is named, with a suitable solution.
+//! Files that the user may not read or write: each is named in the message, with a suitable hint.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The unprivileged user, who owns nothing here.
+/// An unprivileged user, who owns none of the files.
 const UNPRIVILEGED_USER: u32 = 65534;
 
 /// A folder that every user can enter, with the program in it.
@@ -32,7 +32,7 @@ impl PermissionSandbox {
         std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// Makes a folder of shards of one sample each.
+    /// Creates a folder of shards of one sample each.
     fn shards(&self, name: &str, shards: usize) {
         std::fs::create_dir(self.path(name)).unwrap();
         self.allow(name, 0o755);
@@ -47,14 +47,14 @@ impl PermissionSandbox {
         }
     }
 
-    /// Runs the program as a user who owns nothing here (as another user if the tests run as root), and returns exit code and output.
+    /// Runs the program as a user who owns none of the files (as another user if the tests run as root), and returns exit code and output.
     fn say(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(self.path("gristmill"));
         command.args(arguments).current_dir(self.root.path()).env_clear().env("HOME", self.path("home"));
         if rustix::process::geteuid().is_root() {
             command.uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER);
         }
-        // A child that another test forks at the same time holds the copy open for writing until it executes its own program.
+        // A child that another test forks at the same time keeps the copy open for writing until it executes its own program.
         let mut output = command.output();
         while output.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy) {
             std::thread::yield_now();

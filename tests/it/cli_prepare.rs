@@ -1,4 +1,4 @@
-//! `prepare` and related commands from flags: what is written, what is refused, and with which exit code.
+//! `prepare` and related commands with flags: written files, refusals, and exit codes.
 
 use super::cli_support::Sandbox;
 
@@ -255,7 +255,7 @@ fn duplicate_keys_are_refused_and_can_be_kept_once() {
         assert_eq!(file["bytes"], sandbox.read(&name).len() as u64, "{name}");
     }
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("b.tar/1"));
-    // The exclude has no row in the index, which is correct here.
+    // The exclude has no row in the index, as it should be.
     let checked = sandbox.say("splits check data");
     assert!(!checked.err.contains("b.tar/1") && !checked.out.contains("b.tar/1"), "{}{}", checked.out, checked.err);
     sandbox.say(&format!("{base} --duplicates keep-first --force-overwrite --problems-ok")).ends(0);
@@ -347,7 +347,7 @@ fn what_is_not_prepared_cannot_be_checked() {
 #[test]
 fn a_read_only_folder_is_the_environments_fault() {
     if rustix::process::geteuid().is_root() {
-        // Root can write everywhere.
+        // Root can write to every folder.
         return;
     }
     let sandbox = Sandbox::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Maximum time to wait for a text.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The program in a terminal of its own.
+/// The program in a separate terminal.
 pub struct Dialogue {
     child: Box<dyn Child + Send + Sync>,
     input: Box<dyn Write + Send>,
@@ -57,7 +57,7 @@ impl Dialogue {
         String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
     }
 
-    /// Waits for a text after the one that was expected last.
+    /// Waits for a text after the last expected one.
     pub fn expect(&mut self, wanted: &str) -> &mut Self {
         let start = Instant::now();
         loop {
@@ -90,7 +90,7 @@ impl Dialogue {
     }
 }
 
-/// Answers the prompts up to the choice of the sample type.
+/// Answers the prompts up to the selection of the sample type.
 fn divided_by_ratio(dialogue: &mut Dialogue) {
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
@@ -351,7 +351,7 @@ fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
 }
 
-/// Picks a row of the list of settings by its label.
+/// Selects a row of the list of settings by its label.
 fn pick(dialogue: &mut Dialogue, label: &str) {
     dialogue.expect("Which setting?").expect("no more").expect("Number");
     let text = dialogue.text();

@@ -1,4 +1,4 @@
-//! Second runs and excludes: new flags apply, and earlier decisions are kept.
+//! Second runs and excludes: new flags apply, and earlier decisions stay.
 
 use crate::cli_support::Sandbox;
 
@@ -224,7 +224,7 @@ fn an_update_still_shows_the_problems_of_shards_that_it_does_not_read() {
     sandbox.tar("data/s_10.tar", ["new"]);
     sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar");
     sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar").says("Nothing to do");
-    // A sample that was excluded by hand since is no longer a problem.
+    // A sample that the user has excluded since is no longer a problem.
     sandbox.say("splits exclude data s_03.tar").ends(0);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
 }
@@ -256,7 +256,7 @@ fn doubles_are_checked_anew_once_the_first_ones_are_gone() {
             ran.err
         );
         let splits = sandbox.text("data/.nv-meta/split.yaml");
-        // If the same samples are in another shard further back, those are now excluded.
+        // If the same samples are in a later shard, too, those are now excluded.
         let excludes: &[&str] = match leaves {
             "renamed" => &["s_05.tar/051", "z.tar/001", "z.tar/002"],
             _ => &["s_05.tar/051"],
@@ -305,7 +305,7 @@ fn what_a_person_excluded_before_a_run_would_have_stays() {
         // Another update reads neither of the shards again.
         sandbox.tar("data/s_11.tar", ["another"]);
         sandbox.say("prepare data --yes --update");
-        // The first one is gone, so no run needs the exclude.
+        // The first duplicate is gone, so no run needs the exclude.
         sandbox.tar("data/s_00.tar", ["other"]);
         sandbox.say("prepare data --yes --update").ends(0).says("1 exclude item kept");
         assert!(splits().ends_with(&format!("exclude:\n- {excluded}\n")), "{}", splits());
@@ -350,12 +350,12 @@ fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
     // An unchanged file is not backed up.
     sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
     assert_eq!(kept("dataset.yaml.bak-").len(), 1);
-    // Counts that another program also wrote as YAML are not backed up either: they are not meant to be edited.
+    // Counts that another program also wrote as YAML are not backed up either, because users do not edit them.
     sandbox.write("data/.nv-meta/.info.yaml", "shard_counts:\n  s_00.tar: 1\n");
     sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
     assert!(sandbox.text("data/.nv-meta/.info.yaml").contains("s_09.tar") && kept(".info.yaml.bak-").is_empty());
     std::fs::remove_file(sandbox.path("data/.nv-meta/.info.yaml")).unwrap();
-    // Without the counts this is no prepared data set, but its splits are still backed up.
+    // Without the counts the data set is not prepared, but its splits are still backed up.
     sandbox.say("splits exclude data s_05.tar/051").ends(0);
     std::fs::remove_file(sandbox.path("data/.nv-meta/.info.json")).unwrap();
     sandbox.say(LINE).ends(0).says(".nv-meta/split.yaml.bak-");
@@ -433,7 +433,7 @@ fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
 #[test]
 fn pack_dedup_and_saved_plans_repeat_earlier_problems() {
     let sandbox = Sandbox::new();
-    // More problems than are kept individually.
+    // More problems than are listed individually.
     let lines = format!("{{\"text\": \"whole\"}}\n{}", "no json\n".repeat(1_234));
     sandbox.write("in/a.jsonl", lines);
     sandbox.write("one/a.jsonl", "{\"text\": \"whole\"}\nno json\n");

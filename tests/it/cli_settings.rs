@@ -1,4 +1,4 @@
-//! Settings and themes as the commands see them.
+//! Effects of settings and themes on commands.
 
 use super::cli_support::{RunOutput, Sandbox};
 

@@ -1,4 +1,4 @@
-//! Runs that are stopped from outside: nothing incomplete is visible, and the same command continues.
+//! Runs that are stopped by signals: no incomplete file is visible, and the same command resumes.
 
 use super::cli_support::Sandbox;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 const LINE: &str = "prepare data --yes --json --split-ratio 8,1,1 --skip-dataset-yaml --threads 1";
 
-/// Returns a sandbox with shards that take a while to scan.
+/// Returns a sandbox with shards that take some seconds to scan.
 fn large() -> Sandbox {
     let sandbox = Sandbox::new();
     for shard in 0..4 {

@@ -1,4 +1,4 @@
-//! The `splits` commands: what each does to `split.yaml`, what it refuses, and how it ends.
+//! The `splits` commands: changes of `split.yaml`, refusals, and exit codes.
 
 use super::cli_support::{RunOutput, Sandbox};
 use serde_json::{json, Value};
@@ -18,7 +18,7 @@ fn prepare(sandbox: &Sandbox, more: &str) {
     sandbox.say(&line).ends(0);
 }
 
-/// Returns shards with these entries, in folders that are their splits.
+/// Returns shards with these entries, in folders that are named like their splits.
 fn with_contents(shards: &[(&str, &[(&str, &str)])]) -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, entries) in shards {
@@ -43,7 +43,7 @@ fn leaky() -> Sandbox {
     ])
 }
 
-/// Returns the names of everything that a command could have left next to the file.
+/// Returns the names of all files next to `split.yaml`.
 fn meta_files(sandbox: &Sandbox) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(sandbox.path("data/.nv-meta"))
         .unwrap()
@@ -556,7 +556,7 @@ fn a_folder_without_write_access_is_an_environment_failure() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = prepared();
     let meta = sandbox.path("data/.nv-meta");
-    // An obstacle for every user, including one who may write anywhere.
+    // An obstacle for every user, including root.
     std::fs::remove_dir_all(meta.join("gristmill")).unwrap();
     sandbox.write("data/.nv-meta/gristmill", "in the way");
     sandbox.say("splits exclude data s_01.tar").ends(3);

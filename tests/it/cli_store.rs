@@ -1,4 +1,4 @@
-//! Data in a store, as a user reaches it: by flags, variables and addresses, from a small server on the loopback address.
+//! Data in a store, accessed by flags, variables and addresses, from a small server on the loopback address.
 
 use super::cli_support::{copy_tree, golden_dir, RunOutput, Sandbox};
 use server::{Fault, Server};
@@ -12,7 +12,7 @@ mod server;
 
 const SECRET: &str = "a-secret-of-forty-characters-0123456789/";
 
-/// A sandbox, and a server with the bucket `b`, which has the inputs of the sandbox.
+/// A sandbox, and a server with the bucket `b`, which contains the inputs of the sandbox.
 pub struct Stores {
     sandbox: Sandbox,
     server: Server,
@@ -54,7 +54,7 @@ impl Stores {
         ran
     }
 
-    /// Returns the objects below a key, without those of runs.
+    /// Returns the objects below a key, except files of runs.
     pub fn stored(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         let state = self.server.state.lock().unwrap();
         let below = |key: &String| Some(key.strip_prefix(name)?.strip_prefix('/')?.to_owned());
@@ -76,7 +76,7 @@ impl Stores {
     }
 }
 
-/// Whether a file differs between runs: plans and reports name the place.
+/// Whether a file differs between runs: plans and reports contain the place.
 fn is_of_runs(key: &str) -> bool {
     key.contains("gristmill/") || key.ends_with("index.uuid")
 }
@@ -92,7 +92,7 @@ fn below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The commands that write, with the names of their outputs; ROOT is where inputs and outputs are.
+/// The commands that write, with the names of their outputs; ROOT stands for the folder of inputs and outputs.
 fn commands(root: &str) -> [(&'static str, String); 3] {
     let tokenizer = golden_dir("../modalities/tokenizers/bpe1k");
     let pack = format!(
@@ -130,7 +130,7 @@ fn cut_answers_and_a_busy_store_change_nothing() {
     let stores = Stores::new();
     let busy = || Fault::Answer(503, "Retry-After: 0\r\n".into(), "<Error><Code>SlowDown</Code></Error>".into());
     for ((name, local), (_, stored)) in commands("").into_iter().zip(commands("s3://b/")) {
-        // Two of them meet the same request, whose pauses grow.
+        // Two of the faults affect the same request, so its pauses grow.
         for (place, fault) in
             [("/b?list-type", Fault::Cut(9)), ("GET", busy()), ("GET", Fault::Short(7)), ("PUT", busy())]
         {

@@ -1,4 +1,4 @@
-//! Shared by the command-line tests: a folder for each test, the program with a clean environment, small tars.
+//! Helpers for the command-line tests: a folder for each test, the program with a clean environment, small tars.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A folder with its own home.
+/// A folder with a separate home.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -143,7 +143,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs a command line as a user types it; words are separated by blanks, quotes are not supported.
+    /// Runs a command line as typed by a user; words are separated by blanks, quotes are not supported.
     pub fn say(&self, line: &str) -> RunOutput {
         self.run(line.split_whitespace())
     }

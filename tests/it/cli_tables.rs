@@ -111,7 +111,7 @@ fn csv_and_tsv_are_described_checked_and_browsed() {
     sandbox.write("empty.csv", "");
     sandbox.say("info empty.csv").ends(0).says("- rows: 0");
     sandbox.say("lint empty.csv").ends(0);
-    // Next to lines they describe the documents.
+    // Next to lines, such files are descriptions of the documents.
     sandbox.write("data/a.jsonl", "{\"text\": \"a\"}\n");
     sandbox.say("info data").ends(1).complains("it is not prepared");
 }

@@ -1,4 +1,4 @@
-//! Mistakes on the command line are answered with a solution: exit code 2, before anything is read or written.
+//! Mistakes on the command line: each is reported with a hint and exit code 2, before any file is read or written.
 
 use super::cli_support::Sandbox;
 use std::ffi::OsStr;

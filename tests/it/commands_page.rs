@@ -42,7 +42,7 @@ fn add_command(sandbox: &Sandbox, command: &[String], page: &mut String) {
 /// Returns the names of the commands that a help text lists.
 fn commands_of(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A line that continues a description begins further to the right.
+    // A line that continues a description has a deeper indentation.
     let names = list.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
     names.filter_map(|line| line.split([' ', ',']).next()).filter(|name| *name != "help").map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Checks that citations of the format pages name sections that exist, and that relative links in the documents name files that exist.
+//! Checks that citations of the format pages name existing sections, and that relative links in the documents name existing files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ fn citations(text: &str) -> Vec<(String, Vec<String>)> {
     cited.collect()
 }
 
-/// Returns what is wrong with a citation; `None` if page and sections exist.
+/// Returns the error in a citation; `None` if page and sections exist.
 fn fault(pages: &BTreeMap<String, BTreeSet<String>>, name: &str, cited: &[String]) -> Option<String> {
     let Some(known) = pages.get(name) else { return Some(format!("there is no page {PAGES}{name}.md")) };
     let missing: Vec<&String> = cited.iter().filter(|section| !known.contains(*section)).collect();
@@ -136,7 +136,7 @@ fn every_section_that_a_format_page_mentions_exists() {
         let text = std::fs::read_to_string(root().join(PAGES).join(format!("{own}.md"))).unwrap();
         for (at, _) in text.match_indices('§') {
             let Some((number, _)) = section_number(&text[at + '§'.len_utf8()..]) else { continue };
-            // `nanosets.md` §8 and [nanosets.md](nanosets.md) §8 refer to that page, everything else to this one.
+            // `nanosets.md` §8 and [nanosets.md](nanosets.md) §8 refer to that page, all other citations to this one.
             let before = text[..at].trim_end().trim_end_matches([')', '`']);
             let other = before.strip_suffix(".md").and_then(|text| text.rsplit(['(', '`', '/']).next());
             let name = other.unwrap_or(own);
@@ -149,7 +149,7 @@ fn every_section_that_a_format_page_mentions_exists() {
 /// Returns the targets of the links in a document, outside of code.
 fn links(text: &str) -> Vec<String> {
     let prose = without_code_blocks(text);
-    // Every second piece is between backticks.
+    // Every second piece is inside backticks.
     let plain: String = prose.split('`').step_by(2).collect();
     let targets = plain.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     targets.map(|(target, _)| target.to_owned()).collect()

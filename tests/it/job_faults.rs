@@ -1,4 +1,4 @@
-//! Faults at any moment of a prepare: nothing incomplete is taken as complete, and the next run ends well.
+//! Faults at any moment of a prepare: incomplete files are never treated as complete, and the next run succeeds.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
 use gristmill_core::{
@@ -26,12 +26,12 @@ fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
     plan.loading = SampleMapping::Crude { cooker: true };
     plan.excludes = vec!["shard_1.tar/s000012".into()];
     plan.rerun = rerun;
-    // Keys are repeated in `doubled` only.
+    // Keys are only repeated in `doubled`.
     plan.duplicates = Duplicates::Prefix;
     plan
 }
 
-/// Shards that are replaced by others.
+/// Writes shards that share keys, so that a prepare replaces them.
 fn doubled(root: &Path) {
     for shard in 0..3 {
         text_shard(&root.join(format!("shard_{shard}.tar")), shard * 2, 4);
@@ -49,7 +49,7 @@ fn run(plan: PreparePlan, fs: Arc<dyn Fs>) -> Outcome<PrepareReport> {
     PrepareJob::start_on(plan, options, None, fs)?.wait()
 }
 
-/// Returns the number of operations of an undisturbed run, and the files that it leaves.
+/// Returns the number of operations of an undisturbed run, and its files.
 fn undisturbed(prepare: impl Fn(&Path)) -> (u64, std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>) {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
@@ -62,12 +62,12 @@ fn undisturbed(prepare: impl Fn(&Path)) -> (u64, std::collections::BTreeMap<std:
 fn prepared_once(root: &Path) {
     data_set(root);
     run(plan(root, Rerun::Refuse), Arc::new(RealFs)).unwrap();
-    // Gives the second run something to change.
+    // A new shard, so that the second run has a change.
     text_shard(&root.join("shard_3.tar"), 100, 4);
 }
 
-/// Checks that after a kill at any operation the data set is the old one, the new one, or recognisably unprepared; and that the next run
-/// gives the result of an undisturbed run.
+/// Checks that after a kill at any operation the data set is the old one, the new one, or recognisably unprepared, and that the next run
+/// has the result of an undisturbed run.
 fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
     let (operations, wanted) = undisturbed(prepare);
     assert!(operations > 10, "only {operations} operations are counted");

@@ -1,5 +1,5 @@
-//! Faults at any moment of a prepare-media: the database is the old one or the new one, and the next run ends well. SQLite itself writes
-//! its rows into a private copy; everything before and after passes through the faulty disk.
+//! Faults at any moment of a prepare-media: the database is the old one or the new one, and the next run succeeds. SQLite itself writes its
+//! rows into a private copy; all other operations use the faulty disk.
 
 use crate::cli_support::Sandbox;
 use crate::support::{copy_folder, picture, put, text_shard};

@@ -1,5 +1,5 @@
-//! Faults at any moment while a JSONL file is indexed: the index is the old one or the new one, complete, and the next run leaves only the
-//! index.
+//! Faults at any moment while a JSONL file is indexed: the index is the complete old one or the complete new one, and the next run leaves
+//! no other files.
 
 use crate::support::put;
 use gristmill_core::{ExitClass, Outcome, PreparePlan, RunOptions};

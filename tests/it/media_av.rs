@@ -1,4 +1,4 @@
-//! Compares the facts of sound and video with those of the peer, file by file.
+//! Compares the facts of sound and video with those of the reference program, file by file.
 
 use gristmill_core::Cancel;
 use gristmill_data::formats::energon::media_json::to_json;
@@ -6,7 +6,7 @@ use gristmill_media::Reader;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Returns the facts as the peer writes them: without unknown fields.
+/// Returns the facts in the format of the reference program: without unknown fields.
 fn row(bytes: &[u8]) -> Result<String, String> {
     let (source, cancel) = (bytes, Cancel::default());
     let probed = gristmill_media::av::probe(&mut Reader::new(&source, &cancel)).map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ fn mp4_and_mov_files_give_the_peers_facts() {
     golden("iso");
 }
 
-/// Compares the files of another folder with the peer's facts in its `expected.json`, to check more files than are kept here.
+/// Compares the files of another folder with the facts in its `expected.json`, to check more files than this repository contains.
 #[test]
 fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {
     let Some(folder) = std::env::var_os("GRISTMILL_MEDIA_CORPUS") else { return };

@@ -1,4 +1,4 @@
-//! Checks that the pictures of the README are real screens. After a change of a screen this test fails until they are made again:
+//! Checks that the pictures of the README are real screens. After a change of a screen this test fails until they are updated:
 //!
 //! ```console
 //! $ GRISTMILL_UPDATE_PICTURES=1 cargo test --test it pictures
@@ -79,7 +79,7 @@ impl PictureStage {
         terminal.backend().buffer().clone()
     }
 
-    /// Returns the screen once it is as wanted and no longer changes.
+    /// Returns the screen once it satisfies `is_so` and no longer changes.
     fn when(&mut self, what: &str, is_so: impl Fn(&str) -> bool) -> Buffer {
         let end = Instant::now() + super::pty::harness::deadline();
         let (mut before, mut still) = (None, 0);
@@ -93,7 +93,7 @@ impl PictureStage {
             }
             assert!(Instant::now() < end, "{what}: not in\n{text}");
             before = Some(buffer);
-            // Waits for the workers; no signal shows that nothing more will arrive.
+            // Waits for the workers; no signal shows that they have finished.
             std::thread::park_timeout(std::time::Duration::from_millis(4));
         }
     }
@@ -108,7 +108,7 @@ fn text_of(buffer: &Buffer) -> String {
     (0..SIZE.1).map(|y| row(y).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares a screen with its picture, or makes the picture again.
+/// Compares a screen with its picture, or updates the picture.
 #[track_caller]
 fn compare(name: &str, title: &str, buffer: &Buffer) {
     let theme = Theme::built_in("dark").unwrap();
@@ -168,7 +168,7 @@ fn the_picture_of_the_browser_is_up_to_date() {
 #[test]
 fn the_picture_of_the_guided_pack_is_up_to_date() {
     let demo = Demo::prepared();
-    // Paths of the repository, so that the picture contains no paths of this machine.
+    // Paths in the repository, so that the picture contains no paths of this machine.
     let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
     let plan = PackPlan::new(inputs, "", "");
     let mut stage = PictureStage::new(&demo, |_, env| form::open(erase::<Pack>(plan), env));

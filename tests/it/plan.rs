@@ -1,4 +1,4 @@
-//! From a folder of tars to a valid plan: what is proposed, shown and refused in between.
+//! From a folder of tars to a valid plan: suggestions, views and refusals.
 
 use crate::support::write_tar;
 use gristmill_core::plan::FieldExpr;

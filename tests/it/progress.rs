@@ -17,7 +17,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Holds a job before each operation until a reading is taken.
+/// Blocks a job before each operation until the progress was read.
 struct ReadBarrier {
     asked: Receiver<()>,
     go: Sender<()>,
@@ -28,7 +28,7 @@ impl ReadBarrier {
         let ((ask, asked), (go, gone)) = (channel(), channel());
         let gone = Mutex::new(gone);
         let fs = FaultFs::watched(move |_| {
-            // Without a receiver the job is not held.
+            // Without a receiver the job is not blocked.
             if ask.send(()).is_ok() {
                 let _ = gone.lock().unwrap().recv();
             }

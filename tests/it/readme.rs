@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Pages whose commands are executed.
 const RUN: &[&str] = &["README.md", "docs/guide.md"];
-/// Commands that find something in the data of these tests, and therefore exit with 1.
+/// Commands that report problems in the data of these tests, and therefore exit with 1.
 const FINDS: &[&str] = &["splits check coco --content --excludes-to copies.txt"];
 
 fn top() -> PathBuf {
@@ -49,13 +49,13 @@ fn the_readme_stays_short() {
     assert!(words <= 1_800, "{words} words; docs/guide.md is the place for more");
 }
 
-/// Returns the commands of the console blocks of a page as words, with continued lines joined and comments left out.
+/// Returns the commands of the console blocks of a page as words; continued lines are joined and comments removed.
 fn commands(page: &str) -> Vec<Vec<String>> {
     let joined = file(page).replace("\\\n", " ");
     joined.lines().filter_map(|line| line.strip_prefix("$ gristmill")).map(words).collect()
 }
 
-/// Splits a line into words as a shell does if only single quotes are used.
+/// Splits a line into words like a shell does if only single quotes are used.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     for letter in line.chars() {
@@ -87,7 +87,7 @@ fn every_flag_in_a_command_is_a_flag_of_that_command() {
     assert!(commands.len() > 60, "{commands:?}");
     for (page, words) in commands {
         let Some(name) = words.first().filter(|word| !word.starts_with('-')) else { continue };
-        // For some names the second word is a command, too.
+        // For some commands the second word is a subcommand.
         let has_second = ["energon", "mix", "modalities", "nanosets", "nanotron", "splits"].contains(&name.as_str());
         let name_and_more = words.iter().take(if has_second { 2 } else { 1 }).map(String::as_str).chain(["--help"]);
         let help = Command::new(env!("CARGO_BIN_EXE_gristmill")).args(name_and_more).output().unwrap();
@@ -115,7 +115,7 @@ fn every_command_of_the_readme_and_the_guide_runs() {
     }
 }
 
-/// Returns the files that the recipes name.
+/// Returns the files that the recipes use.
 fn data_of_the_recipes() -> Sandbox {
     let sandbox = Sandbox::new();
     for shard in 0..10_u32 {

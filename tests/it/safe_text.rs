@@ -1,4 +1,4 @@
-//! Checks that any text is shown without anything that a terminal obeys.
+//! Checks that no shown text contains characters that a terminal interprets.
 //!
 //! `GRISTMILL_TEST_STRINGS` sets the number of strings (default: 100,000).
 
@@ -25,7 +25,7 @@ impl RandomNumbers {
     }
 }
 
-/// Complete sequences that do harm, or almost.
+/// Complete sequences that are harmful, and similar ones.
 const PIECES: &[&str] = &[
     "shard_0001.tar",
     " ",
@@ -78,7 +78,7 @@ const PIECES: &[&str] = &[
     "\\xff",
 ];
 
-/// Ranges from which single characters are drawn.
+/// Ranges of single characters.
 const RANGES: &[(u32, u32)] = &[
     (0, 0x20),
     (0x20, 0x7f),
@@ -141,7 +141,7 @@ fn assert_safe(shown: &str, of: &str) {
     let mut before = ' ';
     let mut chars = shown.chars().peekable();
     while let Some(c) = chars.next() {
-        // Between letters of Arabic and of Indic scripts these two joiners are part of the spelling.
+        // Between letters of Arabic and Indic scripts these two joiners are part of the spelling.
         let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
         let is_letter =
             |c: char| matches!(c as u32, 0x620..=0x8c9 | 0x900..=0xdff | 0xfb50..=0xfefc) && !is_forbidden(c);

@@ -1,4 +1,4 @@
-//! Faults at any moment while edited splits are written: `split.yaml` is the old one or the new one, complete.
+//! Faults at any moment while edited splits are written: `split.yaml` is the complete old one or the complete new one.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture};
 use gristmill_core::{ExitClass, RunOptions};

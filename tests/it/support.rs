@@ -1,4 +1,4 @@
-//! Shared by the integration tests: small data sets, and pictures of folders.
+//! Helpers for the integration tests: small data sets, and pictures of folders.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub fn text_shard(path: &Path, first: usize, count: usize) {
     write_tar(path, &entries);
 }
 
-/// Returns every file below a folder with its bytes, without the program's own folder.
+/// Returns every file below a folder with its bytes, except the program's own folder.
 pub fn picture(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).sort_by_file_name() {

@@ -1,4 +1,4 @@
-//! Mounting and unmounting: `mount(2)` where it is allowed, else `fusermount3`, which passes the device over a socket.
+//! Mounts and unmounts: with `mount(2)` where it is permitted, else with `fusermount3`, which passes the device over a socket.
 
 use super::mounts::{escape_option, mount_at, TYPE};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -17,19 +17,19 @@ use std::process::{Child, Command, Stdio};
 
 const ACTIVITY: &str = "mounting";
 const DEVICE: &str = "/dev/fuse";
-/// The programs that mount for those who may not, the preferred one first.
+/// Programs that mount for users without the permission, the preferred one first.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
-/// Maximum number of questions to a connection that is ending, and the time between two.
+/// Maximum number of requests to a connection that is ending, and the time between two.
 const ABORTED_TRIES: usize = 100;
 const ABORTED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const NO_DEVICE_HINT: &str = "load the module (modprobe fuse), or give the container the device (--device /dev/fuse)";
-/// What a helper prints of a device that is another one.
+/// Message of a helper if the device is not the FUSE device.
 const INVALID: &str = "Invalid argument";
 const OTHER_DEVICE_HINT: &str = "remove it, and make it again as root: mknod -m 666 /dev/fuse c 10 229";
 const NO_HELPER_HINT: &str = "install the package fuse3, or use --shell, which needs no rights";
 const NO_RIGHTS_HINT: &str = "--shell mounts for one command or shell, without rights";
 
-/// A device that is mounted.
+/// The device of a mount.
 pub(crate) struct Device {
     /// The connection to the kernel.
     pub(crate) fd: OwnedFd,
@@ -37,7 +37,7 @@ pub(crate) struct Device {
     pub(crate) can_clone: bool,
 }
 
-/// Mounts an empty connection.
+/// Mounts a FUSE file system, and returns the device of its requests.
 pub(crate) fn mount(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
     match mount_directly(at, source, allow_other)? {
         Some(device) => Ok(device),
@@ -49,7 +49,7 @@ fn open_device() -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Mounts by `mount(2)`; `None` if the process may not.
+/// Mounts with `mount(2)`; `None` if the process is not permitted to.
 fn mount_directly(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Option<Device>> {
     let fd = match open_device() {
         Ok(fd) => fd,
@@ -81,7 +81,7 @@ fn no_device(error: rustix::io::Errno) -> Failure {
         .with_hint(NO_DEVICE_HINT)
 }
 
-/// Whether this is the device of FUSE, whose number is the same everywhere.
+/// Whether this is the device of FUSE, which has the same number on every system.
 fn is_fuse(fd: &OwnedFd) -> bool {
     let is_character = |mode| FileType::from_raw_mode(mode) == FileType::CharacterDevice;
     rustix::fs::fstat(fd).is_ok_and(|facts| is_character(facts.st_mode) && facts.st_rdev == makedev(10, 229))
@@ -93,12 +93,12 @@ fn other_device() -> Failure {
         .with_hint(OTHER_DEVICE_HINT)
 }
 
-/// Returns the failure of a device that this user may not open, or that is another one: without it, no way of mounting is left.
+/// Returns the failure if this user may not open the device, or if it is not the FUSE device: then no way of mounting works.
 fn refused_device() -> Option<Failure> {
     match open_device() {
         Ok(fd) => return (!is_fuse(&fd)).then(other_device),
         Err(rustix::io::Errno::ACCESS) => {}
-        // What a container refuses does not depend on the mode.
+        // An error of a container does not depend on the mode.
         Err(error @ rustix::io::Errno::PERM) => return Some(no_device(error)),
         Err(_) => return None,
     }
@@ -111,7 +111,7 @@ fn refused_device() -> Option<Failure> {
 fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
     let failed = |error: io::Error| Failure::io(ACTIVITY, at, &error);
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    // The helper inherits its end by number.
+    // The helper inherits its end of the socket by number.
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(|error| failed(error.into()))?;
     let mut options = OsString::from("ro,nosuid,nodev,noexec,default_permissions,subtype=gristmill,fsname=");
     options.push(escape_option(source));
@@ -166,8 +166,8 @@ fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     }))
 }
 
-/// Unmounts; lazily, it is gone from the tree of folders at once, and from the kernel when its last file is closed. The error of one that
-/// is in use is of kind `ResourceBusy`.
+/// Unmounts. A lazy unmount removes the mount from the tree of folders at once, and from the kernel when its last file is closed.
+/// Otherwise, a mount in use causes an error of the kind `ResourceBusy`.
 pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     let flags = if is_lazy { MntFlags::MNT_DETACH } else { MntFlags::empty() };
     match umount2(at, flags | MntFlags::UMOUNT_NOFOLLOW) {
@@ -176,18 +176,18 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     }
 }
 
-/// What came of unmounting.
+/// Result of unmounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnmountOutcome {
-    /// It is gone.
+    /// The mount is gone.
     Unmounted,
-    /// It is in use: no longer in the tree of folders, and gone when its last file is closed.
+    /// The mount is in use: it is no longer in the tree of folders, and is gone when its last file is closed.
     Busy,
     /// Another mount is at its folder, and nothing was unmounted.
     Covered,
 }
 
-/// Unmounts the mount of this number, lazily if it is in use. A later mount at the same folder is left alone.
+/// Unmounts the mount with this number, lazily if it is in use. A later mount at the same folder is not touched.
 pub fn unmount_own(at: &Path, id: u64) -> UnmountOutcome {
     if mount_at(at).is_some_and(|mount| mount.id != id) {
         return UnmountOutcome::Covered;
@@ -195,20 +195,20 @@ pub fn unmount_own(at: &Path, id: u64) -> UnmountOutcome {
     match unmount(at, false) {
         Ok(()) => UnmountOutcome::Unmounted,
         Err(_) => {
-            // What fails here was unmounted by someone else in the meantime.
+            // If this fails, another process has unmounted it in the meantime.
             let _ = unmount(at, true);
             UnmountOutcome::Busy
         }
     }
 }
 
-/// Unmounts lazily what no process answers for any more.
+/// Lazily unmounts a mount whose server has ended.
 pub(crate) fn unmount_dead(at: &Path) -> io::Result<()> {
     for _ in 0..ABORTED_TRIES {
-        // The kernel remembers attributes, but asks for these each time.
+        // The kernel caches attributes, but requests these each time.
         match rustix::fs::statfs(at) {
             Err(rustix::io::Errno::NOTCONN) => return unmount(at, true),
-            // The connection ends at this moment.
+            // The connection is just ending.
             Err(rustix::io::Errno::CONNABORTED) => std::thread::sleep(ABORTED_PAUSE),
             _ => return Ok(()),
         }
@@ -223,12 +223,12 @@ fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {
     let status = child.wait()?;
     match status.success() {
         true => Ok(()),
-        // It does not report the reason; what is not busy it could have unmounted.
+        // It does not report the reason; only a busy mount cannot be unmounted.
         false => Err(io::ErrorKind::ResourceBusy.into()),
     }
 }
 
-/// Starts the first of these programs that there is. Returns its name, too.
+/// Starts the first of these programs that exists, and returns it with its name.
 fn start_helper<'a>(names: &[&'a str], prepare: impl Fn(&mut Command)) -> io::Result<(Child, &'a str)> {
     let mut missing = io::Error::from(io::ErrorKind::NotFound);
     for name in names {
@@ -242,7 +242,7 @@ fn start_helper<'a>(names: &[&'a str], prepare: impl Fn(&mut Command)) -> io::Re
     Err(missing)
 }
 
-/// Whether there is no such program. A folder of PATH that may not be searched is an error of the second kind.
+/// Whether the program does not exist. A folder of PATH that may not be searched causes the second kind of error.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }

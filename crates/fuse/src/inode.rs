@@ -1,12 +1,12 @@
-//! Inode numbers: each says what it is of, so that no table of files is needed.
+//! Inode numbers, which identify the file or folder themselves, so that no table of files is needed.
 //!
-//! Bit 63 stays clear: the kernel uses inode numbers as signed positions in listings. The numbers 1 (root) and 2 are no sample's.
+//! Bit 63 is unset: the kernel uses inode numbers as signed positions in listings. The numbers 1 (root) and 2 are not assigned to samples.
 
-/// The most samples that have inode numbers.
+/// Maximum number of samples that have inode numbers.
 pub const MAX_NUMBER: u64 = (1 << 40) - 1;
-/// The most parts of a sample that have inode numbers.
+/// Maximum number of parts of a sample that have inode numbers.
 pub const MAX_PARTS: u64 = (1 << PART_BITS) - 1;
-/// The most folders above a file that come from slashes in its key.
+/// Maximum number of folders above a file that come from slashes in its key.
 pub const MAX_DEPTH: u64 = (1 << DEPTH_BITS) - 1;
 
 const ROOT: u64 = 1;
@@ -16,7 +16,7 @@ const KEY_FOLDER: u64 = 1 << 62;
 const FIXED: u64 = 1 << 61;
 const LINES: u64 = 1 << 60;
 
-/// What an inode number is of. Samples are numbered from 0 in the order of the data set.
+/// The file or folder of an inode number. Samples are numbered from 0 in the order of the data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// The folder that is mounted.
@@ -33,14 +33,14 @@ pub enum Node {
         /// Number of the sample.
         number: u64,
     },
-    /// A folder that slashes in keys make.
+    /// A folder that results from slashes in keys.
     KeyFolder {
         /// Number of a sample in it: the first one by key.
         number: u64,
-        /// Number of slashes of that key that end the folder's path; at least 1.
+        /// Number of slashes of that key that are part of the folder's path; at least 1.
         depth: u64,
     },
-    /// A folder that the layout makes, by a hash of its path.
+    /// A folder of the layout, by a hash of its path.
     Fixed(u64),
     /// A folder of numbered lines or documents, by its position.
     Lines(u64),
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// Returns what an inode number is of; `None` if it is of nothing.
+    /// Returns the file or folder of an inode number; `None` if there is none.
     pub fn of(inode: u64) -> Option<Self> {
         let low = |bits: u32| inode & ((1 << bits) - 1);
         match inode {

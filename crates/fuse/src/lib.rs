@@ -1,10 +1,10 @@
 //! Read-only file systems in user space: mounting and unmounting, sessions with the kernel, names of entries and inode numbers.
 //!
-//! What a mount shows is a [`Tree`], of which nothing is known here but numbers, names and bytes. Nothing is remembered per file: an inode
-//! number says what the file is ([`Node`]), and the cookie of an entry in a listing is its inode number. The program needs neither libfuse
-//! nor special rights: where `mount(2)` is refused, `fusermount3` mounts, or a namespace of the process's own is used.
+//! The content of a mount is a [`Tree`]; this crate only handles its numbers, names and bytes. No state is stored per file: an inode number
+//! identifies the file ([`Node`]), and the cookie of an entry in a listing is its inode number. The program needs neither libfuse nor
+//! special permissions: where `mount(2)` is refused, `fusermount3` mounts, or the process enters a new namespace.
 
-// Tests make files by hand.
+// Tests create files with `std::fs`.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod device;

@@ -1,28 +1,28 @@
-//! The mounts of this program that the process sees.
+//! The mounts of this program that are visible to the process.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// The type by which mounts of this program are known.
+/// File system type that identifies mounts of this program.
 pub(crate) const TYPE: &str = "fuse.gristmill";
 const MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
 /// A row of the mount table (`/proc/self/mountinfo`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
-    /// Its number, which no other mount has at the same time.
+    /// Its number, which is unique among current mounts.
     pub id: u64,
-    /// Where it is mounted.
+    /// Folder of the mount.
     pub at: PathBuf,
     /// Type of the file system.
     pub kind: OsString,
-    /// What is mounted.
+    /// Source of the mount.
     pub source: OsString,
 }
 
 impl MountEntry {
-    /// Whether this program has mounted it.
+    /// Whether this program has created the mount.
     pub fn is_ours(&self) -> bool {
         self.kind == TYPE
     }
@@ -35,7 +35,7 @@ pub fn list_mounts() -> Vec<MountEntry> {
     mounts
 }
 
-/// Returns what is mounted at exactly this folder; the latest mount if there are several.
+/// Returns the mount at exactly this folder; the latest one if there are several.
 pub fn mount_at(folder: &Path) -> Option<MountEntry> {
     read_table().into_iter().rfind(|mount| mount.at == folder)
 }
@@ -56,7 +56,7 @@ fn parse_line(line: &[u8]) -> Option<MountEntry> {
     Some(MountEntry { id, at: text(at).into(), kind: text(kind), source: text(source) })
 }
 
-/// Replaces `\040` and the like.
+/// Replaces octal escapes such as `\040`.
 fn unescape(word: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -69,7 +69,7 @@ fn unescape(word: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns a text as the option `fsname` of `fusermount3` takes it.
+/// Escapes a text for the option `fsname` of `fusermount3`.
 pub(crate) fn escape_option(text: &std::ffi::OsStr) -> OsString {
     let mut escaped = Vec::new();
     for &byte in text.as_bytes() {

@@ -1,20 +1,20 @@
-//! Names of entries: any text as a name that a folder can hold, so that it can be undone.
+//! Names of entries: encodes any text as a valid file name, reversibly.
 //!
 //! `/`, bytes below 32 and 127 are `%XX`; an empty name is `%`; `.` and `..` are `%2E` and `%2E%2E`; a `%` before two hex digits or `~`, or
-//! at the end, is `%25`; every other byte stays. A `%` at the end of a longer name is therefore free to mark a folder that has the name
-//! of a file next to it. A name of more than 255 bytes is cut and ends with `%~`, a hash of the whole name, and its extension.
+//! at the end, is `%25`; all other bytes are unchanged. A `%` at the end of a longer name is therefore available to mark a folder that has
+//! the name of a file next to it. A name of more than 255 bytes is cut, and ends with `%~`, a hash of the whole name, and its extension.
 
-/// The longest name of an entry, in bytes.
+/// Maximum length of the name of an entry, in bytes.
 pub const MAX_NAME_BYTES: usize = 255;
-/// The longest extension that a shortened name keeps, in bytes with its dot.
+/// Maximum length of an extension that a shortened name keeps, in bytes, including the dot.
 const MAX_EXTENSION_BYTES: usize = 17;
-/// What ends a folder that has the name of a file next to it.
+/// Suffix of a folder that has the name of a file next to it.
 const FOLDER_MARK: char = '%';
-/// What precedes the hash of a shortened name.
+/// Text before the hash of a shortened name.
 const CUT: &str = "%~";
 const HASH_DIGITS: usize = 16;
 
-/// Returns a name as an entry, of any length.
+/// Encodes a name as an entry, of any length.
 pub fn escape(name: &str) -> String {
     use std::fmt::Write as _;
     match name {
@@ -34,24 +34,24 @@ pub fn escape(name: &str) -> String {
     escaped
 }
 
-/// Whether a `%` before this text would be read as something else.
+/// Whether a `%` before this text would have another meaning.
 fn needs_escape(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('~') || escaped_byte(rest).is_some()
 }
 
-/// Returns the byte that the first two characters are the hex digits of.
+/// Returns the byte whose hex digits are the first two characters.
 fn escaped_byte(rest: &str) -> Option<u8> {
     let digits = rest.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// Returns the name of an entry that [`escape`] made; `None` if it made none like this one.
+/// Returns the name that [`escape`] has encoded as this entry; `None` if there is none.
 pub fn undo(entry: &str) -> Option<String> {
     let name = undo_prefix(entry)?;
     (escape(&name) == entry).then_some(name)
 }
 
-/// Undoes a beginning of an entry that was cut between characters; the result is a beginning of the name.
+/// Decodes the first characters of an entry; the result is the beginning of the name.
 pub fn undo_prefix(entry: &str) -> Option<String> {
     if entry == "%" {
         return Some(String::new());
@@ -80,7 +80,7 @@ pub fn mark_folder(mut entry: String) -> String {
     entry
 }
 
-/// Returns the entry without its mark; `None` if it has none.
+/// Returns the entry without its mark; `None` if it has no mark.
 pub fn unmark_folder(entry: &str) -> Option<&str> {
     entry.strip_suffix(FOLDER_MARK).filter(|rest| !rest.is_empty())
 }
@@ -97,7 +97,7 @@ pub fn shorten(entry: String) -> String {
     format!("{}{CUT}{hash:016x}{extension}", entry.get(..cut_within(&entry, room)).unwrap_or_default())
 }
 
-/// Returns the last end of a character, escaped or not, within the first `room` bytes.
+/// Returns the end of the last complete character, escaped or not, within the first `room` bytes.
 fn cut_within(entry: &str, room: usize) -> usize {
     let mut end = 0;
     while let Some(c) = entry.get(end..).and_then(|rest| rest.chars().next()) {
@@ -112,7 +112,7 @@ fn cut_within(entry: &str, room: usize) -> usize {
     end
 }
 
-/// Returns the beginning that a shortened entry has kept; `None` if the entry is not shortened.
+/// Returns the part of a shortened entry before the hash; `None` if the entry is not shortened.
 pub fn kept_beginning(entry: &str) -> Option<&str> {
     let at = entry.rfind(CUT)?;
     let rest = entry.get(at + CUT.len()..)?;
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((unmark_folder("%"), unmark_folder("a")), (None, None));
     }
 
-    /// Texts with many of the characters that have a meaning.
+    /// Texts with many special characters.
     fn text() -> impl Strategy<Value = String> {
         let unit = prop_oneof!["[%~/.a-fA-F0-9\\x00-\\x1f\\x7f]", any::<char>().prop_map(String::from)];
         proptest::collection::vec(unit, 0..400).prop_map(|units| units.concat())

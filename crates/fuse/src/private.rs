@@ -1,4 +1,4 @@
-//! A user and a mount namespace of the process's own, in which mounting needs no rights.
+//! A new user and mount namespace of the process, in which mounting needs no permissions.
 
 use gristmill_core::{Failure, Outcome};
 use nix::sched::{unshare, CloneFlags};
@@ -9,8 +9,8 @@ const ACTIVITY: &str = "making a private namespace";
 const HINT: &str =
     "user namespaces may be forbidden here (sysctl kernel.unprivileged_userns_clone, or a limit of the container)";
 
-/// Moves the process to namespaces of its own, with the same user and group. The process must have only one thread. What is mounted from
-/// then on is visible to its children alone, and ends with the last of them.
+/// Moves the process to new namespaces, with the same user and group. The process must have only one thread. Later mounts are visible to
+/// its children only, and end with the last of them.
 pub fn enter_namespace() -> Outcome<()> {
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)
@@ -25,7 +25,7 @@ pub fn enter_namespace() -> Outcome<()> {
     Ok(())
 }
 
-/// Writes to a file of the kernel, which takes the text of one call.
+/// Writes to a file of the kernel, which accepts the text of one call only.
 fn write_setting(file: &str, text: &str) -> io::Result<()> {
     let fd = rustix::fs::open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&fd, text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Threads for reads that may wait for a store: they take no thread from requests for names and attributes.
+//! Threads for reads that may wait for a store, so that the other threads can answer requests for names and attributes.
 
 use super::requests::TakenRequest;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 /// Answers a request.
 type Answer = Box<dyn FnOnce(&TakenRequest) + Send>;
 
-/// A read that no thread answers yet.
+/// A read that waits for a thread.
 struct QueuedRead {
     request: TakenRequest,
     answer: Answer,
@@ -20,7 +20,7 @@ impl QueuedRead {
     }
 }
 
-/// Threads that answer reads, started when they are needed.
+/// Threads that answer reads, started on demand.
 pub(crate) struct Readers {
     max: usize,
     state: Mutex<State>,
@@ -31,7 +31,7 @@ pub(crate) struct Readers {
 struct State {
     queue: VecDeque<QueuedRead>,
     threads: Vec<JoinHandle<()>>,
-    /// Threads that wait for a read.
+    /// Number of threads that wait for a read.
     idle: usize,
     is_ended: bool,
 }
@@ -42,7 +42,7 @@ impl Readers {
         Arc::new(Self { max, state: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// Lets a thread answer a read as soon as one is free.
+    /// Queues a read, which the next free thread answers.
     pub(crate) fn answer(self: &Arc<Self>, request: TakenRequest, answer: Answer) {
         let mut state = self.lock();
         state.queue.push_back(QueuedRead { request, answer });
@@ -50,7 +50,7 @@ impl Readers {
             let readers = Arc::clone(self);
             match Builder::new().name("reader".to_owned()).spawn(move || readers.run()) {
                 Ok(thread) => state.threads.push(thread),
-                // Without any thread, this one answers it.
+                // Without any thread, the calling thread answers the read.
                 Err(_) if state.threads.is_empty() => {
                     let read = state.queue.pop_back();
                     drop(state);
@@ -63,7 +63,7 @@ impl Readers {
         self.changed.notify_one();
     }
 
-    /// Answers the reads whose waits were ended before a thread was free for them.
+    /// Answers the reads that were cancelled while they were queued.
     pub(crate) fn answer_cancelled(&self) {
         let mut state = self.lock();
         let (cancelled, queue) =
@@ -74,7 +74,7 @@ impl Readers {
         cancelled.into_iter().for_each(QueuedRead::answer);
     }
 
-    /// Waits until no read is under way, after the last one was taken.
+    /// Waits until all reads are answered. No reads may be added afterwards.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.is_ended = true;
@@ -82,7 +82,7 @@ impl Readers {
         drop(state);
         self.changed.notify_all();
         for thread in threads {
-            // A panic was reported by the thread.
+            // The thread has already reported a panic.
             let _ = thread.join();
         }
     }

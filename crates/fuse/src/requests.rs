@@ -1,8 +1,8 @@
-//! Requests under way, and who waits for them.
+//! Requests in progress, and the processes that wait for them.
 //!
-//! The kernel lets a process that was killed wait for the answer to a request that the server has taken, and the session does not pass on the
-//! request that says so (FUSE_INTERRUPT). So a thread looks whether the processes of requests that take long were killed, and ends the waits
-//! for stores that are for them.
+//! The kernel makes a killed process wait for the answer to a request that the server has accepted, and the session does not pass on the
+//! request that reports this (FUSE_INTERRUPT). So a thread checks whether the processes of slow requests were killed, and cancels the waits
+//! for stores of these requests.
 
 use gristmill_core::{Cancel, WaitScope};
 use rustix::io::Errno;
@@ -12,14 +12,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two checks; a request that ends before the second one is not checked.
+/// Interval between checks; a request that ends before the second check is not examined.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Time in which requests are ended that repeat those whose wait was ended.
+/// Time during which repeated requests are cancelled after a cancellation of all waits.
 const ENDING_TIME: Duration = Duration::from_secs(3);
-/// The signals that end a program, also one that does something before it ends. One without a handler is seen as `SIGKILL`.
+/// The signals that end a program, including ones that a program may handle first. A fatal signal without a handler appears as `SIGKILL`.
 const END_SIGNALS: [i32; 3] = [SIGINT, SIGKILL, SIGTERM];
 
-/// The requests under way.
+/// The requests in progress.
 #[derive(Default)]
 pub(crate) struct Requests {
     state: Mutex<State>,
@@ -28,33 +28,33 @@ pub(crate) struct Requests {
 
 #[derive(Default)]
 struct State {
-    /// Number of all requests that there were.
+    /// Number of all requests so far.
     count: u64,
     active: HashMap<u64, ActiveRequest>,
-    /// Whether the thread that looks waits for a request.
+    /// Whether the checking thread waits for a request.
     is_idle: bool,
-    /// Until when requests that take long are ended: the kernel and programs repeat those that were.
+    /// Time until which slow requests are cancelled, because the kernel and programs repeat cancelled requests.
     ending_until: Option<Instant>,
     is_ended: bool,
 }
 
 struct ActiveRequest {
-    /// The process that waits for the answer; 0 if it is not known.
+    /// The process that waits for the answer; 0 if unknown.
     process: u32,
     cancel: Cancel,
-    /// Whether it was there at the last look.
+    /// Whether the request was already in progress at the last check.
     is_long: bool,
     was_killed: bool,
 }
 
-/// A request that takes long.
+/// A slow request.
 struct LongRequest {
     number: u64,
     process: u32,
     cancel: Cancel,
 }
 
-/// A request that was taken from the kernel and is not answered yet.
+/// A request that the kernel has sent and that is not answered yet.
 pub(crate) struct TakenRequest {
     requests: Arc<Requests>,
     number: u64,
@@ -62,17 +62,17 @@ pub(crate) struct TakenRequest {
 }
 
 impl TakenRequest {
-    /// Notes that this thread answers it.
+    /// Records that this thread answers the request.
     pub(crate) fn begin_answer(&self) -> WaitScope {
         self.cancel.begin_wait_scope()
     }
 
-    /// Whether its wait was ended.
+    /// Whether its wait was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Whether its wait was ended because its process was killed.
+    /// Whether its wait was cancelled because its process was killed.
     pub(crate) fn was_killed(&self) -> bool {
         self.requests.lock().active.get(&self.number).is_some_and(|request| request.was_killed)
     }
@@ -85,7 +85,7 @@ impl Drop for TakenRequest {
 }
 
 impl Requests {
-    /// Notes that a request of a process is to be answered.
+    /// Adds a request of a process.
     pub(crate) fn begin(self: &Arc<Self>, process: u32) -> TakenRequest {
         let cancel = Cancel::default();
         let mut state = self.lock();
@@ -100,22 +100,22 @@ impl Requests {
         TakenRequest { requests: Arc::clone(self), number, cancel }
     }
 
-    /// Ends the waits for stores of all requests under way, and of those that follow at once and take long. Later ones are for programs that
-    /// still use the mount.
+    /// Cancels the waits for stores of all requests in progress, and of slow requests that follow immediately. Later requests come from
+    /// programs that still use the mount.
     pub(crate) fn end_waits(&self) {
         let mut state = self.lock();
         state.ending_until = Some(Instant::now() + ENDING_TIME);
         state.active.values().for_each(|request| request.cancel.cancel());
     }
 
-    /// Ends [`end_abandoned_waits`](Self::end_abandoned_waits).
+    /// Stops [`end_abandoned_waits`](Self::end_abandoned_waits).
     pub(crate) fn end(&self) {
         self.lock().is_ended = true;
         self.changed.notify_all();
     }
 
-    /// Ends the waits of requests that take long if their process was killed, and of all requests if the connection is gone, until
-    /// [`end`](Self::end) is called. `done` follows each look.
+    /// Cancels the waits of slow requests whose process was killed, and of all requests if the connection is gone, until [`end`](Self::end)
+    /// is called. `done` is called after each check.
     pub(crate) fn end_abandoned_waits(
         &self,
         was_killed: impl Fn(u32) -> bool,
@@ -138,7 +138,7 @@ impl Requests {
         }
     }
 
-    /// Waits until it is time for the next look; returns false at the end.
+    /// Waits until the next check is due; returns `false` at the end.
     fn wait(&self) -> bool {
         let mut state = self.lock();
         while state.active.is_empty() && !state.is_ended {
@@ -151,7 +151,7 @@ impl Requests {
         !state.is_ended
     }
 
-    /// Returns the requests that were there at the last look, and whether all of them are ended; marks those that are there now.
+    /// Returns the requests that were already in progress at the last check, and whether all of them are cancelled; marks the current ones.
     fn long(&self) -> (Vec<LongRequest>, bool) {
         let mut state = self.lock();
         let is_ending = state.ending_until.is_some_and(|until| Instant::now() < until);
@@ -169,13 +169,13 @@ impl Requests {
     }
 }
 
-/// Returns a function that says whether a thread or process was killed; one that says no where the numbers of processes are others than in
-/// the table of processes.
+/// Returns a function that determines whether a thread or process was killed. It returns `false` if process numbers differ from those in
+/// `/proc`.
 pub(crate) fn killed_processes() -> impl Fn(u32) -> bool {
     let own = read_status("self").and_then(|status| field(&status, "Pid:", 10));
     let is_usable = own == Some(u64::from(std::process::id()));
     move |process| {
-        // One that has ended waits for nothing. One may be hidden from this process, and then is not known to have been killed.
+        // A process that has ended does not wait. A process that is hidden from this one is not known to have been killed.
         let is_gone = || {
             let id = i32::try_from(process).ok().and_then(Pid::from_raw);
             id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
@@ -190,17 +190,17 @@ fn read_status(process: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&status).into_owned())
 }
 
-/// Whether a signal that ends programs waits for a thread with this status until its request is answered.
+/// Whether a fatal signal is pending for a thread with this status until its request is answered.
 fn is_ending(status: &str) -> bool {
     let signals = |name| field(status, name, 16).unwrap_or_default();
-    // Those of the whole process may wait for another thread.
+    // Signals for the whole process may be pending for another thread.
     let is_only_thread = field(status, "Threads:", 10) == Some(1);
     let shared = if is_only_thread { signals("ShdPnd:") } else { 0 };
     let pending = (signals("SigPnd:") | shared) & !signals("SigBlk:");
     END_SIGNALS.iter().any(|signal| pending >> (signal - 1) & 1 != 0)
 }
 
-/// Returns a number of a status.
+/// Returns a number in a status.
 fn field(status: &str, name: &str, radix: u32) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     u64::from_str_radix(line.trim(), radix).ok()
@@ -210,7 +210,7 @@ fn field(status: &str, name: &str, radix: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Answers a request of a process when its wait is ended; returns whether its process was killed.
+    /// Answers a request of a process once its wait is cancelled; returns whether its process was killed.
     fn wait_for_end(requests: &Arc<Requests>, process: u32) -> bool {
         let request = requests.begin(process);
         let _waits = request.begin_answer();
@@ -231,7 +231,7 @@ mod tests {
             assert!(!Cancel::of_thread().is_cancelled());
             requests.end_waits();
             assert!(Cancel::of_thread().is_cancelled() && !other.was_killed());
-            // One that is repeated may be answered, but does not wait for long.
+            // A repeated request may be answered, but does not wait for long.
             assert!(!scope.spawn(|| wait_for_end(&requests, 1)).join().unwrap());
             requests.end();
         });
@@ -262,7 +262,7 @@ mod tests {
         let status =
             "Pid:\t7\nThreads:\t1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000010102\nSigBlk:\t0000000000000002\n";
         assert!(is_ending(status));
-        // SIGINT is blocked, and SIGCHLD ends nothing.
+        // SIGINT is blocked, and SIGCHLD is not fatal.
         assert!(!is_ending(&status.replacen("10102", "10002", 1)));
         assert!(!is_ending(&status.replacen("10102", "10001", 1)), "a program may handle SIGHUP and go on");
         let killed = status.replacen("10102", "10100", 1);

@@ -1,4 +1,4 @@
-//! Requests of the kernel, answered from a [`Tree`].
+//! Answers requests of the kernel from a [`Tree`].
 
 use super::inode::Node;
 use super::readers::Readers;
@@ -15,15 +15,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the kernel may remember an answer: what is mounted does not change, and a change of splits is announced.
+/// Time for which the kernel may cache an answer: the mounted data do not change, and the kernel is notified of changed splits.
 const ATTRIBUTE_LIFETIME: Duration = Duration::from_secs(3600);
-/// The most bytes of one read, and of what the kernel reads ahead.
+/// Maximum number of bytes of one read, and of the kernel's read-ahead.
 const READ_BYTES: u32 = 1 << 20;
-/// The most reads ahead that the kernel asks for at once.
+/// Maximum number of concurrent read-ahead requests of the kernel.
 const BACKGROUND_REQUESTS: u16 = 48;
 const BLOCK_BYTES: u32 = 512;
 const GENERATION: Generation = Generation(0);
-/// Positions in a listing of the entries that every folder has; inode numbers are greater.
+/// Positions of the two entries that every folder has in a listing; inode numbers are greater.
 const HERE: u64 = 1;
 const ABOVE: u64 = 2;
 
@@ -31,7 +31,7 @@ const ABOVE: u64 = 2;
 pub(crate) struct Server<T> {
     tree: Arc<T>,
     requests: Arc<Requests>,
-    /// Those who answer reads; none where the thread that takes a read answers it.
+    /// Threads that answer reads; without them, the thread that receives a read answers it.
     readers: Option<Arc<Readers>>,
     user: u32,
     group: u32,
@@ -60,7 +60,7 @@ impl<T: Tree> Server<T> {
                 EntryKind::File | EntryKind::Stream => 0o444,
                 EntryKind::Mark => 0,
             },
-            // That of a folder is not known, which 1 says.
+            // The number of a folder is unknown, which the value 1 means.
             nlink: 1,
             uid: self.user,
             gid: self.group,
@@ -70,7 +70,7 @@ impl<T: Tree> Server<T> {
         }
     }
 
-    /// Asks the tree for a request.
+    /// Calls the tree for a request.
     fn dispatch<A>(
         &self,
         request: &Request,
@@ -80,7 +80,7 @@ impl<T: Tree> Server<T> {
         call_tree(&*self.tree, &self.requests.begin(request.pid()), inode, question)
     }
 
-    /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
+    /// Lists a folder with the two entries that every folder has. A listing continues after the position of an entry.
     fn list(
         &self,
         request: &Request,
@@ -95,7 +95,7 @@ impl<T: Tree> Server<T> {
         if after < HERE && add(&this, HERE, ".") {
             return Ok(());
         }
-        // The kernel knows the folder above.
+        // The kernel knows the parent folder.
         if after < ABOVE && add(&this, ABOVE, "..") {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl<T: Tree> Server<T> {
     }
 }
 
-/// Asks a tree for a request, on the thread that answers it. A panic fails one request; the mount goes on.
+/// Calls a tree for a request, on the thread that answers it. A panic fails only this request.
 fn call_tree<T: Tree, A>(
     tree: &T,
     request: &TakenRequest,
@@ -137,7 +137,7 @@ fn kind_of(entry: &Entry) -> FileType {
     }
 }
 
-/// Returns how long the kernel may remember an entry: the size of a stream changes once.
+/// Returns how long the kernel may cache an entry: the size of a stream changes once.
 fn validity(entry: &Entry) -> Duration {
     match entry.kind {
         EntryKind::Stream => Duration::ZERO,
@@ -145,7 +145,7 @@ fn validity(entry: &Entry) -> Duration {
     }
 }
 
-/// Answers a question about extended attributes by size or content.
+/// Answers a request for extended attributes with their size or content.
 fn reply_attribute(reply: ReplyXattr, size: u32, value: &[u8]) {
     let bytes = u32::try_from(value.len()).unwrap_or(u32::MAX);
     match size {
@@ -160,17 +160,17 @@ impl<T: Tree> Filesystem for Server<T> {
         let guess = if self.tree.has_small_folders() { InitFlags::empty() } else { InitFlags::FUSE_READDIRPLUS_AUTO };
         for capability in [
             InitFlags::FUSE_DO_READDIRPLUS,
-            // The kernel decides when it needs attributes.
+            // The kernel decides when to request attributes.
             guess,
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_ASYNC_READ,
             InitFlags::FUSE_NO_OPEN_SUPPORT,
             InitFlags::FUSE_NO_OPENDIR_SUPPORT,
         ] {
-            // An older kernel that lacks one is slower.
+            // An older kernel without one of them is slower.
             let _ = config.add_capabilities(capability);
         }
-        // Where the limit is lower, it remains.
+        // A lower limit of the kernel remains.
         let _ = config.set_max_write(READ_BYTES);
         let _ = config.set_max_readahead(READ_BYTES);
         let _ = config.set_max_background(BACKGROUND_REQUESTS);
@@ -195,8 +195,8 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    /// Opening needs no request: the kernel asks once, and then keeps what it has read of files and folders. A stream is read without
-    /// regard to its size.
+    /// Opening needs no request: the kernel sends one, and then caches the content of files and folders. A stream is read regardless of its
+    /// size.
     fn open(&self, request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         if !self.tree.has_streams() {
             return reply.error(Errno::ENOSYS);

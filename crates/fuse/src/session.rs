@@ -1,4 +1,4 @@
-//! The life of a mount: signals, mounting, requests, unmounting.
+//! The lifetime of a mount: signals, mounting, requests, unmounting.
 
 use super::device::{self, unmount_own, UnmountOutcome};
 use super::guard::GuardCommand;
@@ -20,61 +20,61 @@ use std::sync::Arc;
 
 const ACTIVITY: &str = "mounting";
 
-/// How to mount.
+/// Options of a mount.
 #[derive(Clone, Debug)]
 pub struct MountOptions {
-    /// What is mounted, for lists of mounts.
+    /// Name of the mounted data, for lists of mounts.
     pub source: OsString,
-    /// An existing folder.
+    /// The folder of the mount, which must exist.
     pub at: PathBuf,
-    /// Threads that answer requests.
+    /// Number of threads that answer requests.
     pub threads: usize,
-    /// The most further threads for reads, where these wait for a store.
+    /// Maximum number of additional threads for reads, if reads wait for a store.
     pub read_threads: Option<usize>,
-    /// Whether other users may look.
+    /// Whether other users have access.
     pub allow_other: bool,
     /// The process that unmounts if this one is killed.
     pub guard: GuardCommand,
-    /// Whether a signal came before the mount was there.
+    /// Set by a signal that arrives before the mount exists.
     pub cancel: Cancel,
-    /// Whether the mount is for a command: signals are for that, and the mount ends with it.
+    /// Whether the mount is for a command, which receives the signals and whose end unmounts it.
     pub is_for_command: bool,
 }
 
-/// What happens to a mount.
+/// An event of a mount.
 #[derive(Debug)]
 pub enum MountEvent {
-    /// It is there, with this number.
+    /// The mount exists, with this number.
     Mounted(u64),
-    /// A signal for the command came.
+    /// A signal for the command has arrived.
     Signal(i32),
-    /// A signal ends it while files are open: it is gone from the tree of folders, and its process waits until they are closed.
+    /// A signal ends the mount while files are open: it is gone from the tree of folders, and its process waits until they are closed.
     Busy,
-    /// A signal comes while another mount is at the folder: this one cannot be unmounted.
+    /// A signal arrived while another mount is at the folder, so this one cannot be unmounted.
     Covered,
-    /// Nothing is mounted any more. Signals for the command are passed on until the call returns.
+    /// The mount is gone. Signals for the command are passed on until the call returns.
     Ended,
-    /// A second signal came: the process ends at once.
+    /// A second signal arrived: the process ends at once.
     Abandoned(i32),
-    /// What decides which files there are was read again.
+    /// The settings that determine the files were read again.
     Reloaded,
-    /// It could not be read again; everything is as before.
+    /// The settings could not be read again; nothing has changed.
     NotReloaded(Box<Failure>),
 }
 
 /// How a mount ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountEnd {
-    /// It was unmounted from outside.
+    /// It was unmounted by another process.
     Unmounted,
-    /// A signal ended it.
+    /// This signal ended it.
     Signal(i32),
 }
 
 /// Mounts a tree and answers requests until it is unmounted or a signal ends it. `report` is called from another thread, too.
 pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEvent) + Sync)) -> Outcome<MountEnd> {
     let failed = |error: std::io::Error| Failure::io(ACTIVITY, &options.at, &error);
-    // Before it is mounted: a signal in between would leave a mount without a process.
+    // Must precede the mount: a signal in between would leave a mount without a process.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(failed)?;
     options.cancel.check()?;
     let listener = signals.handle();
@@ -97,7 +97,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         match Session::from_fd(server, device.fd, acl, config).and_then(|session| Ok((session, connection?))) {
             Ok(begun) => begun,
             Err(error) => {
-                // The guard unmounts what this leaves.
+                // The guard unmounts the mount if this fails.
                 unmount_own(&options.at, id);
                 return Err(failed(error));
             }
@@ -114,10 +114,11 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         report(MountEvent::Mounted(id));
         let ended = session.run();
         readers.iter().for_each(|readers| readers.end());
-        // It has the connection open, too.
+        // This thread has the connection open, too.
         requests.end();
         let _ = watching.join();
-        // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
+        // From here on no thread answers, so the mount must not remain. After an error the connection may still be open: a request would
+        // wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
             Err(_) => unmount_own(&options.at, id) == UnmountOutcome::Unmounted,
@@ -136,7 +137,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     }
 }
 
-/// Acts on signals until the session has ended; returns the first that ends it.
+/// Handles signals until the session has ended; returns the first one that ends it.
 fn wait_for_signals<T: Tree>(
     signals: &mut Signals,
     tree: &T,
@@ -167,17 +168,17 @@ fn wait_for_signals<T: Tree>(
     received
 }
 
-/// Whether a connection to the kernel has ended, as after `umount -f`.
+/// Whether a connection to the kernel has ended, for example because of `umount -f`.
 fn is_disconnected(connection: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(connection, PollFlags::empty())];
     poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
-/// Reads again what there is. The kernel forgets what it knows below the names that may mean something else now.
+/// Reads the settings of the tree again. The kernel discards cached entries below names that may have changed.
 fn reload<T: Tree>(tree: &T, notifier: &Notifier) -> Outcome<()> {
     let root = INodeNo(Node::Root.inode().unwrap_or_default());
     tree.reload(&mut |name| {
-        // A name that the kernel does not know needs no notice.
+        // A name that the kernel has not cached needs no notification.
         let _ = notifier.inval_entry(root, OsStr::new(name));
     })?;
     let _ = notifier.inval_inode(root, 0, 0);

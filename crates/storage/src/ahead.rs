@@ -1,4 +1,4 @@
-//! Uploads files while they are written, so that little is left to do when they are published.
+//! Uploads files while they are written, so that publishing them takes little time.
 
 use super::files::metadata;
 use super::location::{is_remote, RemoteUrl};
@@ -21,7 +21,8 @@ const MAX_IDLE: u32 = 1200;
 /// Bytes by which a file has to grow before more of it is uploaded.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// Files of a run that are uploaded while they grow. Nothing is visible before they are put as usual, which sends again what has changed since.
+/// Files of a run that are uploaded while they grow. Nothing is visible until a file is put; parts that have changed since are then
+/// uploaded again.
 #[derive(Debug, Default)]
 pub struct UploadsAhead {
     files: Arc<Mutex<Vec<GrowingFile>>>,
@@ -32,17 +33,17 @@ pub struct UploadsAhead {
 struct GrowingFile {
     path: PathBuf,
     target: PathBuf,
-    /// Size up to which whole parts of it were uploaded, in bytes.
+    /// Number of bytes uploaded so far, in whole parts.
     bytes: u64,
-    /// Number of checks since it last grew.
+    /// Number of checks since the file last grew.
     idle: u32,
-    /// Whether it is uploaded ahead: unset after a failure, or once it no longer grows. It is then uploaded when it is put.
+    /// Whether the file is uploaded while it grows. Unset after a failure or once it no longer grows; it is then uploaded when it is put.
     is_followed: bool,
-    /// Whether the last part was sent, too.
+    /// Whether the last part was uploaded, too.
     is_sent: bool,
 }
 
-/// State of files that no longer grow.
+/// Message to the worker that the files no longer grow.
 #[derive(Debug, PartialEq, Eq)]
 struct Complete;
 
@@ -50,15 +51,15 @@ struct Complete;
 struct Worker {
     /// Signals that the files are complete; dropping it ends the thread.
     state: mpsc::Sender<Complete>,
-    /// Whether no further upload is begun.
+    /// Whether the thread must not start further uploads.
     is_stopped: Arc<AtomicBool>,
-    /// Ends the requests of the thread.
+    /// Cancels the requests of the thread.
     end: Cancel,
     thread: JoinHandle<()>,
 }
 
 impl UploadsAhead {
-    /// Adds a file, which may not exist yet, and the place at which it is going to be put. Has no effect for a local place.
+    /// Adds a file, which may not exist yet, and the target at which it will be put. Has no effect for a local target.
     pub fn add(&self, path: PathBuf, target: PathBuf) {
         if !is_remote(&target) {
             return;
@@ -77,29 +78,29 @@ impl UploadsAhead {
         }
     }
 
-    /// Begins to upload what is left of the files, which are complete, without waiting for that.
+    /// Starts to upload the rest of the files, which are complete, and does not wait for it.
     pub fn send_rest(&self) {
         if let Some(worker) = &*lock(&self.worker) {
-            // One that has ended sends nothing more.
+            // A worker that has ended uploads nothing more.
             let _ = worker.state.send(Complete);
         }
     }
 
-    /// Ends the uploads, before the files are put. Parts that are on their way are waited for when their file is put.
+    /// Stops the uploads, before the files are put. Parts in transfer are awaited when their file is put.
     pub fn stop(&self) {
         if let Some(worker) = lock(&self.worker).take() {
             worker.stop();
         }
     }
 
-    /// Ends the uploads at once, and removes what was uploaded of files that were not put.
+    /// Cancels the uploads, and removes the uploaded parts of files that were not put.
     pub fn discard(&self) {
         if let Some(worker) = lock(&self.worker).take() {
             worker.end.cancel();
             worker.stop();
         }
         let files = std::mem::take(&mut *lock(&self.files));
-        // Parts that are on their way are not waited for.
+        // Parts in transfer are not awaited.
         let cancel = Cancel::default();
         cancel.cancel();
         let _waits = cancel.begin_wait_scope();
@@ -108,7 +109,7 @@ impl UploadsAhead {
             discard(target);
             Ok(())
         };
-        // What cannot be removed now is ended by the next run that puts the object.
+        // The next run that puts the object removes parts that cannot be removed now.
         let _ = for_each_at_once(&begun, remove, || ());
     }
 }
@@ -147,7 +148,7 @@ impl Worker {
         let cancel = Cancel::of_thread();
         while !self.thread.is_finished() {
             if cancel.is_cancelled() {
-                // Its requests end.
+                // Cancels the requests of the thread.
                 self.end.cancel();
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -157,7 +158,7 @@ impl Worker {
 }
 
 impl GrowingFile {
-    /// Returns the file, its target, and its size, if it has grown enough, or is complete and something of it is not sent.
+    /// Returns the file, its target and its size if it has grown by a step, or is complete and not entirely uploaded.
     fn next_upload(&mut self, is_complete: bool) -> Option<(PathBuf, PathBuf, u64)> {
         if !self.is_followed || self.is_sent {
             return None;
@@ -183,7 +184,7 @@ fn discard(target: &Path) {
     }
 }
 
-/// Uploads some of what files have grown by, and the rest of complete ones, as long as it may go on. Returns whether there was anything.
+/// Uploads bytes that were appended to the files, and the rest of complete ones, while `goes_on` holds. Returns whether there were any.
 fn upload_grown_files(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_on: &dyn Fn() -> bool) -> bool {
     let mut has_sent = false;
     for at in 0.. {
@@ -204,7 +205,7 @@ fn upload_grown_files(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_o
                 file.bytes = uploaded;
                 file.is_sent = is_complete && uploaded >= bytes;
             }
-            // The store is asked again when they are put.
+            // The files are uploaded when they are put.
             _ => {
                 files.iter_mut().for_each(|file| file.is_followed = false);
                 return false;
@@ -214,7 +215,8 @@ fn upload_grown_files(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_o
     has_sent
 }
 
-/// Returns up to which size a file is uploaded. `bytes` is the size that it has, and whether it is complete.
+/// Uploads parts of a file and returns the number of bytes uploaded so far. `bytes` is the current size; the flag is whether the file is
+/// complete.
 fn upload(path: &Path, target: &Path, (bytes, is_complete): (u64, bool)) -> Option<u64> {
     let url = RemoteUrl::parse(target)?;
     let store = store_of(&url).ok()?;

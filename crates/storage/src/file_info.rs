@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Permission bits that objects and prefixes of a store are given.
+/// Permission bits reported for objects and prefixes of a store.
 const OBJECT_MODE: u32 = 0o644;
 const PREFIX_MODE: u32 = 0o755;
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// What an entry of a folder is.
+/// Kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file, or an object.
@@ -85,11 +85,11 @@ impl FileKind {
 /// Kind, size and version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileInfo {
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
     /// Size, time and inode. For an object, the inode is a hash of its version.
     pub stamp: FileStamp,
-    /// Permission bits (`mode & 0o7777`). Objects have none and are given `0o644`.
+    /// Permission bits (`mode & 0o7777`). Objects have none; `0o644` is reported for them.
     pub mode: u32,
     /// Number of hard links.
     pub links: u64,
@@ -103,7 +103,7 @@ impl FileInfo {
         let modified_ns = metadata.mtime().saturating_mul(SECOND_NS).saturating_add(metadata.mtime_nsec());
         Self {
             kind: FileKind::of(metadata.file_type()),
-            // The bit is that of objects.
+            // The bit marks the inodes of objects.
             stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() & !OBJECT_INODE },
             mode: metadata.mode() & 0o7777,
             links: metadata.nlink(),
@@ -128,13 +128,13 @@ impl FileInfo {
         }
     }
 
-    /// Returns the information of an object. `version` is what its store distinguishes versions by.
+    /// Returns the information of an object. `version` identifies its version in its store.
     pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
         let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes()) | OBJECT_INODE;
         Self::of_object_stamp(FileStamp { bytes, modified_ns, inode })
     }
 
-    /// Returns the information of an object by its state.
+    /// Returns the information of an object with a stamp.
     pub(crate) fn of_object_stamp(stamp: FileStamp) -> Self {
         Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
     }
@@ -170,7 +170,7 @@ impl FileInfo {
         self.len() == 0
     }
 
-    /// Returns the second of the last modification, since 1970: stores have no parts of seconds.
+    /// Returns the time of the last modification in whole seconds since 1970, because stores report no fractions.
     pub fn modified_second(&self) -> i64 {
         self.stamp.modified_ns.div_euclid(SECOND_NS)
     }
@@ -185,7 +185,7 @@ impl FileInfo {
     }
 }
 
-/// An object of a listing, or a prefix that several have in common.
+/// An object of a listing, or a common prefix of several keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreEntry {
     /// Key of the object, or the prefix without the slash at its end.
@@ -194,5 +194,5 @@ pub struct StoreEntry {
     pub info: FileInfo,
 }
 
-/// What is called for each entry of a listing; `false` ends it.
+/// Callback for each entry of a listing; `false` ends the listing.
 pub type TakeEntry<'a> = &'a mut dyn FnMut(StoreEntry) -> io::Result<bool>;

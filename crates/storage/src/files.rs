@@ -1,6 +1,6 @@
-//! What is at a path: kind, size and version of files and folders, on this machine and in stores.
+//! Kind, size and version of files and folders, on this machine and in stores.
 //!
-//! The functions are those of `std::fs` with the same names or nearly so, and have its errors.
+//! Most functions have the names and errors of their counterparts in `std::fs`.
 
 pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns what a path leads to; symbolic links are followed.
+/// Returns kind, size and version of the file or folder at a path; symbolic links are followed.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
     match Location::of(path.as_ref()) {
         Location::Local(path) => std::fs::metadata(path).map(|metadata| FileInfo::of(&metadata)),
@@ -21,7 +21,7 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
     }
 }
 
-/// Returns what is at a path; a symbolic link is not followed.
+/// Returns kind, size and version of the file or folder at a path; a symbolic link is not followed.
 pub fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
     match Location::of(path.as_ref()) {
         Location::Local(path) => std::fs::symlink_metadata(path).map(|metadata| FileInfo::of(&metadata)),
@@ -37,8 +37,8 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Lists the objects of a store below a path, so that later calls about them need no requests. An error
-/// is left to these questions.
+/// Lists the objects of a store below a path, so that later queries for them need no requests. Errors are ignored: the later queries report
+/// them.
 pub fn fetch_listing(path: impl AsRef<Path>) {
     if let Location::Remote(url) = Location::of(path.as_ref()) {
         // A whole bucket may have too many objects.
@@ -48,7 +48,7 @@ pub fn fetch_listing(path: impl AsRef<Path>) {
     }
 }
 
-/// Does some work while [`fetch_listing`] waits for the store of a path, if it is in one.
+/// Runs some work while [`fetch_listing`] waits for the store of a path, if it is in one.
 pub fn fetch_listing_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     if !is_remote(path) {
         return work();
@@ -57,12 +57,12 @@ pub fn fetch_listing_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
     do_during(|| fetch_listing(path), work)
 }
 
-/// Whether a path leads to anything; links are followed.
+/// Whether a path exists; links are followed.
 pub fn exists(path: impl AsRef<Path>) -> bool {
     metadata(path).is_ok()
 }
 
-/// Whether there is anything at a path, a broken link included. If a store does not answer, there may be: nothing is to be replaced then.
+/// Whether anything exists at a path, including a broken link. `true` if a store does not answer, so that nothing is replaced.
 pub fn is_taken(path: impl AsRef<Path>) -> bool {
     match symlink_metadata(&path) {
         Ok(_) => true,
@@ -70,7 +70,7 @@ pub fn is_taken(path: impl AsRef<Path>) -> bool {
     }
 }
 
-/// Whether there is anything at a path, a broken link included; for outputs that must not be replaced.
+/// Whether anything exists at a path, including a broken link; for outputs that must not be replaced.
 ///
 /// # Errors
 /// A store does not answer.
@@ -83,7 +83,7 @@ pub fn try_is_taken(path: impl AsRef<Path>) -> Outcome<bool> {
     }
 }
 
-/// Whether a path leads to anything; links are followed.
+/// Whether a path exists; links are followed.
 ///
 /// # Errors
 /// It cannot be determined.
@@ -99,7 +99,7 @@ pub fn try_is_file(path: impl AsRef<Path>) -> io::Result<bool> {
     if_any(path).map(|info| info.is_some_and(|info| info.is_file()))
 }
 
-/// Returns what a path leads to, if there is anything.
+/// Returns kind, size and version of the file or folder at a path; `None` if there is none.
 pub(crate) fn if_any(path: impl AsRef<Path>) -> io::Result<Option<FileInfo>> {
     match metadata(path) {
         Ok(info) => Ok(Some(info)),
@@ -123,7 +123,7 @@ pub fn is_symlink(path: impl AsRef<Path>) -> bool {
     symlink_metadata(path).is_ok_and(|info| info.is_symlink())
 }
 
-/// Returns the absolute path without links and `..`. That of a location in a store is itself, if there is anything.
+/// Returns the absolute path without links and `..`. A location in a store is returned unchanged if it exists.
 pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     match Location::of(path.as_ref()) {
         Location::Local(path) => std::fs::canonicalize(path),
@@ -131,7 +131,7 @@ pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the path from the root, without asking for what is there. That of a location in a store is itself.
+/// Returns the absolute path without accessing the file system. A location in a store is returned unchanged.
 pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     match Location::of(path.as_ref()) {
         Location::Local(path) => std::path::absolute(path),
@@ -139,17 +139,17 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns a path that is the same for all addresses of one object or prefix, for comparisons; that of a location on this machine is itself.
-/// No request is made.
+/// Returns a path that is the same for all addresses of one object or prefix, for comparisons. A local path is returned unchanged. Makes no
+/// request.
 pub fn unique_path(path: &Path) -> PathBuf {
     let Location::Remote(url) = Location::of(path) else { return path.to_owned() };
-    // Two addresses of a store that cannot be opened are not compared: it fails anyway.
+    // Addresses of a store that cannot be opened need no comparison: every access fails.
     let Ok(store) = store_of(&url) else { return url.to_path() };
     let service = store.service(&url).unwrap_or_default();
     PathBuf::from(format!("{service} {}", store.usual_address(&url)))
 }
 
-/// Returns a path without the slash at its end, and without repeated ones.
+/// Returns a path without repeated slashes and without a trailing slash.
 pub fn without_slash(path: &Path) -> PathBuf {
     match Location::of(path) {
         Location::Local(path) => path.components().collect(),
@@ -157,7 +157,7 @@ pub fn without_slash(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns a folder and the folders above it that do not exist, outermost first. A store has no folders that could be missing.
+/// Returns a folder and its parent folders that do not exist, outermost first. Empty for a store, which has no folders.
 pub fn missing_folders(folder: &Path) -> Vec<&Path> {
     let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !exists(folder));
     let is_in_store = is_remote(folder) || is_above_buckets(folder);
@@ -182,17 +182,17 @@ pub fn stored_md5(path: impl AsRef<Path>) -> io::Result<Option<String>> {
     }
 }
 
-/// Whether a path is that of a whole bucket of a store, above which nothing is listed.
+/// Whether a path is a whole bucket of a store, or all of its buckets: nothing above it can be listed.
 pub fn is_store_root(path: impl AsRef<Path>) -> bool {
     match Location::of(path.as_ref()) {
         Location::Local(_) => false,
         Location::Remote(url) if url.bucket.is_empty() => url.key.is_empty(),
-        // For a store that cannot be opened, only the address is known.
+        // If the store cannot be opened, only the address is known.
         Location::Remote(url) => store_of(&url).map_or(url.key.is_empty(), |store| store.is_root(&url)),
     }
 }
 
-/// Returns the problems of reading what a path leads to: that its store does not have, or may not list, all of it.
+/// Returns the problems of reading what is below a path: data that its store lacks or does not permit to list.
 pub fn losses(path: impl AsRef<Path>) -> io::Result<Vec<Problem>> {
     match Location::of(path.as_ref()) {
         Location::Local(_) => Ok(Vec::new()),
@@ -223,12 +223,12 @@ pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 pub struct FolderEntry {
     path: PathBuf,
     kind: FileKind,
-    /// Known at once for objects.
+    /// Set for objects, whose listing contains it.
     info: Option<FileInfo>,
 }
 
 impl FolderEntry {
-    /// Returns the path: that of the folder, and the name.
+    /// Returns the path: the path of the folder and the name.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -243,7 +243,7 @@ impl FolderEntry {
         self.path.file_name().unwrap_or_default()
     }
 
-    /// Returns what it is; links are not followed.
+    /// Returns the kind; links are not followed.
     pub fn kind(&self) -> FileKind {
         self.kind
     }
@@ -265,7 +265,7 @@ impl FolderEntry {
     }
 }
 
-/// Lists a folder, in no certain order; of `SCHEME://`, the buckets. Objects whose key cannot be a path are left out, and are
+/// Lists a folder, in no particular order; for `SCHEME://`, the buckets. Objects whose key cannot be a path are skipped and reported by
 /// [`notices`](super::notices).
 pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = io::Result<FolderEntry>>>> {
     match Location::of(folder.as_ref()) {
@@ -297,7 +297,7 @@ fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
     Ok(names.map(|name| FolderEntry { path: root.join(name), kind: info.kind, info: Some(info) }).collect())
 }
 
-/// Returns the first entries of a folder, in no certain order.
+/// Returns the first entries of a folder, in no particular order.
 pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<FolderEntry>> {
     match Location::of(folder.as_ref()) {
         Location::Remote(url) if !url.bucket.is_empty() => {
@@ -315,7 +315,7 @@ pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<Fo
     }
 }
 
-/// Reports that keys which cannot be a path are left out.
+/// Reports that keys which cannot be a path are skipped.
 pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[InvalidKey]) {
     for key in keys {
         let problem = Problem::of_failure(ProblemKind::Unreadable, invalid_key(url, key));
@@ -326,7 +326,7 @@ pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[InvalidKey]) {
 /// A key that cannot be a path.
 pub(crate) struct InvalidKey {
     key: String,
-    /// Whether it is what keys begin with, up to a slash.
+    /// Whether the key is a common prefix of keys, up to a slash.
     is_prefix: bool,
 }
 
@@ -338,10 +338,11 @@ pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &InvalidKey) -> Failure {
     failure.with_hint("copy it to another key with the tools of the store")
 }
 
-/// Lists what is below a prefix, on the next level or all, up to a number of entries. Keys that cannot be a path are added to `invalid`.
+/// Lists the entries below a prefix, on the next level or on all, up to a number of entries. Keys that cannot be a path are added to
+/// `invalid`.
 ///
 /// # Errors
-/// There is nothing, or an object in its place.
+/// Nothing exists at the address, or it is an object.
 pub(crate) fn remote_entries(
     url: &RemoteUrl<'_>,
     (recursive, most): (bool, usize),

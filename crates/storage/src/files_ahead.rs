@@ -1,7 +1,7 @@
-//! Objects that are fetched before they are read, several at once, and kept while they may be read again.
+//! Objects that are fetched before they are read, several at once, and cached while they may be read again.
 //!
-//! A reader of a list of files would wait for the store at each file. The files of the list are fetched in its order; opening one
-//! of the files returns what was fetched, or waits for it. Must not know how objects are fetched and opened.
+//! Without it, a reader of a list of files would wait for the store at each file. The files of the list are fetched in its order; opening
+//! one of the files uses the fetched bytes, or waits for them. Must not know how objects are fetched and opened.
 
 use super::file_info::FileInfo;
 use super::kept::{open_once, OpenObject, OpenedObject};
@@ -18,11 +18,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Share of the memory of the run for what is kept and on its way, within these limits in bytes.
+/// Divisor of the memory of the run for fetched and requested bytes, within these limits in bytes.
 const TOTAL_SHARE: u64 = 16;
 const MIN_TOTAL_BYTES: u64 = 32 << 20;
 const MAX_TOTAL_BYTES: u64 = 128 << 20;
-/// Minimum number of threads of a list, if others have as many as there may be.
+/// Minimum number of threads of a list, even if other lists use all threads.
 const MIN_THREADS: usize = 2;
 /// Interval between checks whether a wait has ended.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
@@ -40,7 +40,7 @@ fn wait(files: MutexGuard<'static, KeptFiles>, until: &Condvar) -> MutexGuard<'s
     until.wait_timeout(files, WAIT_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// Returns the maximum number of bytes that are kept and on their way.
+/// Returns the maximum number of fetched and requested bytes.
 pub(super) fn total_limit() -> u64 {
     (run_memory() / TOTAL_SHARE).clamp(MIN_TOTAL_BYTES, MAX_TOTAL_BYTES)
 }
@@ -50,22 +50,22 @@ pub(super) fn total_limit() -> u64 {
 pub(super) struct FirstBytes {
     /// The version that was listed.
     pub(super) stamp: FileStamp,
-    /// Number of bytes, at most all.
+    /// Number of bytes, at most the size of the object.
     pub(super) bytes: u64,
-    /// Returns them; `None` if there is another version.
+    /// Fetches the bytes; returns `None` if the object has another version.
     pub(super) fetch: fn(&Path, Self) -> io::Result<Option<Vec<u8>>>,
 }
 
 /// The objects of all lists, by their paths.
 struct KeptFiles {
-    /// Number of [`FilesAhead`]; without any, nothing is kept.
+    /// Number of [`FilesAhead`]; without any, no bytes are cached.
     owners: usize,
-    /// Threads of all lists.
+    /// Number of threads of all lists.
     threads: usize,
-    /// Number of bytes that are kept and on their way.
+    /// Number of fetched and requested bytes.
     bytes: u64,
     files: BTreeMap<PathBuf, KeptFile>,
-    /// The last position that was assigned, and the objects in memory by their positions.
+    /// The last assigned position, and the positions of the objects in memory.
     turns: u64,
     ready: BTreeMap<u64, PathBuf>,
 }
@@ -82,9 +82,9 @@ struct KeptFile {
 const READ_TURN: u64 = 1 << 63;
 
 enum Content {
-    /// It is not requested yet.
+    /// Not requested yet.
     Wanted,
-    /// It is being fetched.
+    /// Requested, but not complete yet.
     Pending,
     Ready(Arc<Vec<u8>>),
     /// The error, which the next open returns.
@@ -105,7 +105,8 @@ impl KeptFiles {
         Some(file)
     }
 
-    /// Adds an object that is going to be read after those that were added before. What is there of this version is kept, if it is enough.
+    /// Adds an object that will be read after all objects added before. Bytes of this version that are already fetched or requested are
+    /// used, if there are enough.
     fn request(&mut self, path: &Path, first: FirstBytes) {
         let is_enough = |file: &KeptFile| {
             file.first.stamp == first.stamp
@@ -119,7 +120,7 @@ impl KeptFiles {
         self.set_turn(path, 0);
     }
 
-    /// Gives an object the next turn from a number on.
+    /// Assigns an object the next position after `from`.
     fn set_turn(&mut self, path: &Path, from: u64) {
         self.turns += 1;
         let Some(file) = self.files.get_mut(path) else { return };
@@ -129,7 +130,8 @@ impl KeptFiles {
         }
     }
 
-    /// Begins to fetch an object, if there is room for it. Those that are read later, or were read, make room, the last one first.
+    /// Starts to fetch an object, if there is room for it. Objects that are read later, or were already read, are removed for it, last one
+    /// first.
     fn begin(&mut self, path: &Path, bytes: u64) -> bool {
         let Some(turn) = self.files.get(path).map(|file| file.turn) else { return false };
         while self.bytes.saturating_add(bytes) > total_limit() {
@@ -164,14 +166,14 @@ impl KeptFiles {
                 file.content = Content::Failed(error);
                 self.bytes -= first.bytes;
             }
-            // The next open requests it again.
+            // The next open requests the object again.
             None => _ = self.remove(path),
         }
     }
 }
 
-/// Files that are read one after another, and fetched before. What was fetched is kept until the last value of this type is dropped, as far as
-/// there is room.
+/// Files that are read one after another and fetched ahead. Fetched bytes are cached until the last value of this type is dropped, as far
+/// as there is room.
 #[derive(Debug)]
 pub struct FilesAhead {
     end: Cancel,
@@ -179,14 +181,14 @@ pub struct FilesAhead {
 }
 
 impl FilesAhead {
-    /// Keeps fetched bytes while other values of this type exist, for later reads of the same files.
+    /// Keeps the bytes fetched by other values of this type until it is dropped, for later reads of the same files.
     #[must_use]
     pub fn keep() -> Self {
         lock().owners += 1;
         Self { end: Cancel::default(), threads: Vec::new() }
     }
 
-    /// Begins to fetch objects, given in the order in which they are read.
+    /// Starts to fetch objects, given in the order in which they are read.
     pub(super) fn begin(list: Vec<(PathBuf, FirstBytes)>) -> Self {
         let mut ahead = Self::keep();
         if list.len() > 1 {
@@ -210,7 +212,7 @@ impl FilesAhead {
                     fetch(path, first);
                 }
             };
-            // Without a thread, the open itself fetches it.
+            // Without a thread, opening an object fetches it.
             let Ok(thread) = std::thread::Builder::new().name("files".to_owned()).spawn(work) else { break };
             self.threads.push(thread);
         }
@@ -236,11 +238,11 @@ impl Drop for FilesAhead {
     }
 }
 
-/// Begins the next object of a list, once there is room for it; `None` after the last one.
+/// Claims the next object of a list, once there is room for it; `None` after the last one.
 fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -> Option<(&'a Path, FirstBytes)> {
     let mut kept = lock();
     while !end.is_cancelled() {
-        // Only the holder of the lock changes it.
+        // Only the holder of the lock changes the position.
         let (path, first) = list.get(at.load(Ordering::Relaxed))?;
         let is_wanted = |file: &KeptFile| {
             matches!(file.content, Content::Wanted)
@@ -258,7 +260,7 @@ fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -
     None
 }
 
-/// Fetches an object that was begun.
+/// Fetches a claimed object.
 fn fetch(path: &Path, first: FirstBytes) {
     let fetched = (first.fetch)(path, first).transpose();
     // The end of this list must not end the fetches of another one.
@@ -267,7 +269,7 @@ fn fetch(path: &Path, first: FirstBytes) {
     ARRIVED.notify_all();
 }
 
-/// Opens an object by what was fetched of it, or is on its way, and else in its store.
+/// Opens an object with its fetched or requested bytes, or else in its store.
 pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
     let mut kept = lock();
     while let Some(file) = kept.files.get(path) {
@@ -304,12 +306,12 @@ pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
     open()
 }
 
-/// Forgets an object that is written, or not read again.
+/// Removes the bytes of an object that is overwritten, or not read again.
 pub(super) fn forget(path: &Path) {
     lock().remove(path);
 }
 
-/// An object whose first bytes are in memory. The others are read from its store.
+/// An object whose first bytes are in memory. The rest is read from its store.
 struct BegunObject {
     path: PathBuf,
     info: FileInfo,
@@ -327,7 +329,7 @@ impl BegunObject {
         open_once(&self.rest, &self.open, &self.path, Some(self.info.stamp))
     }
 
-    /// Reads a range, of which `fetch` reads what is not in memory.
+    /// Reads a range; `fetch` reads the bytes that are not in memory.
     fn read(
         &self,
         buffer: &mut [u8],
@@ -363,7 +365,7 @@ impl RangeRead for BegunObject {
 
     fn bytes_worth_a_jump(&self) -> u64 {
         match self.is_whole() {
-            // Gaps are never in memory.
+            // All bytes are in memory: no gap is worth a jump.
             true => self.info.len(),
             false => self.rest().map_or(0, RangeRead::bytes_worth_a_jump),
         }

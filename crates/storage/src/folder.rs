@@ -1,4 +1,4 @@
-//! Files of one folder after another: a folder is opened once, and the names in it are looked up there, not from the root on.
+//! Reads files of one folder one after another: the folder is opened once, and names are looked up in it instead of from the root.
 
 use super::file_info::FileInfo;
 use super::location::Location;
@@ -11,14 +11,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// Permission bits by which everybody may read a file.
+/// Permission bits that let every user read a file.
 const ALL_READ: u32 = 0o444;
 
-/// The folder of the last file. Changes of its path meanwhile are not seen, so what is found has to be compared with what is expected.
+/// The folder of the last file. A folder that replaces it at its path is not noticed, so callers must compare the result with what they
+/// expect.
 #[derive(Debug, Default)]
 pub struct OpenFolder {
     path: PathBuf,
-    /// Open from the second file on.
+    /// Opened for the second file of the folder.
     opened: Option<OwnedFd>,
 }
 
@@ -33,7 +34,7 @@ impl OpenFolder {
     /// Like [`info`](Self::info); fails if this process may not read the file.
     pub fn readable_info(&mut self, path: &Path) -> io::Result<FileInfo> {
         let info = self.info(path)?;
-        // What everybody may read needs no second call.
+        // A file that every user may read needs no second call.
         if info.mode & ALL_READ != ALL_READ {
             let (folder, name) = self.place_of(path);
             retry(|| rustix::fs::accessat(folder, name, Access::READ_OK, AtFlags::empty()))?;
@@ -41,7 +42,7 @@ impl OpenFolder {
         Ok(info)
     }
 
-    /// Fills `buffer` with all bytes of a file that has this stamp. Returns `false` if it is another one, or was changed meanwhile.
+    /// Fills `buffer` with all bytes of a file that has this stamp. Returns `false` if the file has another stamp or has changed meanwhile.
     pub fn read_unchanged(&mut self, path: &Path, stamp: FileStamp, buffer: &mut [u8]) -> Outcome<bool> {
         if stamp.bytes != buffer.len() as u64 {
             return Ok(false);
@@ -79,7 +80,7 @@ impl OpenFolder {
         let read = file.read_exact_at(buffer, 0);
         let info = FileInfo::of_stat(&rustix::fs::fstat(&file)?);
         match read {
-            // What is no file cannot be read so.
+            // A changed file, or a folder in its place, may cause any error.
             _ if !info.is_file() || info.stamp != stamp => Ok(false),
             Err(error) => Err(error),
             Ok(()) => Ok(true),

@@ -29,7 +29,7 @@ pub enum ProcessState {
     Dead,
     /// It is on another host: its state cannot be determined.
     OnOtherHost,
-    /// It is on this machine, but its process id cannot be looked up from here.
+    /// It is on this machine, but in a pid namespace in which its process id cannot be looked up.
     Hidden,
 }
 
@@ -49,7 +49,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Returns the state of this process as seen by `observer`.
+    /// Returns the state of the identified process, as seen by `observer`.
     pub fn life(&self, observer: &Self) -> ProcessState {
         if self.host != observer.host || self.machine != observer.machine {
             return ProcessState::OnOtherHost;

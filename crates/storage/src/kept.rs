@@ -1,4 +1,4 @@
-//! Keeps bytes of objects that a run reads more than once in a local file, so that they are fetched once.
+//! Caches bytes of objects that a run reads more than once in a local file, so that they are fetched once.
 
 use super::file_info::FileInfo;
 use super::range_read::{buffer_for, RangeRead};
@@ -16,17 +16,17 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Bytes that are read to find out what a file is.
+/// Maximum number of bytes that are read to determine the kind of an object. A reader that has read no more can be reused.
 const MAX_CACHED_READ_BYTES: u64 = 4 << 10;
 
-/// The objects whose bytes are kept, by their paths.
+/// The objects whose bytes are cached, by their paths.
 static CACHED_OBJECTS: LazyLock<Mutex<HashMap<PathBuf, Arc<CachedObjectFile>>>> = LazyLock::new(Mutex::default);
 
-/// While it exists, bytes that are read of some objects are kept and later read locally.
+/// While a value of this type exists, bytes read from its objects are cached and later read locally.
 #[derive(Debug, Default)]
 pub struct ReadCache(Vec<(PathBuf, Arc<CachedObjectFile>)>);
 
-/// An object whose bytes are kept.
+/// An object whose bytes are cached.
 #[derive(Debug)]
 struct CachedObjectFile {
     /// The file with the bytes of all objects. It has no name.
@@ -34,13 +34,13 @@ struct CachedObjectFile {
     /// Offset of the object in the file, and its size when it was listed, in bytes.
     base: u64,
     bytes: u64,
-    /// The version that was opened first; only its bytes are kept.
+    /// The version that was opened first; only its bytes are cached.
     info: OnceLock<FileInfo>,
-    /// Start and end of the parts that the file has.
+    /// Start and end of the cached ranges.
     ranges: Mutex<BTreeMap<u64, u64>>,
-    /// Whether what is read now is not kept.
+    /// Whether caching of further reads has stopped.
     is_closed: AtomicBool,
-    /// A reader of which no more than the beginning was read, for who opens the object next.
+    /// A reader that has read at most the beginning of the object; the next open reuses it.
     spare: SpareReader,
 }
 
@@ -61,8 +61,8 @@ impl std::fmt::Debug for SpareReader {
 }
 
 impl ReadCache {
-    /// Begins to keep what is read of objects, given by path and size in bytes, in a file in a folder: of those for which there is space
-    /// in `limit` bytes.
+    /// Starts to cache reads of objects, given by path and size in bytes, in a file in `folder`. Objects beyond a total of `limit` bytes
+    /// are not cached.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -94,7 +94,7 @@ impl ReadCache {
         self.0.iter().map(|(_, object)| object.bytes).sum()
     }
 
-    /// Stops keeping further bytes; those kept so far stay available.
+    /// Stops caching further bytes; cached bytes stay available.
     pub fn close(&self) {
         for (_, object) in &self.0 {
             object.is_closed.store(true, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Drop for ReadCache {
     }
 }
 
-/// Creates a file without a name: its space is free again when the process ends, however it ends.
+/// Creates a file without a name: its space is freed when the process ends, even if it is killed.
 fn create(folder: &Path) -> Outcome<File> {
     let path = folder.join(format!("kept-{}", uuid::Uuid::new_v4().simple()));
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -122,10 +122,10 @@ fn create(folder: &Path) -> Outcome<File> {
 /// Opens an object in its store.
 pub(super) type OpenObject = Box<dyn Fn() -> io::Result<OpenedObject> + Send + Sync>;
 
-/// What is known of an object that was opened, and its reader.
+/// Kind, size and version of an opened object, and its reader.
 pub(super) type OpenedObject = (FileInfo, Box<dyn RangeRead>);
 
-/// Opens an object of a path, by what is kept of it if possible. `part`: what is read in order, if that is known.
+/// Opens an object, with its cached bytes if possible. `part` is the range that is read in order, if known.
 pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject) -> io::Result<OpenedObject> {
     let object = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
     let Some(object) = object else { return open() };
@@ -136,7 +136,7 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
         return Ok((info, Box::new(CachedRead::new(object, path, open, OnceLock::from(remote)))));
     }
     let wanted = part.unwrap_or(0..u64::MAX);
-    // What is read after the end of keeping is mostly kept, and the version is compared with the first request for more.
+    // Once the cache is closed, most bytes are cached; the first request for others compares the version.
     let is_kept = |info: &&FileInfo| {
         object.is_closed.load(Ordering::Relaxed) || object.has(&(wanted.start..wanted.end.min(info.len())))
     };
@@ -163,7 +163,7 @@ impl CachedObjectFile {
         range.is_empty() || before.is_some_and(|(_, end)| *end >= range.end)
     }
 
-    /// Keeps bytes of the object. A full disk is no error: they are fetched again then.
+    /// Caches bytes of the object. A full disk is not an error: the bytes are fetched again.
     fn keep(&self, bytes: &[u8], offset: u64) {
         if self.is_closed.load(Ordering::Relaxed) || self.file.write_all_at(bytes, self.base + offset).is_err() {
             return;
@@ -178,10 +178,10 @@ impl CachedObjectFile {
     }
 }
 
-/// Opens an object, unless that was done before.
+/// Opens an object unless it is open already.
 ///
 /// # Errors
-/// It cannot be opened, or has another version than this one.
+/// It cannot be opened, or its stamp is not `stamp`.
 pub(super) fn open_once<'a>(
     opened: &'a OnceLock<Box<dyn RangeRead>>,
     open: &OpenObject,
@@ -201,7 +201,7 @@ pub(super) fn open_once<'a>(
     Ok(&**opened.get_or_init(|| object))
 }
 
-/// Reads an object by what is kept of it, and else from its store.
+/// Reads cached bytes of an object locally, and others from its store.
 struct CachedRead {
     object: Arc<CachedObjectFile>,
     path: PathBuf,
@@ -221,7 +221,7 @@ impl CachedRead {
         Self { object, path, open, remote, next: AtomicU64::new(u64::MAX) }
     }
 
-    /// Returns the object in its store, which is opened when the first byte is not kept.
+    /// Returns the object in its store; opens it when the first uncached byte is read.
     fn remote(&self) -> io::Result<&dyn RangeRead> {
         let stamp = self.object.info.get().map(|info| info.stamp);
         open_once(&self.remote, &self.open, &self.path, stamp)
@@ -241,7 +241,7 @@ impl CachedRead {
         Ok(())
     }
 
-    /// Keeps a small gap that a sequential reader skips before an offset, since it is fetched with the rest.
+    /// Caches a small gap that a sequential reader skips before an offset, since it is fetched with the rest.
     fn keep_gap(&self, offset: u64) {
         let start = self.next.load(Ordering::Relaxed);
         let is_kept = start >= offset || self.object.is_closed.load(Ordering::Relaxed);
@@ -317,7 +317,7 @@ mod tests {
             file.read_exact_at(&mut bytes, range.start as u64).map(|()| bytes == content[range])
         };
         let file = open_part(path, 1_000..3_000).unwrap();
-        // A gap that is not worth a jump is fetched, and kept, too.
+        // A gap that is not worth a jump is fetched and cached, too.
         assert!(read(&file, 1_000..2_000).unwrap() && read(&file, 2_500..4_000).unwrap());
         assert_eq!(kept.0[0].1.ranges.lock().unwrap().iter().collect::<Vec<_>>(), [(&1_000, &4_000)]);
         kept.close();

@@ -2,7 +2,7 @@
 //!
 //! Everything that changes a disk goes through [`fs::Fs`], so that tests can make it fail at any operation.
 
-// Tests make and damage files by hand.
+// Tests create and damage files with `std::fs`.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod ahead;

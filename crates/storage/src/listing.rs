@@ -1,4 +1,4 @@
-//! What is below a folder, for many questions at once.
+//! Listings of folders, for queries about many paths.
 
 use super::files::{fetch_listing, if_any, is_taken, remote_entries, FileInfo};
 use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Number of paths from which on a folder is listed, and number of other objects for each of them up to which that is quicker.
+/// Minimum number of paths for which a folder is listed, and maximum number of other objects per path for which a listing is faster than
+/// requests.
 const MIN_LISTED: usize = 32;
 const MAX_OTHERS: usize = 10;
 
-/// What is below a folder. That of a store is listed once, in place of a request for each question; on this machine, each question asks the
-/// file system.
+/// The entries below a folder. A folder of a store is listed once, instead of one request per query; on this machine, each query accesses
+/// the file system.
 #[derive(Debug)]
 pub struct Listing {
     /// The prefix and the objects below it.
@@ -39,10 +40,10 @@ impl Listing {
         Ok(Self { objects: Some((url.to_path(), objects)) })
     }
 
-    /// Returns what is at a path. A folder of a store is not known.
+    /// Returns the information of the file at a path, if there is one. Folders of a store are not included.
     ///
     /// # Errors
-    /// The file system, or the store for a path that is not below the folder, cannot be asked.
+    /// The file system, or the store for a path that is not below the folder, cannot be queried.
     pub fn info(&self, path: &Path) -> io::Result<Option<FileInfo>> {
         match &self.objects {
             Some((folder, objects)) if path.starts_with(folder) => {
@@ -53,7 +54,7 @@ impl Listing {
         }
     }
 
-    /// Whether there is anything at a path, a broken link included.
+    /// Whether anything exists at a path, including a broken link.
     pub fn is_taken(&self, path: &Path) -> io::Result<bool> {
         Ok(self.has(path)? || self.objects.is_none() && is_taken(path))
     }
@@ -64,11 +65,11 @@ impl Listing {
     }
 }
 
-/// Returns what is at each of some paths, which are below a folder of a store: by a listing of the folder if there are many of them and not many
-/// more objects, else by a request each.
+/// Returns the information of each path, all of them below a folder of a store: from a listing of the folder if there are many paths and
+/// not many more objects, else by a request for each.
 ///
 /// # Errors
-/// A store cannot be asked.
+/// A store cannot be queried.
 pub fn infos_below(folder: &Path, paths: &[PathBuf]) -> io::Result<Vec<Option<FileInfo>>> {
     if let Some(listed) = listed_below(folder, paths) {
         return Ok(listed);
@@ -77,7 +78,7 @@ pub fn infos_below(folder: &Path, paths: &[PathBuf]) -> io::Result<Vec<Option<Fi
     map_at_once(paths, ask).map_err(Failure::into_io)
 }
 
-/// Returns the state of each of some files below a folder. Those of a store are asked for many at once, or listed.
+/// Returns the stamp of each file below a folder. Files of a store are queried several at once, or listed.
 pub fn stamps_below(folder: &Path, paths: &[PathBuf]) -> Vec<Outcome<FileStamp>> {
     if !is_remote(folder) {
         return paths.iter().map(|path| stamp_at(path)).collect();
@@ -96,7 +97,7 @@ pub fn stamps_below(folder: &Path, paths: &[PathBuf]) -> Vec<Outcome<FileStamp>>
     }
 }
 
-/// Returns those of some paths in stores of which a listing of their folder shows that there is nothing. One of which that is not known is left out.
+/// Returns the paths in stores that a listing of their folder shows to be absent. Paths for which this cannot be determined are omitted.
 pub fn find_absent(paths: Vec<PathBuf>) -> HashSet<PathBuf> {
     let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     for path in paths.into_iter().filter(|path| is_remote(path)) {
@@ -114,7 +115,7 @@ pub fn find_absent(paths: Vec<PathBuf>) -> HashSet<PathBuf> {
     absent
 }
 
-/// Returns what is in a folder of a store; `None` if that is not known, or there are many more entries than a number of paths.
+/// Returns the entries of a folder of a store; `None` if it cannot be listed, or has many more entries than `paths`.
 fn next_level(folder: &Path, paths: usize) -> Option<HashSet<PathBuf>> {
     let url = RemoteUrl::parse(folder)?;
     let (mut taken, most) = (HashSet::new(), MIN_LISTED + paths * MAX_OTHERS);
@@ -126,17 +127,17 @@ fn next_level(folder: &Path, paths: usize) -> Option<HashSet<PathBuf>> {
     (taken.len() <= most).then_some(taken)
 }
 
-/// A file that is not in the state in which it was found.
+/// A file that has changed since it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedFile<'a> {
     /// Its path.
     pub path: &'a Path,
-    /// Whether there is nothing any more.
+    /// Whether the file no longer exists.
     pub is_missing: bool,
 }
 
-/// Returns the first of some files, given with the states in which they were found, that has changed since. Those of a store are looked up folder
-/// by folder.
+/// Returns the first of the files, given with the stamps that they had when they were found, that has changed since. Files of a store are
+/// looked up folder by folder.
 ///
 /// # Errors
 /// The state of a file cannot be determined.
@@ -169,7 +170,7 @@ pub fn find_changed<'a>(
     Ok(first.map(|(_, file)| file))
 }
 
-/// Returns what is at each path by a listing; `None` if that is not worth it, or not allowed.
+/// Returns the information of each path from a listing; `None` if a listing is not worthwhile or not permitted.
 fn listed_below(folder: &Path, paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>>> {
     if paths.len() < MIN_LISTED {
         return None;
@@ -179,7 +180,7 @@ fn listed_below(folder: &Path, paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>
     let mut seen = 0;
     let mut take = |entry: StoreEntry| {
         seen += 1;
-        // Paths are compared by their parts: one with an empty part would be its neighbour.
+        // Paths are compared by components: a key with an empty component would equal its neighbour.
         if is_plain_key(&entry.key) {
             objects.insert(url.with_key(&entry.key), entry.info);
         }

@@ -1,4 +1,4 @@
-//! Copies of objects for programs that read paths only, such as SQLite: in the cache folder, by address and version.
+//! Copies of objects for programs that can only read local files, such as SQLite: in the cache folder, by address and version.
 
 use super::cache::{folder_of, make_room};
 use super::files::{metadata, missing_folders};
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Bytes that are copied at a time.
+/// Number of bytes copied at a time.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// Returns a local file with the content that a path leads to: the path itself, or a copy of the object. A copy of the same version that is
-/// there is used again. The copies that were not used for longest are removed.
+/// Returns a local file with the content of a path: the path itself, or a copy of the object. An existing copy of the same version is
+/// reused. The least recently used copies are removed.
 ///
 /// # Errors
 /// The object cannot be read, or there is no space for it.
@@ -44,7 +44,7 @@ fn name_of(path: &Path, stamp: FileStamp) -> String {
 fn is_whole(copy: &Path, stamp: FileStamp) -> bool {
     let is_whole = metadata(copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes);
     if is_whole {
-        // What was used last is removed last.
+        // The least recently used copy is removed first.
         _ = std::fs::File::open(copy).and_then(|file| file.set_modified(SystemTime::now()));
     }
     is_whole
@@ -52,7 +52,7 @@ fn is_whole(copy: &Path, stamp: FileStamp) -> bool {
 
 fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let failure = |error| Failure::io("opening", path, &error);
-    // To open an object reads its beginning.
+    // Opening the object would read its beginning.
     let stamp = metadata(path).map_err(failure)?.stamp;
     let copy = folder.join(name_of(path, stamp));
     if is_whole(&copy, stamp) {
@@ -61,7 +61,7 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let object = open_read(path)?;
     let stamp = object.stamp().map_err(failure)?;
     let copy = folder.join(name_of(path, stamp));
-    // One thread copies, the others use what it has copied.
+    // One thread copies; the others use its copy.
     static COPY_LOCK: Mutex<()> = Mutex::new(());
     let _copying = COPY_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if is_whole(&copy, stamp) {

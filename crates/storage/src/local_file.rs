@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-/// Reads a whole file of at most `limit` bytes; `None` if it does not exist. The path is one of this machine, even if it has the form of an
+/// Reads a whole file of at most `limit` bytes; `None` if it does not exist. The path is always local, even if it has the form of an
 /// address.
 pub(crate) fn read_local(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
     let failed = |error| Failure::io("reading", path, &error);

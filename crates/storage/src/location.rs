@@ -1,4 +1,4 @@
-//! Where a path leads: to a file of this machine, or to an object of a store.
+//! Parses paths, which lead to a file of this machine or to an object of a store.
 //!
 //! Plans, reports and messages name both in the same form, as text, so a [`Path`] holds both: `/data/a.tar` and `s3://bucket/data/a.tar`.
 //! Names below a bucket never contain an empty segment, `.` or `..` ([`is_plain_key`]), so joining, splitting and comparing of paths mean the
@@ -9,7 +9,7 @@ use super::waiting::WAITING_THREADS;
 use gristmill_core::{text, Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
-/// Where a path leads.
+/// Target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location<'a> {
     /// A file or folder of this machine.
@@ -25,12 +25,12 @@ pub struct RemoteUrl<'a> {
     pub scheme: &'static Scheme,
     /// Name of the bucket.
     pub bucket: &'a str,
-    /// Key of the object, or the beginning of keys; without a slash at its end, empty for the whole bucket.
+    /// Key of the object, or a prefix of keys; without a trailing slash, and empty for the whole bucket.
     pub key: &'a str,
 }
 
 impl<'a> Location<'a> {
-    /// Parses a path. What begins with none of the known schemes, or is not UTF-8, is local.
+    /// Parses a path. A path without a known scheme, or that is not UTF-8, is local.
     pub fn of(path: &'a Path) -> Self {
         match RemoteUrl::parse(path) {
             Some(url) => Self::Remote(url),
@@ -58,7 +58,7 @@ impl<'a> RemoteUrl<'a> {
         PathBuf::from([self.scheme.name, "://", self.bucket, "/", key].concat())
     }
 
-    /// Returns the beginning of the keys below this one: empty, or with a slash at its end.
+    /// Returns the prefix of the keys below this one: empty, or with a trailing slash.
     pub fn prefix(&self) -> String {
         match self.key {
             "" => String::new(),
@@ -75,7 +75,8 @@ impl<'a> RemoteUrl<'a> {
     }
 }
 
-/// Checks the address of an object, of a prefix or of a bucket; the scheme is replaced by the usual one. One object has one name: paths are compared.
+/// Checks the address of an object, a prefix or a bucket, and replaces the scheme by the usual one. Paths are compared, so an object must
+/// have one name.
 ///
 /// # Errors
 /// There is no bucket, or the key cannot be a path below it.
@@ -103,13 +104,12 @@ pub fn is_read_only(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
 }
 
-/// Whether what is below a path can be listed: web servers have files only.
+/// Whether a path may be a folder that can be listed: web servers have files only.
 pub fn has_folders(path: &Path) -> bool {
     RemoteUrl::parse(path).is_none_or(|url| !["http", "https"].contains(&url.scheme.name))
 }
 
-/// Returns the path that is proposed for an output of this name: next to an input, or in the current folder where nothing can be written
-/// next to it.
+/// Returns the default path for an output of this name: next to an input, or in the current folder if the store of the input is read-only.
 pub fn output_next_to(input: &Path, name: &str) -> PathBuf {
     match input.parent().filter(|parent| !parent.as_os_str().is_empty() && !is_read_only(input)) {
         Some(parent) => parent.join(name),
@@ -117,7 +117,7 @@ pub fn output_next_to(input: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Returns a hint with a path in place of the word PATH. Of a store that cannot be written, a copy is what can be prepared.
+/// Replaces the word PATH of a hint by a path. For a read-only store, the hint proposes to copy the data instead of preparing it.
 pub fn hint_for(path: &Path, hint: &str) -> String {
     let hint = match is_read_only(path) && hint.contains("gristmill prepare") {
         true => "gristmill cp PATH FOLDER makes a copy, which can be prepared",
@@ -126,7 +126,7 @@ pub fn hint_for(path: &Path, hint: &str) -> String {
     text::hint_for(path, hint)
 }
 
-/// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
+/// Returns the number of threads that read below a path: for a store more than processors, because most of them wait.
 pub fn threads_for(path: &Path, threads: usize) -> usize {
     match is_remote(path) {
         true => threads.max(WAITING_THREADS),
@@ -150,7 +150,7 @@ pub fn bucket_list(path: &Path) -> Option<PathBuf> {
     scheme.buckets.map(|_| PathBuf::from(format!("{}://", scheme.name)))
 }
 
-/// Whether a path is what is left of an address above its bucket, `SCHEME:`, which is no folder.
+/// Whether a path is the part of an address above its bucket, `SCHEME:`, which is not a folder.
 pub fn is_above_buckets(path: &Path) -> bool {
     let scheme_name = path.as_os_str().as_encoded_bytes().strip_suffix(b":");
     SCHEMES.iter().any(|scheme| scheme_name == Some(scheme.name.as_bytes()))
@@ -161,7 +161,7 @@ pub fn is_plain_key(key: &str) -> bool {
     !key.contains('\0') && key.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-/// Whether a name that an object and a folder have is that of the folder: files have an extension.
+/// Whether a name that both an object and a folder have is treated as the folder: files have an extension.
 #[cfg(feature = "remote")]
 pub(crate) fn may_be_folder(key: &str) -> bool {
     Path::new(key).extension().is_none()

@@ -22,13 +22,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Number of attempts on a lock that is changing hands, and the interval between them.
+/// Number of attempts to take a lock that other processes are taking or releasing, and the interval between them.
 const MAX_ATTEMPTS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// Time until all who created a lock at once, in a store without conditions, have done so.
+/// Time until all processes that create a lock at once, in a store without conditions, have created it.
 const SETTLE_TIME: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(2) };
-/// Time from the request for a lock for which its answer counts when the lock is released: about that of one more request. A store without
-/// conditions for removals removes a lock that another process has taken by force meanwhile.
+/// Time for which a lock that was read is assumed to be unchanged when it is released: about the duration of one request. A store without
+/// conditions for removals would remove a lock that another process has taken by force meanwhile.
 const READ_LOCK_LIFETIME: Duration = Duration::from_millis(100);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
@@ -54,20 +54,20 @@ pub struct DatasetLock {
     holder: Holder,
     /// Kept open for the operating system's lock.
     _folder: Option<OwnedFd>,
-    /// The lock of the store that has the output.
+    /// The lock in the store of the output.
     object: Option<ObjectLock>,
 }
 
-/// A lock in a store: an object, which only one process can create, and which is written again while it is held.
+/// A lock in a store: an object that only one process can create, and that its holder rewrites regularly.
 #[derive(Debug)]
 struct ObjectLock {
     path: PathBuf,
     token: String,
-    /// Renews it until this is dropped.
+    /// Renews the lock until this is dropped.
     renewal: Option<Renewal>,
 }
 
-/// A thread that repeats something until it is dropped.
+/// A thread that repeats an operation until it is dropped.
 #[derive(Debug)]
 struct Renewal {
     end: Option<mpsc::Sender<()>>,
@@ -76,7 +76,7 @@ struct Renewal {
 }
 
 impl Renewal {
-    /// `renew` returns whether it is to be called again after this time.
+    /// Calls `renew` at this interval until it returns `false`.
     fn start(every: Duration, mut renew: impl FnMut() -> bool + Send + 'static) -> Option<Self> {
         let (end, ended) = mpsc::channel::<()>();
         let cancel = Cancel::default();
@@ -93,21 +93,21 @@ impl Renewal {
 impl Drop for Renewal {
     fn drop(&mut self) {
         drop(self.end.take());
-        // It may wait for a store that does not answer.
+        // The thread may be waiting for a store that does not answer.
         self.cancel.cancel();
-        // A request that is on its way would create the lock again after it is removed.
+        // A pending request would create the lock again after its removal.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// A lock that a store has.
+/// A lock in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLock {
     /// Its address.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Description of its holder.
     pub holder: String,
-    /// The way out, as a hint.
+    /// Hint for the user.
     pub hint: &'static str,
 }
 
@@ -125,7 +125,7 @@ enum SystemLock {
 enum Attempt {
     /// This process holds it now.
     Ours,
-    /// It changed in the meantime: try again.
+    /// It changed in the meantime; the caller must try again.
     Retry,
     /// Another process holds it.
     InUse(Option<Holder>),
@@ -138,8 +138,8 @@ impl DatasetLock {
         Self::acquire_and_check(fs, own, break_lock, &|| ())
     }
 
-    /// Like [`acquire`](Self::acquire). If the lock is in a store, `look` finds out what is there once the lock is taken, while the store is asked
-    /// whether it obeys conditions.
+    /// Like [`acquire`](Self::acquire). If the lock is in a store, `look` reads its state once the lock is taken, while a request
+    /// determines whether the store obeys conditions.
     pub fn acquire_and_check(
         fs: &dyn Fs,
         own: &RunFolder,
@@ -175,7 +175,7 @@ impl DatasetLock {
         is_taken(own.lock()) && matches!(Self::holder(own), Ok(None))
     }
 
-    /// Returns the lock that the store of an output has, with its holder.
+    /// Returns the lock in the store of an output, with its holder.
     pub fn stored(own: &RunFolder) -> Outcome<Option<StoredLock>> {
         let path = own.shown().join(OBJECT);
         let found = RemoteUrl::parse(&path).map(|_| read_object(&path)).transpose()?.flatten();
@@ -253,8 +253,8 @@ impl DatasetLock {
 }
 
 impl ObjectLock {
-    /// Creates the object, or fails with the name of the holder of the one that is there. That of a process of this host that has died is
-    /// replaced. `look` is called once the lock is taken.
+    /// Creates the object, or fails with the name of the current holder. The lock of a process of this host that has died is replaced.
+    /// `look` is called once the lock is taken.
     fn acquire(url: &RemoteUrl<'_>, holder: &Holder, (break_lock, look): (bool, &(dyn Fn() + Sync))) -> Outcome<Self> {
         let path = url.to_path();
         let failed = |error: std::io::Error| Failure::io(LOCKING, &path, &error);
@@ -263,7 +263,7 @@ impl ObjectLock {
         let (mut other, mut condition) = (None, Condition::IfAbsent);
         for _ in 0..MAX_ATTEMPTS {
             if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
-                // Dropped on any way out, it leaves the lock of another process alone.
+                // If this function returns early, dropping it does not remove the lock of another process.
                 let mut lock = Self { path: path.clone(), token: holder.token.clone(), renewal: None };
                 // The previous holder may have written any file.
                 forget_answers();
@@ -295,7 +295,7 @@ impl ObjectLock {
         Err(lock_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
     }
 
-    /// Writes the lock again, so that its age states how long ago its holder ran. Returns `false` if it is the lock of another process now.
+    /// Writes the lock again, so that its age shows when its holder last ran. Returns `false` if another process has taken the lock.
     fn renew(path: &Path, token: &str) -> bool {
         let Ok(found) = read_object(path) else { return true };
         let Some((stamp, holder)) = found.and_then(|found| Some((found.stamp, found.holder?))) else { return false };
@@ -305,13 +305,13 @@ impl ObjectLock {
         let bytes = serde_json::to_vec(&holder).unwrap_or_default();
         let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(&bytes), Condition::IfStamp(stamp));
         let written = RemoteUrl::parse(path).map(put);
-        // It has another version now.
+        // The lock has another version now.
         let _ = take_read_lock(path);
-        // A store that cannot be reached now may be later.
+        // A store that is unreachable now may be reachable later.
         !matches!(written, Some(Ok(false)))
     }
 
-    /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
+    /// Waits until other processes that create the object at the same time have done so, and returns the holder if it is another process.
     fn resolve_race(path: &Path, mine: &Holder) -> Outcome<Option<Holder>> {
         let message = "this store ignores conditions, so two runs at once may overwrite what the other writes";
         let note = Problem::note(ProblemKind::Other, Subject::path(path), message);
@@ -350,19 +350,19 @@ impl Drop for DatasetLock {
     }
 }
 
-/// Time between two writes of a lock in a store, and its age from which on its holder has missed several.
+/// Interval between renewals of a lock in a store, and the age of a lock from which its holder has missed several.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 const OLD: Duration = Duration::from_secs(5 * 60);
-/// What to do about a lock that is not renewed. Older versions of the program do not renew theirs.
+/// Hint for a lock that is not renewed. Older versions of the program do not renew their locks.
 const OLD_HINT: &str =
     "a run writes it each minute, so this one has most likely ended: if it is certain, use --break-lock";
-/// Forgets what was found out about stores.
+/// Discards cached answers about objects in stores.
 fn forget_answers() {
     #[cfg(feature = "remote")]
     super::remote::version::forget_all();
 }
 
-/// What to do while a lock is held.
+/// Hint for a lock that another process holds.
 const WAIT_HINT: &str = "wait for it to finish; if it is certainly gone, use --break-lock";
 /// Name of the operation that fails if another process holds the lock.
 const LOCKING: &str = "locking the data set";
@@ -404,7 +404,7 @@ struct FoundObject {
     holder: Option<Holder>,
 }
 
-/// A lock that was read for its release.
+/// A lock that was read before its release.
 struct ReadLock {
     path: PathBuf,
     found: FoundObject,
@@ -413,7 +413,7 @@ struct ReadLock {
 
 static READ_LOCKS: Mutex<Option<ReadLock>> = Mutex::new(None);
 
-/// Reads the lock that the store of an output has, so that it is released at once after the last other request of the run.
+/// Reads the lock in the store of an output, so that it can be released right after the last other request of the run.
 pub(super) fn check_before_release(own: &RunFolder) {
     let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
     let at = Instant::now();
@@ -421,13 +421,13 @@ pub(super) fn check_before_release(own: &RunFolder) {
     *READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|found| ReadLock { path, found, at });
 }
 
-/// Returns a lock that was read a moment ago.
+/// Returns a lock if it was read a moment ago.
 fn take_read_lock(path: &Path) -> Option<FoundObject> {
     let seen = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
     (seen.at.elapsed() < READ_LOCK_LIFETIME).then_some(seen.found)
 }
 
-/// Reads the object that is a lock, if there is one.
+/// Reads the object that is a lock, if it exists.
 fn read_object(path: &Path) -> Outcome<Option<FoundObject>> {
     let Some((stamp, bytes)) = super::read::read_version(path, MAX_LOCK_BYTES)? else { return Ok(None) };
     Ok(Some(FoundObject { stamp, is_released: bytes == RELEASED, holder: serde_json::from_slice(&bytes).ok() }))
@@ -464,8 +464,8 @@ fn try_create(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     Ok(Attempt::Retry)
 }
 
-/// Removes a dead holder's lock. Only one process at a time may do so, and it reads the lock again first: a lock created in the meantime is
-/// kept.
+/// Removes a dead holder's lock. Only one process at a time may do so, and it reads the lock again first, so that a lock created in the
+/// meantime is not removed.
 fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
     let guard = path.with_file_name("lock.takeover");
     if !make(fs, &guard, mine)? {

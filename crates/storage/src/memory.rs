@@ -8,15 +8,15 @@ const MEMORY_DIVISOR: u64 = 4;
 /// Memory assumed if none can be determined, in bytes.
 const UNKNOWN: u64 = 1 << 30;
 
-/// Memory of the run that has begun last, in bytes.
+/// Memory of the run that started last, in bytes.
 static RUN_MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// Notes how much memory a run may use, in bytes: a share of it is for what is read ahead.
+/// Sets how much memory a run may use, in bytes: read-ahead uses a share of it.
 pub fn set_run_memory(bytes: u64) {
     RUN_MEMORY.store(bytes, Ordering::Relaxed);
 }
 
-/// Returns the memory of the run that has begun last, in bytes; 0 without one.
+/// Returns the memory of the run that started last, in bytes; 0 without one.
 pub(crate) fn run_memory() -> u64 {
     RUN_MEMORY.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! A store in memory, `mem://BUCKET/KEY`, for tests: what works on it works on every store.
+//! A store in memory, `mem://BUCKET/KEY`, for tests of code that works with every store.
 
 use super::files::FileInfo;
 use super::location::{check_object_address, RemoteUrl};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The row of the store.
+/// Row of the store in [`SCHEMES`](super::store::SCHEMES).
 pub(super) const SCHEME: Scheme = Scheme {
     name: "mem",
     usual: "mem",
@@ -30,7 +30,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
 
-/// An object: its content, its number among all that were ever put, and when it was put, in nanoseconds since 1970.
+/// An object: its content, its number among all objects that were ever put, and the time of its put, in nanoseconds since 1970.
 #[derive(Clone)]
 struct Object {
     bytes: Arc<[u8]>,
@@ -41,24 +41,24 @@ struct Object {
 /// Objects by bucket and key.
 static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::new(Mutex::default);
 
-/// How often each object was opened, by its address.
+/// Number of times that each object was opened, by its address.
 static OPENS: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
-/// Objects that are sent and not completed, by bucket, key and upload.
+/// Objects that are uploaded but not completed, by bucket, key and upload.
 static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
 
-/// Buckets that ignore conditions, with what the next object put under one is replaced with.
+/// Buckets that ignore conditions, with the content that replaces the next object put under a condition.
 static UNCONDITIONAL: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
-/// First characters of the names of buckets whose objects cannot be removed.
+/// Prefix of the names of buckets whose objects cannot be removed.
 const WITHOUT_REMOVAL: &str = "keeps-";
-/// The same for those whose objects are not looked up.
+/// Prefix of the names of buckets whose objects cannot be looked up.
 const WITHOUT_LOOKUP: &str = "hides-";
 
 struct MemoryStore {
     bucket: String,
 }
 
-/// An object that is being sent.
+/// An object that is being uploaded.
 struct MemoryUpload {
     name: (String, String, String),
     bytes: u64,
@@ -105,7 +105,7 @@ impl Object {
     }
 }
 
-/// Puts an object at an address `mem://BUCKET/KEY`, and replaces one that is there.
+/// Puts an object at an address `mem://BUCKET/KEY`, replacing an existing one.
 ///
 /// # Panics
 /// If the path is no such address.
@@ -115,7 +115,7 @@ pub fn put(path: &Path, bytes: &[u8]) {
     insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
 }
 
-/// Removes an object at an address.
+/// Removes the object at an address.
 pub fn remove(path: &Path) {
     if let Some(url) = RemoteUrl::parse(path) {
         let name = (url.bucket.to_owned(), url.key.to_owned());
@@ -129,7 +129,7 @@ pub fn opens_below(path: &Path) -> u64 {
     opens.iter().filter(|(object, _)| object.starts_with(path)).map(|(_, count)| count).sum()
 }
 
-/// Makes a bucket ignore conditions: the next object that is put there under one is replaced with this content right after.
+/// Makes a bucket ignore conditions: the next object put there under a condition is immediately replaced by this content.
 pub fn ignore_conditions(bucket: &str, replacement: &[u8]) {
     let mut buckets = UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner);
     buckets.insert(bucket.to_owned(), replacement.into());
@@ -314,7 +314,7 @@ impl RangeRead for OpenObject {
     }
 
     fn bytes_worth_a_jump(&self) -> u64 {
-        // So small that tests jump, and so large that they also read on.
+        // Small enough that tests jump, and large enough that they also read gaps.
         8 << 10
     }
 }

@@ -15,7 +15,8 @@ const MAX_NAMES: usize = 1000;
 /// Time limit for the suggestion: the failure must not be delayed for long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns a failure about an address that does not exist with the nearest one that does in its hint. The store is asked, if it permits that.
+/// Adds the most similar existing address to the hint of a failure about an address that does not exist. Queries the store, if it permits
+/// listing.
 pub fn with_near_address(failure: Failure) -> Failure {
     // Some commands report a missing name as a usage failure.
     let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
@@ -37,7 +38,7 @@ fn in_time<T: Send + 'static>(time: Duration, find: impl FnOnce() -> Option<T> +
 
 fn near_address(path: &Path) -> Option<String> {
     let url = RemoteUrl::parse(path)?;
-    // Without the right to list buckets, this one may exist.
+    // If the buckets cannot be listed, this one may exist.
     let buckets = url.scheme.buckets.and_then(|list| list().ok()).unwrap_or_default();
     if !buckets.is_empty() && buckets.len() <= MAX_NAMES && !buckets.iter().any(|name| name == url.bucket) {
         let near = nearest(url.bucket, buckets.iter().map(String::as_str))?;

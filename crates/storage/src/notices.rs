@@ -1,4 +1,4 @@
-//! Problems of stores that are found while something else is done, in whatever operation: each front end reports them at the end of a command.
+//! Problems of stores that are found during other operations; each front end reports them at the end of a command.
 
 #[cfg(feature = "remote")]
 use super::location::RemoteUrl;
@@ -6,22 +6,22 @@ use gristmill_core::text::count;
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of problems that are kept; further ones are counted.
+/// Maximum number of listed problems; further ones are counted.
 const MAX_NOTICES: usize = 1_000;
 
-/// The kept problems, and the number of further ones.
+/// The listed problems, and the number of further ones.
 static NOTICES: Mutex<(Vec<Problem>, u64)> = Mutex::new((Vec::new(), 0));
 
-/// Why keys that begin with one of another listing are left out.
+/// Why keys with a certain prefix are skipped.
 pub(crate) const NO_PATHS_BELOW: &str = "keys that begin with it are no paths: a part of them is empty, '.' or '..'";
 
-/// Whether a problem is of a key that begins with that of another problem, which a listing of one level has found.
+/// Whether a problem concerns a key below the prefix of another problem, which a listing of one level has found.
 fn is_below(inner: &Problem, outer: &Problem) -> bool {
     let below = || inner.subject.path.as_deref()?.strip_prefix(outer.subject.path.as_deref()?)?.strip_prefix('/');
     outer.message.starts_with(NO_PATHS_BELOW) && below().is_some()
 }
 
-/// Adds a problem, once. That of a key is in place of those of its beginnings.
+/// Adds a problem once. The problem of a key replaces the problems of its prefixes.
 pub(crate) fn add(problem: Problem) {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
     let (kept, more) = &mut *notices;

@@ -1,4 +1,4 @@
-//! Parts of objects that are opened before they are read, so that their first bytes are on their way meanwhile.
+//! Opens parts of objects before they are read, so that their first bytes are already requested.
 
 use super::kept::OpenedObject;
 use std::ops::Range;
@@ -23,7 +23,7 @@ struct OpenParts {
 
 static PARTS: Mutex<OpenParts> = Mutex::new(OpenParts { owners: 0, parts: Vec::new() });
 
-/// Parts of files that one run opens before it reads them. Those that are not read are closed when it is dropped.
+/// Parts of files that one run opens before it reads them. Parts that are not read are closed when it is dropped.
 #[derive(Debug)]
 pub struct PartsAhead {
     owner: u64,
@@ -34,7 +34,7 @@ fn lock() -> MutexGuard<'static, OpenParts> {
 }
 
 impl PartsAhead {
-    /// Begins without parts.
+    /// Creates a value without parts.
     #[must_use]
     pub fn begin() -> Self {
         let mut all = lock();
@@ -42,12 +42,12 @@ impl PartsAhead {
         Self { owner: all.owners }
     }
 
-    /// Whether one more may be open.
+    /// Whether another part may be opened.
     pub(super) fn has_room(&self) -> bool {
         lock().parts.len() < MAX_PARTS
     }
 
-    /// Keeps a part for the next one who opens it.
+    /// Stores a part for the next [`take`].
     pub(super) fn put(&self, path: &Path, part: Range<u64>, object: OpenedObject) {
         lock().parts.push(OpenPart { owner: self.owner, path: path.to_owned(), part, object });
     }
@@ -64,7 +64,7 @@ impl Drop for PartsAhead {
     }
 }
 
-/// Returns a part that was opened before.
+/// Returns and removes a part that was opened before.
 pub(super) fn take(path: &Path, part: &Range<u64>) -> Option<OpenedObject> {
     let mut all = lock();
     let at = all.parts.iter().position(|open| open.path == path && open.part == *part)?;

@@ -1,4 +1,4 @@
-//! Reads of parts of an object.
+//! Reads of ranges of objects.
 
 use std::io;
 use std::ops::Range;
@@ -11,20 +11,20 @@ pub trait RangeRead: Send + Sync {
     /// Fills the buffer from an offset. The range is within the object.
     ///
     /// # Errors
-    /// Also if the object is no longer the one that was opened.
+    /// The range cannot be read, or the object was replaced since it was opened.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// The same for a range after which a larger gap follows: nothing more than the range is fetched.
+    /// Like [`read_exact_at`](Self::read_exact_at), for a range before a larger gap: nothing after the range is fetched.
     fn read_at_directly(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read_exact_at(buffer, offset)
     }
 
-    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), with one wait if possible.
+    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly), requested at once if possible.
     fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         read_each(ranges, |buffer, offset| self.read_at_directly(buffer, offset))
     }
 
-    /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read.
+    /// Returns the minimum size of a gap, in bytes, that is skipped rather than read.
     fn bytes_worth_a_jump(&self) -> u64 {
         0
     }
@@ -43,7 +43,7 @@ pub(super) fn read_each(
     ranges.iter().map(read).collect()
 }
 
-/// Returns space for a range.
+/// Allocates a buffer for a range.
 pub(super) fn buffer_for(range: &Range<u64>) -> io::Result<Vec<u8>> {
     let bytes = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
     Ok(vec![0; bytes])

@@ -29,9 +29,9 @@ use std::time::Duration;
 pub struct ReadFile {
     source: Source,
     path: PathBuf,
-    /// What was opened.
+    /// Kind, size and version at the time of opening.
     info: FileInfo,
-    /// Offset at which a read that may be short ends: up to there, a part is fetched.
+    /// End of the range that is fetched: a read that may be short ends here.
     fetched_to: u64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) const OPEN_FLAGS: OFlags =
 /// The longest delay before a read.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// Waits as long as the environment specifies; by default not.
+/// Waits for the time that `GRISTMILL_SLOW_READS_MS` specifies, if it is set.
 pub fn pause() {
     static PAUSE: OnceLock<Option<Duration>> = OnceLock::new();
     let pause = PAUSE.get_or_init(|| {
@@ -84,7 +84,7 @@ fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
     }
 }
 
-/// Like [`open_read`], for a part that is read in order; it may end after the file. Of an object, only this part is fetched ahead.
+/// Like [`open_read`], for a part that is read in order. The part may end after the file. Of an object, only this part is fetched ahead.
 pub fn open_part(path: &Path, part: Range<u64>) -> Outcome<ReadFile> {
     match Location::of(path) {
         Location::Remote(url) if part != (0..u64::MAX) => {
@@ -102,11 +102,11 @@ pub fn open_part(path: &Path, part: Range<u64>) -> Outcome<ReadFile> {
     }
 }
 
-/// Opens a part of an object, which the next call of [`open_part`] for it returns. Has no effect for a local file, and for an object that cannot
-/// be opened: who reads it finds that out.
+/// Opens a part of an object for the next call of [`open_part`] with the same part. Has no effect for a local file, or for an object that
+/// cannot be opened: that call reports the error.
 pub fn open_part_ahead(path: &Path, part: Range<u64>, parts: &PartsAhead) {
     let Location::Remote(url) = Location::of(path) else { return };
-    // What begins a file is opened by those who look at it first.
+    // The first part is opened earlier, to determine the kind of the file.
     if part.start == 0 || !parts.has_room() {
         return;
     }
@@ -135,7 +135,7 @@ pub(super) fn open_in_order(path: &Path, bytes: u64) -> Outcome<ReadFile> {
     }
 }
 
-/// Opens an object of a path, by what is kept of it if possible.
+/// Opens an object, with its cached or fetched bytes if possible.
 fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io::Result<OpenedObject> {
     let (url_path, wanted) = (url.to_path(), part.clone());
     let open = move || {
@@ -157,7 +157,7 @@ fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io
 fn open_if_any(path: &Path) -> Outcome<Option<ReadFile>> {
     if let Location::Remote(url) = Location::of(path) {
         pause();
-        // The request for its bytes finds out whether it is there.
+        // The first request for its bytes shows whether it exists.
         return match open_object(path, &url, None) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => read_file(path, opened).and_then(not_pointer).map(Some),
@@ -214,7 +214,7 @@ pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
     Ok(read_version(path, limit)?.map(|(_, bytes)| bytes))
 }
 
-/// Reads a whole file like [`read_whole`], and returns its version, too.
+/// Reads a whole file like [`read_whole`], and also returns its version.
 pub(super) fn read_version(path: &Path, limit: u64) -> Outcome<Option<(FileStamp, Vec<u8>)>> {
     let Some(file) = open_if_any(path)? else { return Ok(None) };
     let size = file.len();
@@ -247,7 +247,7 @@ impl io::Read for SequentialReader {
 }
 
 impl ReadFile {
-    /// Returns a file whose bytes come from somewhere else.
+    /// Returns a file whose bytes are read from `ranges`.
     pub(crate) fn of_ranges(path: &Path, info: FileInfo, ranges: Box<dyn RangeRead>) -> Self {
         Self { source: Source::Remote(ranges), path: path.to_owned(), info, fetched_to: u64::MAX }
     }
@@ -277,15 +277,15 @@ impl ReadFile {
             Source::Remote(object) => self.read_object(buf, |buf| object.read_exact_at(buf, offset), offset),
         }
     }
-    /// Like [`read_at`](Self::read_at), before a gap that is jumped over: of an object, only these bytes are fetched.
+    /// Like [`read_at`](Self::read_at), before a gap that is skipped: of an object, only these bytes are fetched.
     pub fn read_at_directly(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.source {
             Source::Local(_) => self.read_at(buf, offset),
             Source::Remote(object) => self.read_object(buf, |buf| object.read_at_directly(buf, offset), offset),
         }
     }
-    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly); those of an object with one wait. What is after the end of the file is left
-    /// out.
+    /// Reads several ranges like [`read_at_directly`](Self::read_at_directly); ranges of an object are requested at once. Bytes after the
+    /// end of the file are omitted.
     pub fn read_ranges_directly(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
         let inside = ranges.iter().map(|range| range.start.min(self.len())..range.end.min(self.len()));
         let inside: Vec<Range<u64>> = inside.collect();
@@ -302,7 +302,7 @@ impl ReadFile {
         self.read_exact_at(&mut bytes, range.start)?;
         Ok(bytes)
     }
-    /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read; `None` for a local file.
+    /// Returns the minimum size of a gap, in bytes, that is skipped rather than read; `None` for a local file.
     pub fn bytes_worth_a_jump(&self) -> Option<u64> {
         match &self.source {
             Source::Local(_) => None,
@@ -380,8 +380,8 @@ impl ReadFile {
     pub fn is_empty(&self) -> bool {
         self.info.is_empty()
     }
-    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now). Those of an object never
-    /// change: reads fail when it was replaced.
+    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now). The stamp of an object
+    /// never changes: reads fail if it was replaced.
     pub fn stamp(&self) -> io::Result<FileStamp> {
         match &self.source {
             Source::Local(file) => Ok(FileInfo::of_stat(&rustix::fs::fstat(file)?).stamp),

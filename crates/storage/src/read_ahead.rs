@@ -8,22 +8,22 @@ use gristmill_core::FileStamp;
 use std::io;
 use std::path::Path;
 
-/// Maximum size of an object that is fetched as a whole: to fetch a larger one takes longer than to wait for a store.
+/// Maximum size of an object that is fetched as a whole: fetching a larger one takes longer than waiting for the store.
 const MAX_WHOLE_BYTES: u64 = 4 << 20;
-/// The same if only its beginning is needed, and there is room for all.
+/// The same if only its beginning is needed, and there is room for the first bytes of all files.
 const MAX_WHOLE_HEAD_BYTES: u64 = 256 << 10;
-/// Bytes that are fetched of the beginnings of others: as many as there is room for within these limits.
+/// Minimum and maximum number of first bytes that are fetched of other objects; between them, the available memory decides.
 const MIN_HEAD_BYTES: u64 = 16 << 10;
 const MAX_HEAD_BYTES: u64 = 64 << 10;
 
-/// Begins to fetch the small objects among some files, which are given with their states in the order in which they are opened. Who opens one of
-/// them reads the version that was listed, if it could be fetched. Has no effect for files of this machine.
+/// Starts to fetch the small objects among some files, given with their stamps in the order in which they are opened. Opening one of them
+/// returns the version that was listed, if it could be fetched. Has no effect for local files.
 #[must_use]
 pub fn read_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp)>) -> FilesAhead {
     begin(files, |bytes| (bytes <= MAX_WHOLE_BYTES).then_some(bytes))
 }
 
-/// The same for files of which only the beginnings may be read: of large ones, these are fetched.
+/// Like [`read_ahead`], for files of which only the beginnings may be read: only the first bytes of large ones are fetched.
 #[must_use]
 pub fn read_heads_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp)>) -> FilesAhead {
     let files: Vec<(&Path, FileStamp)> = files.into_iter().filter(|(path, _)| is_remote(path)).collect();
@@ -43,7 +43,7 @@ fn begin<'a>(
         match first_bytes(stamp.bytes) {
             Some(0) => {}
             Some(bytes) => list.push((path, FirstBytes { stamp, bytes, fetch })),
-            // It is read faster if it is read from its beginning.
+            // A large object is read faster without first bytes in memory.
             None => forget(&path),
         }
     }

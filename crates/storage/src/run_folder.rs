@@ -1,6 +1,6 @@
 //! The program's own folder next to its output: plan, report, journal, lock and work in progress.
 //!
-//! Next to an output in a store, there are the plan, the report and the lock; the rest is in the state folder of this machine.
+//! Next to an output in a store are only the plan, the report and the lock; the other files are in the state folder of this machine.
 
 use super::files::{exists, missing_folders};
 use super::fs::{Fs, PRIVATE_FOLDER};
@@ -12,10 +12,10 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The folder of a WebDataset that readers look into.
+/// The folder of a WebDataset with the metadata for readers.
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
-/// Name of the folder in the state folder with those of outputs in stores.
+/// Name of the folder in the state folder that contains the own folders of outputs in stores.
 const REMOTE: &str = "remote";
 
 /// Suffix of the folder next to an output.
@@ -28,7 +28,7 @@ pub fn is_next_to_output(folder: &Path) -> bool {
     name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
 }
 
-/// Whether a path is that of a file or folder in an own folder that has a meaning only for a run that has not ended. Copies leave it out.
+/// Whether a path is a file or folder of an own folder that only an unfinished run uses. Copies omit it.
 pub fn is_of_running_job(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     let name_of = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
@@ -75,9 +75,9 @@ impl RunFolder {
         let path = parent.join(name);
         Self { shown: path.clone(), path, model: parent, parents: Vec::new() }
     }
-    /// Returns the folder in the state folder for the one of this address.
+    /// Returns the own folder in the state folder for an address.
     fn of_store(shown: PathBuf, state: &Path) -> Self {
-        // Of a store that cannot be opened, nothing is kept or found.
+        // For a store that cannot be opened, no files are written or found.
         let service = RemoteUrl::parse(&shown).and_then(|url| store_of(&url).ok()?.service(&url));
         let parent = state.join(REMOTE);
         let path = parent.join(name_in_state(&shown, service.as_deref()));
@@ -141,7 +141,7 @@ impl RunFolder {
     pub fn work_folder(&self) -> PathBuf {
         self.path.join("work")
     }
-    /// Returns the path of the rename list of a publish that has begun.
+    /// Returns the path of the rename list of a publish that has started.
     pub fn renames(&self) -> PathBuf {
         self.path.join("renames")
     }
@@ -169,7 +169,7 @@ impl RunFolder {
                     own_mode(model.map_err(|error| Failure::io("opening", &self.model, &error))?.mode())
                 }
             };
-            // Of those above the own folder, only the state folder may be missing.
+            // Of the parent folders, only the state folder may be missing.
             let parents = self.parents.iter().map(PathBuf::as_path);
             for folder in missing_folders(&self.model).into_iter().chain(parents).chain([&*self.path]) {
                 fs.create_dir(folder, mode)?;
@@ -180,11 +180,11 @@ impl RunFolder {
         }
         Ok(())
     }
-    /// Returns the folder for work in progress of a media-only run; that of other commands in `work` is kept.
+    /// Returns the folder for work in progress of a media-only run; other files in `work` belong to other commands.
     pub fn media_work(&self) -> PathBuf {
         self.work_folder().join("media")
     }
-    /// Removes those of the own folders that are empty, innermost first. A folder that is in use or cannot be removed is kept.
+    /// Removes the own folders that are empty, innermost first. Stops at a folder that is in use or cannot be removed.
     pub fn remove_if_empty(&self, fs: &dyn Fs) {
         for folder in [&self.work_folder(), &self.path].into_iter().chain(self.parents.iter().rev()) {
             if fs.raw_rmdir(folder).is_err() {
@@ -199,7 +199,7 @@ impl RunFolder {
     }
 }
 
-/// Returns the name of the folder in the state folder for an address. The same address on another service has another one.
+/// Returns the name of the folder in the state folder for an address. The name depends on the service, too.
 fn name_in_state(address: &Path, service: Option<&str>) -> String {
     let mut key = address.as_os_str().as_encoded_bytes().to_vec();
     if let Some(service) = service {

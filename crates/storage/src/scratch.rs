@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The folder that the user has named for this process.
+/// The folder that the user has set for this process.
 static NAMED_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 const PREFIX: &str = "gristmill-";
 /// The file in a scratch folder that identifies its owner.
 const OWNER: &str = "owner.json";
-/// How long a folder may exist before it counts as abandoned for lack of an owner file.
+/// Age from which a folder without an owner file counts as abandoned.
 const OWNERLESS: Duration = Duration::from_secs(600);
 /// Temporary folders of the system, the default first.
 const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
-/// Upper limit of the data kept before a run, in bytes.
+/// Maximum size of data stored before a run starts, in bytes.
 const MAX_KEPT_BYTES: u64 = 8 << 30;
 /// Divisor of the free space that may be used.
 const FREE_SPACE_DIVISOR: u64 = 10;
 
-/// Names the folder for scratch space of this process, where none is given for a piece of work. Only the first call counts.
+/// Sets the folder for scratch space of this process, used where no other is given. Only the first call has an effect.
 pub fn name_folder(folder: PathBuf) {
     NAMED_FOLDER.get_or_init(|| folder);
 }
@@ -77,7 +77,8 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// Returns how much may be kept in it before a run, in bytes: 8 GiB, or a tenth of the space that was free if that is less.
+    /// Returns the maximum size of data stored in the folder before a run starts, in bytes: 8 GiB, or a tenth of the free space if that is
+    /// less.
     pub fn cap_bytes(&self) -> u64 {
         self.cap_bytes
     }

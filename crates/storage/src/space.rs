@@ -6,8 +6,8 @@ use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Outputs in stores are made in the
-/// state folder, so its space counts for them.
+/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Outputs in stores are
+/// created in the state folder, so its space is returned for them.
 pub fn free_bytes(path: &Path) -> Outcome<u64> {
     if is_remote(path) {
         return free_bytes(&xdg::state_dir_of(path));

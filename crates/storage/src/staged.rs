@@ -1,6 +1,6 @@
-//! Objects that are sent while they are made, and completed when they are published: until then, nothing of them is visible.
+//! Uploads objects while they are created, and completes them when they are published: until then, no object is visible.
 //!
-//! What completes one is in a record, a file of the run. A run that was killed is continued with the records that it has written.
+//! The data that completes an upload is in a record, a file of the run. A killed run resumes with the records that it has written.
 
 use super::fs::{Fs, WriteFile};
 use super::location::RemoteUrl;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Name of this step in errors.
 const ACTIVITY: &str = "writing";
 
-/// An object that is being sent. Dropped before it is finished, its upload is ended.
+/// An object that is being uploaded. If it is dropped before it is finished, its upload is aborted.
 struct StagedFile<'a> {
     fs: &'a dyn Fs,
     target: PathBuf,
@@ -21,13 +21,14 @@ struct StagedFile<'a> {
     written: u64,
 }
 
-/// Whether an object of this size can be sent while it is made, with this much memory.
+/// Whether an object of this size can be uploaded while it is created, with this much memory.
 pub fn can_stage(target: &Path, bytes: u64, memory: u64) -> bool {
     RemoteUrl::parse(target).is_some_and(|url| store_of(&url).is_ok_and(|store| store.can_stage(&url, bytes, memory)))
 }
 
-/// Begins an object of a size for which [`can_stage`] holds. Its record has the name of the upload at once, and when it is finished what completes
-/// it. The caller holds the lock of the output: other unfinished uploads of the object are ended. `memory` is how many bytes of it are in memory at once; two parts are in any case.
+/// Starts the upload of an object of a size for which [`can_stage`] holds. Its record contains the name of the upload from the start, and
+/// the data that completes it once it is finished. The caller holds the lock of the output: other unfinished uploads of the object are
+/// aborted. At most `memory` bytes of it are in memory at once, or two parts if that is more.
 pub fn create<'a>(
     fs: &'a dyn Fs,
     target: &Path,
@@ -37,14 +38,14 @@ pub fn create<'a>(
     let url = parse_target(target)?;
     let upload = store_of(&url).and_then(|store| store.begin_staged(&url, bytes, memory));
     let upload = upload.map_err(|error| Failure::io(ACTIVITY, target, &error))?;
-    // By this a killed run can be ended.
+    // With the record, the upload of a killed run can be aborted.
     let begun =
         StagedObject { upload: upload.id().to_owned(), bytes: 0, parts: Vec::new(), checksum: None, replaces: None };
     write_record(fs, target, &record, begun)?;
     Ok(Box::new(StagedFile { fs, target: target.to_owned(), record, upload, written: 0 }))
 }
 
-/// Whether the store still has all bytes of the object of a record, which is that of this target and size.
+/// Whether the store still has all bytes of the object of a record, and the record is of this target and size.
 pub fn is_kept(target: &Path, record: &Path, bytes: u64) -> Outcome<bool> {
     let (url, Some(found)) = (parse_target(target)?, read_record(record)?) else { return Ok(false) };
     if Path::new(&found.address) != target || found.object.bytes != bytes {
@@ -54,12 +55,12 @@ pub fn is_kept(target: &Path, record: &Path, bytes: u64) -> Outcome<bool> {
     kept.map_err(|error| Failure::io(ACTIVITY, target, &error))
 }
 
-/// Ends the upload of a record that is not going to be completed, if there is one.
+/// Aborts the upload of a record that will not be completed, if there is one.
 pub fn discard(record: &Path) {
     let Ok(Some(found)) = read_record(record) else { return };
     let target = Path::new(&found.address);
     if let Some((url, store)) = RemoteUrl::parse(target).and_then(|url| Some((url, store_of(&url).ok()?))) {
-        // What cannot be removed now is ended by the next run that writes the object.
+        // The next run that writes the object aborts an upload that cannot be aborted now.
         let _ = store.discard_staged(&url, &found.object.upload);
     }
 }

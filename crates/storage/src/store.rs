@@ -1,6 +1,6 @@
-//! Stores: what holds the objects of remote locations.
+//! Stores: services that hold the objects of remote locations.
 //!
-//! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Nothing outside this crate knows one by its name.
+//! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Code outside this crate must not depend on a specific store.
 
 use super::file_info::FileInfo;
 pub use super::file_info::{StoreEntry, TakeEntry};
@@ -15,14 +15,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A kind of stores, known by the beginning of its addresses.
+/// A kind of store, identified by the scheme of its addresses.
 #[derive(Debug)]
 pub struct Scheme {
     /// The text before `://`.
     pub name: &'static str,
-    /// Whether messages leave it out, because another row has the usual name of the same kind, or because it is for tests.
+    /// Whether messages omit the scheme, because another row has the usual name of the same kind, or because it is for tests.
     pub is_hidden: bool,
-    /// The usual one of several names of the same kind.
+    /// Usual name of the kind, which may have several.
     pub usual: &'static str,
     /// Whether objects can be put.
     pub is_writable: bool,
@@ -30,11 +30,11 @@ pub struct Scheme {
     pub check_address: fn(&str) -> Outcome<String>,
     /// Name of the kind, in messages.
     pub title: &'static str,
-    /// Lists the names of the buckets, or of what is in their place in addresses; `None` if that is not possible.
+    /// Lists the names of the buckets, or of their counterparts in addresses; `None` if that is not possible.
     pub buckets: Option<fn() -> io::Result<Vec<String>>>,
-    /// Whether an address is that of a whole bucket, next to which nothing can be put.
+    /// Whether an address is a whole bucket, next to which no object can be put.
     pub is_bucket: fn(&RemoteUrl<'_>) -> bool,
-    /// Connects to the store of an address. Nothing is asked before it is used.
+    /// Connects to the store of an address. Makes no request.
     pub open: fn(&RemoteUrl<'_>) -> Outcome<Arc<dyn Store>>,
 }
 
@@ -74,11 +74,11 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::hf::SCHEME,
 ];
 
-/// Reasons of failures about a bucket, or what is in its place, that does not exist.
+/// Reasons of failures about a bucket or container that does not exist.
 pub(super) const NO_BUCKET: &str = "there is no such bucket";
 pub(super) const NO_CONTAINER: &str = "there is no such container";
 
-/// Returns the beginnings of addresses, those that can be written or all.
+/// Returns the beginnings of addresses, of writable stores or of all.
 pub fn schemes_text(is_written: bool) -> String {
     let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));
     rows.map(|scheme| format!("{}://", scheme.name)).collect::<Vec<_>>().join(", ")
@@ -94,46 +94,45 @@ pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
     Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
 
-/// A store of objects. All methods wait for the answer.
+/// A store of objects. All methods wait for the response.
 ///
 /// # Errors
 /// An error of kind [`NotFound`](io::ErrorKind::NotFound) states that there is no such object. Other errors of a store contain the
 /// [`Failure`] that explains them, which [`Failure::io`] returns.
 pub trait Store: Send + Sync {
-    /// Returns what is at an address: an object; else a folder, if there is an object below it; `None` if there is neither.
+    /// Returns the information of the object at an address, or of the folder if there are objects below it; `None` if there is neither.
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
-    /// Lists what is below an address, so that later calls about it need no requests.
+    /// Lists the objects below an address, so that later queries for them need no requests.
     fn fetch_listing(&self, _url: &RemoteUrl<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Lists what is below a prefix, in the order of the keys: every object, or with `recursive` off only the next level, whose folders are
-    /// the prefixes that keys have in common up to a slash. Keys of no plain path ([`is_plain_key`](super::location::is_plain_key)) are
-    /// listed, too.
+    /// Lists the objects below a prefix, in the order of keys: all of them, or without `recursive` only the next level, whose folders are
+    /// the common prefixes of keys up to a slash. Includes keys that cannot be a path ([`is_plain_key`](super::location::is_plain_key)).
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()>;
 
     /// Opens an object for reading by ranges, all of one version.
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
 
-    /// Opens an object of which a part is read in order. The part may end after the object.
+    /// Opens an object for reading a part in order. The part may end after the object.
     fn open_part(&self, url: &RemoteUrl<'_>, _part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         self.open(url)
     }
 
-    /// Puts an object, which is visible only as a whole, and replaces one that is there. Returns whether the condition held; if not, nothing
+    /// Puts an object, which becomes visible as a whole and replaces an existing one. Returns whether the condition held; if not, nothing
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
-    /// Whether the store refuses to put an object under a condition of this kind that does not hold. `content` is that of the object at the address,
-    /// which may be put again.
+    /// Whether the store refuses to put an object if a condition of this kind does not hold. `content` is the content of the object at the
+    /// address, which may be put again.
     fn supports_condition(&self, _url: &RemoteUrl<'_>, _content: &[u8], _condition: Condition) -> io::Result<bool> {
         Ok(true)
     }
 
-    /// Uploads some parts of the first bytes of a file that is going to be put here, without making anything visible: whole ones while the file still
-    /// grows, and the last one if it is complete. What of them is the same when the file is put is not sent again. Returns up to which size there is
-    /// nothing more to upload.
+    /// Uploads parts of a file that will be put here, without making anything visible: whole parts while the file grows, and the last one
+    /// once it is complete. Parts that have not changed when the file is put are not uploaded again. Returns the number of bytes uploaded
+    /// so far.
     fn upload_ahead(
         &self,
         _url: &RemoteUrl<'_>,
@@ -143,27 +142,27 @@ pub trait Store: Send + Sync {
         Ok(bytes)
     }
 
-    /// Removes what was uploaded ahead of an object that is not put.
+    /// Removes parts of an object that were uploaded ahead, if it is not put.
     fn discard_ahead(&self, _url: &RemoteUrl<'_>) {}
 
-    /// Whether an object of this size can be sent while it is made, and completed later, with this much memory.
+    /// Whether an object of this size can be uploaded while it is created, and completed later, with this much memory.
     fn can_stage(&self, _url: &RemoteUrl<'_>, _bytes: u64, _memory: u64) -> bool {
         false
     }
 
-    /// Begins an object of a size for which [`can_stage`](Self::can_stage) holds, and ends other unfinished uploads of it. `memory` is how many
-    /// bytes of it are in memory at once; two parts are in any case.
+    /// Starts the upload of an object of a size for which [`can_stage`](Self::can_stage) holds, and aborts other unfinished uploads of it.
+    /// At most `memory` bytes of it are in memory at once, or two parts if that is more.
     fn begin_staged(&self, url: &RemoteUrl<'_>, _bytes: u64, _memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
         Err(Failure::internal("writing", "the store has no uploads").on(Subject::path(url.to_path())).into_io())
     }
 
-    /// Whether all of an object that was sent is still there, and not completed.
+    /// Whether the store still has all bytes of an uploaded object that is not completed.
     fn has_staged(&self, _url: &RemoteUrl<'_>, _object: &StagedObject) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Makes an object visible that was sent, and replaces one that is there. Returns whether it is visible now, also if it was before; if not, the
-    /// store does not have it any more.
+    /// Makes an uploaded object visible, replacing an existing one. Returns whether it is visible now, even if it was before; `false` if
+    /// the store no longer has it.
     fn complete_staged(&self, _url: &RemoteUrl<'_>, _object: &StagedObject) -> io::Result<bool> {
         Ok(false)
     }
@@ -171,8 +170,8 @@ pub trait Store: Send + Sync {
     /// Removes an object. A missing one is not an error.
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
 
-    /// Removes an object if it has a version; returns whether it had. Another one may be removed only if the store has no conditions for removals, and
-    /// it was put after the version was compared.
+    /// Removes an object if it has this version, and returns whether it had. A store without conditions for removals may also remove a
+    /// version that was put after the comparison.
     fn remove_version(&self, url: &RemoteUrl<'_>, stamp: FileStamp) -> io::Result<bool> {
         let is_there = self.info(url)?.is_some_and(|info| info.stamp == stamp);
         if is_there {
@@ -181,19 +180,20 @@ pub trait Store: Send + Sync {
         Ok(is_there)
     }
 
-    /// Copies an object of this kind of store, from any bucket, and replaces one that is there. Returns whether the store can do that; if not,
-    /// nothing has changed, and the object has to be read and put. `watch` is called with each number of copied bytes, and may end the copy.
+    /// Copies an object of this kind of store, from any bucket, and replaces an existing one. Returns whether the store supports this; if
+    /// not, nothing has changed, and the object must be read and put. `watch` is called with the number of bytes of each step, and may end
+    /// the copy.
     fn copy(&self, _from: &RemoteUrl<'_>, _to: &RemoteUrl<'_>, _watch: &WatchBytes) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Returns the address of the service that has the objects, if the same address of an object leads to others on another service; `None`
-    /// for the usual service of the scheme. Nothing is asked.
+    /// Returns the address of the service that has the objects, if other services have other objects at the same address; `None` for the
+    /// usual service of the scheme. Makes no request.
     fn service(&self, _url: &RemoteUrl<'_>) -> Option<String> {
         None
     }
 
-    /// Returns the address of an object or a prefix without the names that profiles have for it. Nothing is asked.
+    /// Returns the address of an object or a prefix without names that are defined by profiles. Makes no request.
     fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
         format!("{}://{}/{}", url.scheme.usual, url.bucket, url.key)
     }
@@ -203,37 +203,38 @@ pub trait Store: Send + Sync {
         Ok(StoreSettings::default())
     }
 
-    /// Finds out which wrong requests are refused, by requests that put this content at an address that has it; `None` if that is not known.
+    /// Determines which invalid requests are refused, by requests that put this content at an address that has it; `None` if that is
+    /// unknown.
     fn guards(&self, _url: &RemoteUrl<'_>, _content: &[u8]) -> io::Result<Option<StoreGuards>> {
         Ok(None)
     }
 
-    /// Lists unfinished uploads of an object and below it, of very many only some; `None` if the store has no such thing.
+    /// Lists unfinished uploads of an object and of objects below it, or only some of a large number; `None` if the store has no uploads.
     fn uploads(&self, _folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
         Ok(None)
     }
 
-    /// Ends an unfinished upload. A missing one is not an error.
+    /// Aborts an unfinished upload. A missing one is not an error.
     fn end_upload(&self, _url: &RemoteUrl<'_>, _id: &str) -> io::Result<()> {
         Ok(())
     }
 
-    /// Gives up an object that was sent, and is not going to be completed. Nothing becomes visible meanwhile.
+    /// Discards an uploaded object that will not be completed. It never becomes visible.
     fn discard_staged(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_upload(url, id)
     }
 
-    /// Whether an address is that of a whole bucket.
+    /// Whether an address is a whole bucket.
     fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
         url.key.is_empty()
     }
 
-    /// Returns the problems of reading what is at an address: that the store does not have, or may not list, all of it.
+    /// Returns the problems of reading what is below an address: data that the store lacks or does not permit to list.
     fn losses(&self, _url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
         Ok(Vec::new())
     }
 
-    /// Returns the time since an object was written, by the clock of the store; `None` if that is not known, or there is no such object.
+    /// Returns the time since an object was written, by the clock of the store; `None` if it is unknown, or there is no such object.
     fn age(&self, _url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
         Ok(None)
     }
@@ -244,36 +245,36 @@ pub trait Store: Send + Sync {
     }
 }
 
-/// Settings that the requests of a store are sent with; those that are not known are empty.
+/// Settings of the requests of a store; unknown ones are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreSettings {
-    /// Source of the credentials, and the end of the id of the key.
+    /// Source of the credentials, and the last characters of the key id.
     pub credentials: String,
     /// Region of the bucket.
     pub region: String,
-    /// Address of the bucket, and what sets it.
+    /// Address of the bucket, and the setting that determines it.
     pub endpoint: String,
 }
 
-/// Which requests a store refuses, as it should.
+/// Whether a store refuses requests that it should refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreGuards {
-    /// Those that put an object only if there is none, and there is one.
+    /// Requests to put an object only if there is none, although there is one.
     pub if_absent: bool,
-    /// Those that put an object only if it has not changed, and it has.
+    /// Requests to put an object only if it is unchanged, although it has changed.
     pub if_unchanged: bool,
-    /// Those with a wrong checksum.
+    /// Requests with a wrong checksum.
     pub checksums: bool,
 }
 
-/// An upload in parts that was neither completed nor ended.
+/// An upload in parts that was neither completed nor aborted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedUpload {
-    /// Key of the object that it would make.
+    /// Key of the object that it would create.
     pub key: String,
     /// Name of the upload.
     pub id: String,
-    /// Time since its beginning, by the clock of the store.
+    /// Time since its start, by the clock of the store.
     pub age: Duration,
     /// Size of its parts, if it is known.
     pub bytes: Option<u64>,
@@ -288,34 +289,34 @@ pub struct StagedObject {
     pub bytes: u64,
     /// Tags of the parts, in order.
     pub parts: Vec<String>,
-    /// Checksum of its content, if the store names checksums of whole objects.
+    /// Checksum of its content, if the store has checksums of whole objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// Version that was at the address when the upload began, if there was one.
+    /// Version of the object at the address when the upload started, if there was one.
     pub replaces: Option<String>,
 }
 
-/// Sends an object in order. Dropped before it is finished, it is removed.
+/// Uploads an object in order. If it is dropped before it is finished, the upload is aborted.
 pub trait ObjectUpload: Send {
     /// Returns the name of the upload.
     fn id(&self) -> &str;
 
-    /// Sends the next bytes.
+    /// Uploads the next bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits until all bytes are in the store.
     fn finish(self: Box<Self>) -> io::Result<StagedObject>;
 }
 
-/// What is called with each number of bytes that were copied; an error ends the copy.
+/// Callback that receives the number of copied bytes of each step; an error ends the copy.
 pub type WatchBytes = dyn Fn(u64) -> io::Result<()> + Send + Sync;
 
 /// The content of an object that is put. It may be read more than once.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
-    /// All of it.
+    /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// A file, put by the holder of the lock of the output: unfinished uploads of the object are in use by no other process, and are ended.
+    /// A file, put by the holder of the lock of the output: no other process uses unfinished uploads of the object, so they are aborted.
     File(&'a ReadFile),
     /// A file, put without a lock.
     UnlockedFile(&'a ReadFile),
@@ -332,7 +333,7 @@ pub enum Condition {
     IfStamp(FileStamp),
 }
 
-/// Returns the store of an address; it is the same one for the whole run.
+/// Returns the store of an address, which is opened once per run.
 pub fn store_of(url: &RemoteUrl<'_>) -> io::Result<Arc<dyn Store>> {
     type Stores = Mutex<HashMap<(&'static str, String), Arc<dyn Store>>>;
     static STORES: std::sync::LazyLock<Stores> = std::sync::LazyLock::new(Mutex::default);

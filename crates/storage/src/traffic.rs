@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 static REQUESTS_SENT: AtomicUsize = AtomicUsize::new(0);
 static REQUESTS_BEGUN: AtomicU64 = AtomicU64::new(0);
-/// Host and beginning of the requests without an answer, by their number.
+/// Host and start time of the requests without a response, by their number.
 static UNANSWERED: Mutex<UnansweredRequests> = Mutex::new(BTreeMap::new());
 static BYTES_RECEIVED: AtomicU64 = AtomicU64::new(0);
 static BYTES_SENT: AtomicU64 = AtomicU64::new(0);
@@ -15,13 +15,13 @@ static BYTES_SENT: AtomicU64 = AtomicU64::new(0);
 /// The requests of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Requests that are under way.
+    /// Requests in progress.
     pub requests: usize,
-    /// Requests that were begun.
+    /// Requests that were started.
     pub begun: u64,
-    /// Bytes of the bodies that came.
+    /// Received bytes of bodies.
     pub received: u64,
-    /// Bytes of the bodies that were sent.
+    /// Sent bytes of bodies.
     pub sent: u64,
 }
 
@@ -38,7 +38,7 @@ impl Traffic {
     }
 }
 
-/// Returns the requests so far.
+/// Returns the counts of this process so far.
 pub fn traffic() -> Traffic {
     Traffic {
         requests: REQUESTS_SENT.load(Ordering::Relaxed),
@@ -54,14 +54,14 @@ fn unanswered() -> MutexGuard<'static, UnansweredRequests> {
     UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the host, safe to show, whose answer to a request has been waited for the longest, if it is at least this long.
+/// Returns the host, safe to show, whose response to a request has been awaited the longest, if it is at least this long.
 pub fn silent_host(least: Duration) -> Option<String> {
     let unanswered = unanswered();
     let (_, (host, begin)) = unanswered.first_key_value()?;
     (begin.elapsed() >= least).then(|| host.clone())
 }
 
-/// A request that is under way until it is dropped.
+/// A request that is in progress until it is dropped.
 #[cfg(feature = "remote")]
 pub(crate) struct CountedRequest {
     number: u64,
@@ -77,7 +77,7 @@ impl CountedRequest {
         Self { number }
     }
 
-    /// Records that its answer has begun.
+    /// Records that the response has started.
     pub(crate) fn set_answered(&self) {
         unanswered().remove(&self.number);
     }

@@ -1,4 +1,4 @@
-//! Copies one file to another place, on this machine or in a store, where it appears only whole.
+//! Copies a file to another path, on this machine or in a store, where it becomes visible as a whole.
 
 use super::files::{read_dir, symlink_metadata};
 use super::files_ahead::forget;
@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
 
 const ACTIVITY: &str = "copying";
-/// Bytes that are copied at a time.
+/// Number of bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Permission bits that a copy gets, without those that change the user or group of a program, and the ones that it has in any case.
+/// Permission bits that a copy gets from its source, without setuid and setgid, and the bits that it always has.
 const MODE_BITS: u32 = 0o777;
 const OWNER_MODE: u32 = 0o600;
 /// Maximum numbers of bytes in memory for an object that is read, and for one that is put.
@@ -28,20 +28,20 @@ const MAX_PUT_BYTES: u64 = 80 << 20;
 /// Why a file was not copied.
 #[derive(Debug)]
 pub enum CopyFailure {
-    /// The reason concerns this file: it cannot be read, or has changed meanwhile.
+    /// The reason concerns this file: it cannot be read, or has changed during the copy.
     ThisFile(Failure),
     /// The reason concerns the other files, too.
     AllFiles(Failure),
 }
 
-/// Returns the memory that [`copy_file`] needs at most, in bytes.
+/// Returns the maximum memory that [`copy_file`] needs, in bytes.
 pub fn copy_memory(from: &Path, to: &Path, bytes: u64) -> u64 {
     let of_side = |path: &Path, most: u64| if is_remote(path) { most.min(bytes) } else { 0 };
     CHUNK_BYTES as u64 + of_side(from, MAX_READ_BYTES) + of_side(to, MAX_PUT_BYTES)
 }
 
-/// Lets the store copy an object, and replace one that is there. Returns whether it can do that; if not, nothing has changed. `watch` is called with
-/// each number of copied bytes, and may end the copy.
+/// Copies an object within its store, replacing an existing one. Returns whether the store supports this; if not, nothing has changed.
+/// `watch` is called with the number of bytes of each step, and may end the copy.
 pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool, CopyFailure> {
     let (Some(source), Some(target)) = (RemoteUrl::parse(from), RemoteUrl::parse(to)) else { return Ok(false) };
     if source.scheme.usual != target.scheme.usual {
@@ -57,9 +57,10 @@ pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool,
     })
 }
 
-/// Reads a file of about this size and writes it to another path, where it replaces one that is there. `drafts` is the folder of unfinished files, for targets on this
-/// machine; the folder of the target exists. `watch` is called with each number of bytes that were read, and may end the copy. An unfinished file
-/// that another process left goes on where it ends, if it is of the same version; it stays after a failure that is not of this file.
+/// Copies a file of about this size to another path, where it replaces an existing one. `drafts` is the folder of unfinished files, for
+/// targets on this machine; the folder of the target exists. `watch` is called with the number of bytes of each read, and may end the copy.
+/// An unfinished file of the same version, left by another process, is continued; after a failure that does not concern this file, it is
+/// kept.
 pub fn copy_file(
     fs: &dyn Fs,
     (from, bytes): (&Path, u64),
@@ -98,8 +99,8 @@ pub fn copy_file(
     Err(failure)
 }
 
-/// Returns the name of the unfinished copy of a version of a file. After a start of the machine it is another one, because the content of the file may
-/// be lost.
+/// Returns the name of the unfinished copy of a version of a file. The name changes with a reboot, because the content of the file may be
+/// lost.
 fn draft_name(from: &Path, to: &Path, stamp: FileStamp) -> String {
     // Only writable stores identify each version of an object uniquely; a modification time is not enough.
     let has_versions = RemoteUrl::parse(from).is_some_and(|url| url.scheme.is_writable);
@@ -109,12 +110,12 @@ fn draft_name(from: &Path, to: &Path, stamp: FileStamp) -> String {
     format!("{}{:032x}", draft_prefix(from, to), xxh3_128(format!("{version:?} {boot}").as_bytes()))
 }
 
-/// Returns the beginning of the names of the unfinished copies of a file.
+/// Returns the prefix of the names of the unfinished copies of a file.
 pub fn draft_prefix(from: &Path, to: &Path) -> String {
     format!("copy-{:032x}-", xxh3_128(format!("{from:?} {to:?}").as_bytes()))
 }
 
-/// Returns the failure of a source. A store that refuses one object may have others; one that cannot be reached has none.
+/// Returns the failure of a source. A store that refuses one object may permit others; an unreachable store permits none.
 fn of_source(from: &Path, failure: Failure) -> CopyFailure {
     let is_of_file = !is_remote(from) || failure.kind.is_some() || failure.is_missing();
     match is_of_file && !failure.is_cancelled() {
@@ -132,7 +133,7 @@ fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBy
             fs.reopen_file(draft, left)?
         }
         false => {
-            // Those of other versions are of no use.
+            // Unfinished copies of other versions are useless.
             let name = draft.file_name().unwrap_or_default().to_string_lossy();
             let prefix = name.rsplit_once('-').map_or(&*name, |(prefix, _)| prefix);
             let drafts = read_dir(draft.parent().unwrap_or(draft)).into_iter().flatten().flatten();
@@ -153,7 +154,7 @@ fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBy
     Ok(())
 }
 
-/// A file that is read by a copy, all of one version.
+/// A file that a copy reads, all of one version.
 struct SourceReader {
     file: ReadFile,
     watch: Arc<WatchBytes>,

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Threads that read or write objects at once.
+/// Number of threads that read or write objects at once.
 pub(super) const WAITING_THREADS: usize = 32;
 /// Interval between attempts to take a lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Takes a lock that its holder keeps while it waits for a store. Fails if the waits of this thread are ended meanwhile.
+/// Takes a lock that its holder keeps while it waits for a store. Fails if the waits of this thread are cancelled.
 pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
     loop {
         match lock.try_lock() {
@@ -24,7 +24,7 @@ pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
     }
 }
 
-/// Runs two pieces of work at once, one of them on another thread; that one is left out if no thread can start.
+/// Runs two functions at once, `other` on another thread; `other` is skipped if no thread can start.
 pub fn do_during<T>(other: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let cancel = Cancel::of_thread();
     let other = || {
@@ -37,8 +37,8 @@ pub fn do_during<T>(other: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T 
     })
 }
 
-/// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
-/// is begun.
+/// Calls `work` for several items at once, and `done` for each that succeeded. After a failure, which is returned, no further item is
+/// started.
 pub fn for_each_at_once<T: Sync>(
     items: &[T],
     work: impl Fn(&T) -> Outcome<()> + Sync,
@@ -56,7 +56,7 @@ pub fn for_each_at_once<T: Sync>(
                 failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 return;
             }
-            // It is read until all threads have ended.
+            // The receiver exists until all threads have ended.
             let _ = sender.send(());
         }
     };
@@ -83,8 +83,8 @@ pub fn for_each_at_once<T: Sync>(
     Ok(())
 }
 
-/// Does the same with several items at once, and returns the results in the order of the items. After a failure, which is returned, no further
-/// item is begun.
+/// Calls `work` for several items at once, and returns the results in the order of the items. After a failure, which is returned, no
+/// further item is started.
 pub fn map_at_once<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> Outcome<R> + Sync) -> Outcome<Vec<R>> {
     let slots: Vec<(&T, OnceLock<R>)> = items.iter().map(|item| (item, OnceLock::new())).collect();
     let fill = |(item, slot): &(&T, OnceLock<R>)| {

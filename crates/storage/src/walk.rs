@@ -13,18 +13,17 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Walks everything below a root that is not hidden and not kept next to an output by this program, following links; errors are yielded as
-/// items.
+/// Walks everything below a root except hidden entries and own folders next to outputs, following links; errors are yielded as items.
 pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
     walk_shown(root, depth, |_| ())
 }
 
-/// Does the same, and of a store lists no more than a number of objects.
+/// Like [`walk`], but lists at most `most` objects of a store.
 pub fn walk_first(root: &Path, depth: usize, most: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
     Walk::new(root).max_depth(depth).most_objects(most).filter_entry(is_shown(|_| ()))
 }
 
-/// Does the same, and calls `hidden` with each hidden entry that is left out, of which what is below it is not looked at.
+/// Like [`walk`], and calls `hidden` with each hidden entry that is skipped; entries below it are not visited.
 pub fn walk_shown<'a>(
     root: &Path,
     depth: usize,
@@ -33,7 +32,7 @@ pub fn walk_shown<'a>(
     Walk::new(root).max_depth(depth).filter_entry(is_shown(hidden))
 }
 
-/// Returns whether an entry is shown; `hidden` is called with those that are hidden.
+/// Returns whether an entry is shown; `hidden` is called with hidden ones.
 fn is_shown<'a>(mut hidden: impl FnMut(&WalkEntry) + 'a) -> impl FnMut(&WalkEntry) -> bool + 'a {
     move |entry: &WalkEntry| {
         if entry.depth() == 0 {
@@ -47,7 +46,7 @@ fn is_shown<'a>(mut hidden: impl FnMut(&WalkEntry) + 'a) -> impl FnMut(&WalkEntr
     }
 }
 
-/// A walk through everything below a root, and the root itself, in no certain order except that a folder comes before what is in it.
+/// A walk through everything below a root, and the root itself, in no particular order except that a folder comes before its entries.
 /// Symbolic links are followed.
 #[derive(Clone, Debug)]
 pub struct Walk {
@@ -72,7 +71,7 @@ impl Walk {
         }
     }
 
-    /// Returns symbolic links as such.
+    /// Returns symbolic links as entries instead of following them.
     #[must_use]
     pub fn keep_links(self) -> Self {
         Self { follows_links: false, ..self }
@@ -84,7 +83,7 @@ impl Walk {
         Self { max_depth, ..self }
     }
 
-    /// Lists no more than a number of objects of a store.
+    /// Lists at most this number of objects of a store.
     #[must_use]
     pub fn most_objects(self, most_objects: usize) -> Self {
         Self { most_objects, ..self }
@@ -96,14 +95,14 @@ impl Walk {
         Self { is_sorted: true, ..self }
     }
 
-    /// Returns an error for each key of a store that cannot be a path, at the end. Otherwise such keys are left out, and are
+    /// Returns an error for each key of a store that cannot be a path, at the end. Otherwise such keys are skipped, and reported by
     /// [`notices`](super::notices).
     #[must_use]
     pub fn report_invalid_keys(self) -> Self {
         Self { reports_invalid_keys: true, ..self }
     }
 
-    /// Begins the walk. It leaves out entries for which the function returns `false`, and what is in such folders.
+    /// Starts the walk. It skips entries for which the function returns `false`, and the content of such folders.
     pub fn filter_entry<'a>(self, is_seen: impl FnMut(&WalkEntry) -> bool + 'a) -> WalkEntries<'a> {
         let entries = match Location::of(&self.root) {
             Location::Local(root) => {
@@ -137,7 +136,7 @@ impl IntoIterator for Walk {
     }
 }
 
-/// A file or folder that a walk comes to.
+/// A file or folder that a walk finds.
 #[derive(Clone, Debug)]
 pub struct WalkEntry(Entry);
 
@@ -148,7 +147,7 @@ enum Entry {
 }
 
 impl WalkEntry {
-    /// Returns the path, which begins with that of the root.
+    /// Returns the path, which begins with the root.
     pub fn path(&self) -> &Path {
         match &self.0 {
             Entry::Local(entry) => entry.path(),
@@ -180,7 +179,7 @@ impl WalkEntry {
         }
     }
 
-    /// Returns what it is; that of a link which is followed is what it leads to.
+    /// Returns the kind; for a link that is followed, the kind of its target.
     pub fn kind(&self) -> FileKind {
         match &self.0 {
             Entry::Local(entry) => FileKind::of(entry.file_type()),
@@ -196,7 +195,7 @@ impl WalkEntry {
         }
     }
 
-    /// Returns kind, size and version; those of a link which is followed are of what it leads to.
+    /// Returns kind, size and version; for a link that is followed, those of its target.
     pub fn metadata(&self) -> Result<FileInfo, WalkError> {
         match &self.0 {
             Entry::Local(entry) => entry.metadata().map(|info| FileInfo::of(&info)).map_err(WalkError::of),
@@ -204,7 +203,7 @@ impl WalkEntry {
         }
     }
 
-    /// Like [`metadata`](Self::metadata) for an entry that is no link or was followed, found by the folder that it is in. Fails if this
+    /// Like [`metadata`](Self::metadata) for an entry that is not a link or was followed, looked up in its open folder. Fails if this
     /// process may not read the file.
     pub fn metadata_in(&self, folder: &mut OpenFolder) -> Result<FileInfo, WalkError> {
         match &self.0 {
@@ -228,7 +227,7 @@ pub struct WalkError {
 impl WalkError {
     fn of(error: walkdir::Error) -> Self {
         let (path, loop_ancestor) = (error.path().map(Path::to_owned), error.loop_ancestor().map(Path::to_owned));
-        // The text of a loop is the only one that is not of the system.
+        // A loop of links is the only case without an error of the system.
         let text = error.to_string();
         let error = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
         Self { path, loop_ancestor, error }
@@ -254,8 +253,8 @@ impl WalkError {
         self.error.kind() == io::ErrorKind::NotFound && self.path().is_some_and(is_symlink)
     }
 
-    /// Returns the failure of an operation: that of the store, or one with the error of the system. Without a path of its own, the error is
-    /// of `root`.
+    /// Returns the failure of an operation, with the error of the store or of the system. If the path of the entry is unknown, `root` is
+    /// named.
     pub fn failure(&self, what: &str, root: &Path) -> Failure {
         Failure::io(what, self.path().unwrap_or(root), &self.error)
     }
@@ -288,7 +287,7 @@ enum Entries {
 }
 
 impl WalkEntries<'_> {
-    /// Leaves out what is in a folder, which is the last entry that was returned.
+    /// Skips the content of a folder, which is the last entry that was returned.
     pub fn skip_folder(&mut self, folder: &WalkEntry) {
         match &mut self.entries {
             Entries::Local(entries) => entries.skip_current_dir(),
@@ -339,8 +338,8 @@ fn objects(walk: &Walk, url: &RemoteUrl<'_>, invalid: &mut Vec<InvalidKey>) -> O
         Ok(found) => found,
         Err(error) => return failed(error),
     };
-    // Paths are in the order of their names, level by level, so a folder comes before what is in it. Of each there is one copy: there may be
-    // millions.
+    // Paths are in the order of their names, level by level, so a folder comes before its content. Each path is stored once, because there
+    // may be millions.
     let mut entries = BTreeMap::from([(root.to_owned(), FileInfo::of_prefix())]);
     let is_usual = root.as_os_str() == url.to_path().as_os_str();
     for entry in found {

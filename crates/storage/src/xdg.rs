@@ -15,7 +15,7 @@ pub fn cache_dir() -> PathBuf {
     base(|xdg| xdg.cache_dir())
 }
 
-/// Returns the folder for what ends with the user's last session: `$XDG_RUNTIME_DIR/gristmill`, or one in the folder of state.
+/// Returns the folder for files that are removed after the user's last session: `$XDG_RUNTIME_DIR/gristmill`, or else the state folder.
 pub fn runtime_dir() -> PathBuf {
     base(|xdg| {
         xdg.runtime_dir().unwrap_or_else(|| xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state")))
@@ -27,17 +27,17 @@ pub fn config_dir() -> PathBuf {
     base(|xdg| xdg.config_dir())
 }
 
-/// Returns the folder of state for a location in a store.
+/// Returns the state folder for a location in a store.
 pub(super) fn state_dir_of(path: &Path) -> PathBuf {
     of_tests(path).unwrap_or_else(state_dir)
 }
 
-/// Returns the folder of data that can be recreated for a location in a store.
+/// Returns the cache folder for a location in a store.
 pub(super) fn cache_dir_of(path: &Path) -> PathBuf {
     of_tests(path).unwrap_or_else(cache_dir)
 }
 
-/// Returns the folder for what is kept of stores that only tests have: that of the user is left alone.
+/// Returns the folder for data of stores in tests, so that tests do not change the user's folders.
 fn of_tests(path: &Path) -> Option<PathBuf> {
     #[cfg(any(test, feature = "testing"))]
     if cfg!(test) || path.starts_with("mem:") {

@@ -1,9 +1,9 @@
-//! Finds modules that depend on each other in a circle.
+//! Finds modules with cyclic dependencies.
 
 use super::source::SourceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the modules that each module depends on, by the longest path that is a module; parents and children are left out.
+/// Returns the modules that each module depends on, by the longest path that is a module; parents and children are omitted.
 pub fn dependencies(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let modules: BTreeSet<&[String]> = files.iter().map(|file| file.module.as_slice()).collect();
     let owner = |path: &[String]| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Checks limits on the structure of the code: layers, sizes, and how widely a name is used. Ceilings may only be lowered.
+//! Checks limits on the structure of the code: layers, sizes, and how widely a name is used. Limits may only be lowered.
 
 mod graph;
 mod source;
@@ -56,7 +56,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tui", 32_986),
 ];
 
-/// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
+/// Files and functions with more lines of code than these are long; the number of long ones is limited.
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 80;
 const LONG_FILES: usize = 0;
@@ -69,13 +69,13 @@ const MODULES_IN_CYCLES: usize = 127;
 const FORMAT_NAMES: &[(&str, usize)] =
     &[("forager", 12), ("mds", 3), ("megatron", 15), ("modalities", 25), ("nanosets", 27), ("olmo", 3)];
 
-/// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
-/// a track.
+/// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where the word sample has another
+/// meaning.
 const FLAG_NAMES: &[(&str, usize)] =
     &[("truncate-to", 3), ("max-tokens-per-file", 5), ("min-count", 10), ("sample-size", 13)];
 
-/// Variants of `DatasetKind` that no other type has, and the maximum number of files that name one, without the files that define and detect
-/// the kinds. What an operation supports is a column of `core/kinds.rs`. `Filesystem` is also a trait of `fuser`.
+/// Variants of `DatasetKind` whose names no other type uses, and the maximum number of files that name one, without the files that define
+/// and detect the kinds. The support of operations is defined by columns of `core/kinds.rs`. `Filesystem` is also a trait of `fuser`.
 const KIND_NAMES: &[&str] =
     &["PreparedWebDataset", "RawWebDataset", "Filesystem", "PackedFormats", "TableFolder", "PlainFolder"];
 const KIND_FILES: &[&str] = &["core/facts.rs", "core/kinds.rs", "fuse/server.rs", "source/kind.rs"];
@@ -95,13 +95,13 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("put right", 0),
     ("gets? no", 0),
     ("odd", 1),
-    // The name of an action, which settings files have.
+    // The name of an action, which settings files use.
     ("anew", 1),
     ("asked for", 0),
 ];
 
-/// Type names that do not say what the type holds, prefixes of constants that do not say what they limit, and the maximum number of places
-/// that still declare such a name.
+/// Type names that do not describe the content of the type, prefixes of constants that do not describe the limited quantity, and the
+/// maximum number of places that still declare such a name.
 const VAGUE_TYPES: &[&str] = &[
     "After", "Asked", "Before", "Begun", "Chosen", "Ended", "Ends", "Found", "Given", "Goal", "Gone", "Held", "Kept",
     "Known", "Listed", "Look", "Looked", "Made", "Piece", "Place", "Placed", "Seen", "Shape", "Spot", "Spots",
@@ -110,7 +110,7 @@ const VAGUE_TYPES: &[&str] = &[
 const VAGUE_CONSTANTS: &[&str] = &["MOST", "LONGEST", "LARGEST", "KEPT", "NAMED", "LISTED", "SHOWN"];
 const VAGUE_NAMES: usize = 0;
 
-/// Words that no part of a name may be: metaphors, bare participles, and words that say nothing of what is held or done.
+/// Words that no part of a name may be: metaphors, participles without a noun, and words without a specific meaning.
 const UNWANTED_PARTS: &[&str] = &[
     "afresh",
     "again",
@@ -203,7 +203,7 @@ const UNWANTED_PARTS: &[&str] = &[
     "whoever",
 ];
 
-/// Names with such a part that files and outputs of the program have, and odd numbers.
+/// Allowed names with such a part: names in files and outputs of the program, and odd numbers.
 const ALLOWED_NAMES: &[&str] =
     &["Odd", "apart", "deal", "left_alone", "looked_at", "met", "odd", "samples_seen", "seen"];
 
@@ -228,7 +228,7 @@ fn documents_list_the_layers() {
     assert!(text("CONTRIBUTING.md").contains(&line), "CONTRIBUTING.md: {line}");
     let architecture = text("docs/ARCHITECTURE.md");
     let block = architecture.split("```").find(|block| block.contains(" → ")).unwrap();
-    // After the name of a crate that has several layers.
+    // The part of a row after the name of a crate with several layers.
     let columns = block.lines().filter(|row| !row.is_empty()).map(|row| row.rsplit("  ").next().unwrap().trim());
     assert_eq!(columns.collect::<Vec<_>>().join(" → "), line, "docs/ARCHITECTURE.md");
 }
@@ -381,7 +381,7 @@ fn names_are_split_into_parts() {
     assert_eq!(parts_of("PCMReader"), ["pcm", "reader"]);
 }
 
-/// Returns the words of a name in lower case: those between underscores, and each that begins with a capital.
+/// Returns the words of a name in lower case. Words are separated by underscores or begin with a capital.
 fn parts_of(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let is_lower = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(|letter| letter.is_lowercase());
@@ -420,7 +420,7 @@ fn texts_use_plain_words() {
     assert!(over.is_empty(), "unwanted words in texts\n{}", over.join("\n"));
 }
 
-/// Returns the names and texts of all documents but the one that lists unwanted words.
+/// Returns the names and texts of all documents except the one that lists unwanted words.
 fn documents() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = walkdir::WalkDir::new(root.join("docs")).into_iter().map(|entry| entry.unwrap().into_path());

@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// A source file without its comments and tests.
+/// A source file without comments and tests.
 pub struct SourceFile {
     /// Path below `src/`, with `/` between folders; in a crate of one layer, it begins with the name of its folder in `crates/`.
     pub path: String,
     /// Path of its module, which begins with the same name; empty for the roots of `gristmill`, `gristmill-data` and `gristmill-ops`.
     pub module: Vec<String>,
-    /// Number of lines that hold code: no comments, no blank lines, no tests.
+    /// Number of lines with code, without comments, blank lines and tests.
     pub lines: usize,
     /// Name of each function, and its number of lines of code.
     pub functions: Vec<(String, usize)>,
     /// Names of its types, traits and constants.
     pub declared: Vec<String>,
-    /// Everything that it names: types, traits, constants, functions, fields, variants and modules, without those of tests.
+    /// All identifiers that it declares: types, traits, constants, functions, fields, variants and modules, except those of tests.
     pub identifiers: Vec<String>,
     /// Text of each string literal, and its line number.
     pub literals: Vec<(String, usize)>,
-    /// Names that occur in it.
+    /// Names that occur in the file.
     pub names: BTreeSet<String>,
     /// Paths below the crate that the file names.
     pub imports: BTreeSet<Vec<String>>,
@@ -109,7 +109,7 @@ fn lines_of(span: Span) -> (usize, usize) {
     (span.start().line, span.end().line)
 }
 
-/// Whether an item is compiled for the tests of its crate, or of others, only.
+/// Whether an item is only compiled for tests of its crate or of other crates.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let of_cfg = || match attribute.parse_args::<syn::Meta>() {
@@ -209,7 +209,7 @@ impl<'ast> Visit<'ast> for Items {
     }
 }
 
-/// Collects all tokens with their first and last line; the text of doc comments is left out.
+/// Collects all tokens with their first and last line; the text of doc comments is omitted.
 fn flatten(tokens: TokenStream, all: &mut Vec<(TokenTree, usize, usize)>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {

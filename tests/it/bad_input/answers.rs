@@ -1,4 +1,4 @@
-//! Invalid answers: each is a usage error before anything is written.
+//! Invalid answers: each is reported as a usage error before any file is written.
 
 use super::sandbox::{assert_unprepared, Sandbox};
 use crate::support::text_shard;
@@ -11,8 +11,8 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Checks that the answers are refused as a usage error, in JSON and as text, with a message that contains `words` and a hint, and that
-/// nothing is written.
+/// Checks that the answers are refused as a usage error, in JSON and as text, with a message that contains `words` and a hint, and that no
+/// file is written.
 #[track_caller]
 fn assert_usage(sandbox: &Sandbox, more: &[&str], words: &[&str]) {
     let ran = sandbox.run(Sandbox::prepare_args(more).into_iter().chain(["--json".to_owned()]));

@@ -4,7 +4,7 @@ use super::sandbox::{excludes, indexed_parts, keys, shard_counts, splits, tar_id
 use super::tars::{archive, checksum, content, entry, header, pax_entry, sample, samples};
 use crate::support::{picture, put, text_shard};
 
-/// Returns a sandbox with a sound shard next to the bad one, so that there is something to train on.
+/// Returns a sandbox with an intact shard next to the bad one, so that some samples are usable.
 fn sandbox_with_shard(name: &str, bytes: &[u8]) -> Sandbox {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("a", 3)));
@@ -94,7 +94,7 @@ fn after_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded
         assert!(!out.contains(&format!("b.tar/{sound}")), "{out:?}");
     }
     assert_eq!(ran.counted("sample-excluded"), out.len() as u64, "each excluded sample is listed");
-    // A user may have joined the items with braces since; each sample is reported again.
+    // A user may have combined the items with braces since; each sample is reported again.
     let path = sandbox.at(".nv-meta/split.yaml");
     let text = std::fs::read_to_string(&path).unwrap();
     let items: String = out.iter().map(|item| format!("- {item}\n")).collect();
@@ -153,7 +153,7 @@ fn a_file_cut_anywhere_keeps_every_whole_sample_and_ends_with_a_word() {
         let sandbox = sandbox_with_shard("b.tar", &whole[..cut]);
         let ran = sandbox.prepare(&[]);
         let said = ran.counted("cut-short") + ran.counted("empty-shard");
-        // A tar usually ends with two end blocks; one is enough, and so is a cut in the zeros.
+        // A tar usually ends with two end blocks; one is sufficient, and so is a cut within the zeros.
         assert!(said > 0 || cut >= 3 * 2048, "cut {cut}: {ran}");
         let whole_samples = cut / 2048;
         let kept = keys(&sandbox.data(), "b.tar");

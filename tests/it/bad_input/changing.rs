@@ -1,4 +1,4 @@
-//! Shards that grow, shrink, vanish or are replaced while they are read. The scan itself makes the change, at an exact offset.
+//! Shards that grow, shrink, vanish or are replaced while they are read. A callback of the scan makes the change, at an exact offset.
 
 use super::sandbox::{keys, Sandbox};
 use super::tars::{archive, samples};
@@ -34,7 +34,7 @@ impl ScanSink for FileChanger<'_> {
     }
 }
 
-/// More than one window of the scan, so that a part of the file is read after the change.
+/// Exceeds one window of the scan, so that a part of the file is read after the change.
 const SAMPLES: usize = 3000;
 
 fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, Vec<Problem>) {
@@ -135,7 +135,7 @@ fn a_shard_that_changes_between_the_questions_and_the_run_is_read_again() {
     assert_eq!(report.samples, 10);
     let wanted: Vec<String> = (0..7).map(|number| format!("n{number}")).collect();
     assert_eq!(keys(&sandbox.data(), "a.tar"), wanted, "the index describes what is there now");
-    // The record of the run also holds the new state, so that nothing appears changed afterwards.
+    // The record of the run also contains the new state, so that no file counts as changed afterwards.
     let again = sandbox.run(["lint", ".", "--json"]);
     assert_eq!(again.code, 0, "{again}");
     let update = sandbox.prepare(&["--update"]);

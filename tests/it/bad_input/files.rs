@@ -74,7 +74,7 @@ fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
     std::fs::set_permissions(sandbox.at("b.tar"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(sandbox.at("b.tar")).is_ok() {
-        // The superuser can read everything; the mode must still not apply to the files that are written.
+        // The superuser can read every file; the mode must still not apply to the written files.
         assert_eq!(sandbox.prepare(&[]).code, 0);
         let mode = std::fs::metadata(sandbox.at("b.tar.idx")).unwrap().permissions().mode();
         assert_eq!(mode & 0o600, 0o600, "the index can be read by its owner");

@@ -1,4 +1,4 @@
-//! JSONL files that are broken or only appear to be: each is indexed as the loader reads it, or refused with position and solution.
+//! JSONL files that are broken or only appear to be: each is indexed as the loader reads it, or refused with position and hint.
 
 use super::sandbox::Sandbox;
 use crate::support::{picture, put};

@@ -28,11 +28,11 @@ fn is_published(sandbox: &Sandbox) -> bool {
     sandbox.at(".nv-meta/.info.json").exists()
 }
 
-/// Kills a run at evenly spread moments of its measured time, and up to 10 % after it.
+/// Kills a run at evenly spread moments of its measured duration, and up to 10 % after it.
 fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
     let mut whole = Duration::MAX;
     let mut wanted = settled_picture(&template.data());
-    // The fastest of three, since other tests run at the same time.
+    // The fastest of three runs, because other tests run at the same time.
     for _ in 0..3 {
         let undisturbed = Sandbox::new();
         copy_all(template, &undisturbed);
@@ -65,7 +65,7 @@ fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
         let own: Vec<_> =
             ["lock", "work", "journal"].iter().filter(|n| sandbox.at(".nv-meta/gristmill").join(n).exists()).collect();
         assert!(own.is_empty(), "{when}: left over {own:?}");
-        // A folder whose owner was killed before it wrote its name is kept for later, and is empty.
+        // A folder whose process was killed before it wrote its owner file is not removed yet, and is empty.
         let left: Vec<_> = walkdir::WalkDir::new(sandbox.sibling("tmp")).into_iter().flatten().collect();
         assert!(
             left.iter().all(|entry| entry.file_type().is_dir() || entry.metadata().unwrap().len() == 0),
@@ -90,8 +90,8 @@ fn run_and_kill(sandbox: &Sandbox, more: &[&str], moment: Duration) -> bool {
     running
 }
 
-/// Copies the data with the program's own record, so that an overwrite starts from the same state. Times differ, which an overwrite does
-/// not check.
+/// Copies the data with the program's own folder, so that an overwrite starts from the same state. Modification times differ, which an
+/// overwrite does not check.
 fn copy_all(from: &Sandbox, to: &Sandbox) {
     copy_folder(&from.data(), &to.data());
     let own = from.at(".nv-meta/gristmill");
@@ -130,7 +130,7 @@ fn a_terminated_prepare_states_it_and_goes_on_the_next_time() {
             std::thread::sleep(Duration::from_millis(step * 4));
             kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
             let ran = ended(child);
-            // Before the program handles the signal, the signal itself ends it; at the very end the run is already finished.
+            // The signal ends the program if it arrives before the handler is installed; at the very end the run is already finished.
             assert!([code, 0, -1].contains(&ran.code), "{signal:?}: {ran}");
             let after = settled_picture(&sandbox.data());
             assert!(after == wanted || !is_published(&sandbox), "{signal:?} at step {step}");

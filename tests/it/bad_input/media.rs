@@ -124,7 +124,7 @@ fn assert_zoo(rows: &BTreeMap<String, String>, ran: &RunOutput) {
 #[test]
 fn every_unusual_file_of_a_folder_gets_the_references_row_or_a_reason() {
     for way in [vec![EXTENSION], vec![HEADER], vec!["--media-metadata-by-glob", "*"], vec![EXTENSION, "--decode"]] {
-        // The empty zero.wav would replace the golden one.
+        // The empty zero.wav would replace the golden file.
         let files: Vec<_> = zoo().into_iter().filter(|(name, bytes)| name != "zero.wav" || !bytes.is_empty()).collect();
         let sandbox = folder(&files);
         let ran = describe(&sandbox, &way);
@@ -266,7 +266,7 @@ fn names_of_every_kind_are_rows_or_named_and_harmless_on_the_screen() {
     }
     put(&sandbox.at("s/.nv-meta/no.jpg"), &good);
     put(&sandbox.at(std::ffi::OsStr::from_bytes(b"bad\xff.jpg")), &good);
-    // As text and as JSON: the sandbox checks everything that reaches the terminal.
+    // Runs once with text output and once with JSON output: the sandbox checks everything that reaches the terminal.
     assert_eq!(sandbox.run(["prepare-media", ".", EXTENSION, "-v"]).code, 1);
     let ran = describe(&sandbox, &[EXTENSION]);
     assert_eq!((ran.code, ran.counted("entry-name-not-utf8")), (1, 1), "{ran}");

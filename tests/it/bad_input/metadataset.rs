@@ -6,7 +6,7 @@ use crate::support::{picture, put};
 
 const HEAD: &str = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n";
 
-/// Returns a sandbox with two prepared data sets of six samples, one that is not prepared, and an indexed JSONL file.
+/// Returns a sandbox with two prepared data sets of six samples, a raw one, and an indexed JSONL file.
 fn house() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["a", "b", "raw"] {

@@ -1,5 +1,5 @@
-//! Bad input of every kind, given to the program as a user gives it: no good sample is lost silently, nothing incomplete becomes visible,
-//! every message names the subject and a solution, and nothing panics or hangs.
+//! Bad input of every kind, passed to the program as by a user: no good sample is lost silently, no incomplete file becomes visible, every
+//! message names the subject and a hint, and the program neither panics nor hangs.
 
 mod answers;
 mod archives;

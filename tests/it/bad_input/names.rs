@@ -55,7 +55,7 @@ fn a_data_set_folder_whose_name_is_not_utf8_is_a_usage_error_with_a_way_out() {
     assert_eq!(ran.code, 0, "the hint works: {ran}");
 }
 
-/// Unusual names of regular shards; the index and the splits must name them so that they are found again.
+/// Unusual names of regular shards; the index and the splits must contain them in a form that can be read back.
 const ODD_SHARDS: [&str; 12] = [
     "with space.tar",
     " leading and trailing .tar",
@@ -94,7 +94,7 @@ fn unusual_shard_names_are_indexed_and_written_so_that_they_are_found_again() {
     }
     assert_eq!(ran.code, i32::from(!left_out.is_empty()), "{ran}");
     assert_eq!(indexed_parts(&sandbox.data()).len(), ODD_SHARDS.len() * 4);
-    // Every command reads what was written.
+    // Every command reads the written files.
     for command in ["info", "lint", "verify"] {
         let ran = sandbox.run([command, "."]);
         assert!(ran.code <= i32::from(!left_out.is_empty()), "{command}: {ran}");
@@ -115,7 +115,7 @@ fn a_folder_that_begins_with_a_dash_is_prepared_like_any_other() {
     }
 }
 
-/// Returns a name with everything that a terminal obeys or cannot show.
+/// Returns a name with all kinds of characters that a terminal interprets or cannot show.
 fn evil(tail: &str) -> String {
     format!("e\u{1b}[31m\u{1b}]0;title\u{7}\u{9b}2J\u{202e}\u{200b}\u{feff}\u{2066}\u{e0041}\r\u{8}\u{7f}{tail}")
 }
@@ -139,7 +139,7 @@ fn names_with_terminal_escapes_never_reach_the_terminal_raw() {
     put(&sandbox.at(&shard), &bytes);
     put(&sandbox.at(evil("cut.tar")), &archive(&samples("c", 2))[..3000]);
     std::fs::create_dir(sandbox.at(evil("folder.tar"))).unwrap();
-    // Each of these runs checks its output for raw controls and invisible characters.
+    // Each of these runs checks its output for raw control and invisible characters.
     let first = sandbox.prepare_in_words(&["-v"]);
     assert_eq!(first.code, 1, "{first}");
     assert!(first.err.contains('␛') && first.err.contains("<U+202E>"), "{first}");

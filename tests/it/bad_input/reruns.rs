@@ -9,7 +9,7 @@ fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon").join(case)
 }
 
-/// Returns a data set as the other program left it. File times show whether a shard changed, so the shards are written first.
+/// Returns a data set as the reference program left it. File times show whether a shard changed, so the shards are written first.
 fn prepared_by_the_peer(case: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     copy_folder(&golden(case).join("input"), &sandbox.data());
@@ -91,7 +91,7 @@ fn an_update_of_what_the_peer_prepared_keeps_its_excludes_and_assignments() {
         assert_eq!(excludes(&sandbox.data()), old_excludes, "{case}");
         for (name, shards) in &old_splits {
             let now = splits(&sandbox.data()).into_iter().find(|(split, _)| split == name).unwrap().1;
-            // A shard that the other program left out is not among the shards in its index.
+            // A shard that the reference program omitted is not among the shards in its index.
             let kept: Vec<String> = now.into_iter().filter(|shard| known.contains(shard)).collect();
             assert_eq!(&kept, shards, "{case}: {name}");
         }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time limit of a run: a run on the small data sets of these tests takes far less, so a longer one hangs.
+/// Time limit of a run: runs on the small data sets of these tests are much shorter, so a longer one hangs.
 const HANG: Duration = Duration::from_secs(60);
 
-/// A data set and everything else that the program may touch.
+/// A data set and all other folders that the program may write to.
 pub struct Sandbox {
     dir: tempfile::TempDir,
 }
@@ -60,7 +60,7 @@ impl Sandbox {
         ended(self.command(args).spawn().unwrap())
     }
 
-    /// Returns the arguments of a plain prepare of crude samples, by `8,1,1`.
+    /// Returns the arguments of a plain prepare of crude samples, with the split ratio `8,1,1`.
     pub fn prepare_args(more: &[&str]) -> Vec<String> {
         let ratio = ["--split-ratio", "8,1,1"];
         let crude = ["--sample-type", "CrudeWebdataset"];
@@ -84,7 +84,7 @@ impl Sandbox {
         self.run(args)
     }
 
-    /// Runs the same without `--json`, as a user sees it.
+    /// Runs the same without `--json`, with the output that a user sees.
     #[track_caller]
     pub fn prepare_in_words(&self, more: &[&str]) -> RunOutput {
         self.run(Self::prepare_args(more))
@@ -157,7 +157,7 @@ impl RunOutput {
     }
 }
 
-/// Waits for a run, and checks what is true of every run: it ends, does not panic, and prints nothing dangerous.
+/// Waits for a run, and checks the rules for every run: it ends, does not panic, and prints no dangerous characters.
 #[track_caller]
 pub fn ended(mut child: Child) -> RunOutput {
     let reader = |mut pipe: Box<dyn Read + Send>| {
@@ -189,7 +189,7 @@ pub fn ended(mut child: Child) -> RunOutput {
     ran
 }
 
-/// Returns the text of an output, checked: UTF-8, and no character that a terminal obeys or that is invisible.
+/// Returns the text of an output after checking it: valid UTF-8, and without characters that a terminal interprets or does not show.
 #[track_caller]
 fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8(bytes.to_vec()).expect("the output is UTF-8");
@@ -207,7 +207,7 @@ pub fn is_dangerous(c: char) -> bool {
             | 0xe0000..=0xe007f)
 }
 
-/// Returns every part that the tables of a prepared data set lead to: (shard, key, part) → its bytes in the tar.
+/// Returns the bytes in the tar of every part in the tables of a prepared data set, by shard, key and part.
 ///
 /// Also checks the index: `.info.json`, `.tar.idx` and the tables agree.
 #[track_caller]
@@ -289,7 +289,7 @@ pub fn splits(root: &Path) -> Vec<(String, Vec<String>)> {
     splits
 }
 
-/// Checks that nothing is published: no index next to a shard, nothing in `.nv-meta` but the program's own folder.
+/// Checks that nothing is published: no index next to a shard, and only the program's own folder in `.nv-meta`.
 #[track_caller]
 pub fn assert_unprepared(root: &Path) {
     let made: Vec<PathBuf> = picture(root)

@@ -1,4 +1,4 @@
-//! Makes archives block by block, so that tests can break them.
+//! Creates archives block by block, so that tests can damage them.
 
 /// Returns one header block, including its checksum.
 pub fn header(name: &[u8], size: u64, kind: u8) -> Vec<u8> {
@@ -50,14 +50,14 @@ pub fn pax_entry(records: &[(&str, &[u8])], name: &[u8], content: &[u8]) -> Vec<
     bytes
 }
 
-/// Concatenates pieces, and adds the two zero blocks at the end.
+/// Concatenates pieces, and appends the two zero blocks.
 pub fn archive(pieces: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = pieces.concat();
     bytes.resize(bytes.len() + 1024, 0);
     bytes
 }
 
-/// Returns the content of one part in these tests.
+/// Returns the content of a part in these tests.
 pub fn content(key: &str, part: &str) -> Vec<u8> {
     format!("{part} of {key}").into_bytes()
 }

@@ -1,11 +1,11 @@
-//! Bad input of each kind: what cannot be used is copied, counted and reported, and never affects its neighbours.
+//! Bad input of each kind: unusable records and files are copied, counted and reported, and never affect their neighbours.
 
 use super::*;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Longer than the shortest repeat of these tests.
+/// Longer than the minimum length in these tests.
 const PASSAGE: &str = "a passage that comes twice, or more often than that";
 
 fn dedup(sandbox: &Sandbox, more: &str) -> RunOutput {
@@ -68,7 +68,7 @@ fn blank_lines_are_left_out_and_noted() {
 
 #[test]
 fn lines_that_are_too_long_to_be_held_are_read_in_pieces() {
-    // Longer than the part of a line that is held: blanks, and the same line again.
+    // Longer than the part of a line that is in memory: blanks, and the same line again.
     let long = " ".repeat(9 << 20);
     for packed in [false, true] {
         let sandbox = Sandbox::new();
@@ -178,7 +178,7 @@ fn names_that_are_not_understood_are_left_out_before_any_work() {
         let all = result["problems"].as_array().unwrap().iter();
         all.filter(|problem| problem["severity"] == severity).count()
     };
-    // One note names the hidden files, and one the file that cannot be written back.
+    // One note is about the hidden files, and one about the file that cannot be written back.
     assert_eq!((of("problem"), of("note")), (2, 2), "{}", result["problems"]);
     assert_eq!(result["files"], 1);
     assert_eq!(unpacked(&sandbox.path("out")).len(), 1);
@@ -215,7 +215,7 @@ fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
         let mut command = sandbox.command("dedup data --output out --minlen 20 --threads 1".split(' '));
         command.env("GRISTMILL_SLOW_READS_MS", "20").stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // From here on the run has its list of files.
+        // Once this file exists, the run has its list of files.
         while !sandbox.has("out.gristmill/work/plan.yaml") {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -253,7 +253,7 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
         }
         assert!(!sandbox.path("out").exists());
     }
-    // If a record has the field, its value may be another type than text.
+    // If a record has the field, its value may have another type than string.
     sandbox.write("in/b.jsonl", b"{\"nokey\": null}\n");
     let ran = sandbox.run(args);
     assert_eq!(ran.code, 1, "{}", ran.err);

@@ -1,4 +1,4 @@
-//! Estimates for a text of which only a part is read.
+//! Estimates for a text that is only partly read.
 
 use super::Sandbox;
 use gristmill_core::dedup::Keep;
@@ -27,7 +27,7 @@ impl RandomNumbers {
     }
 }
 
-/// Writes documents some of which are copies of others, at any position, and some of which carry one of a few notices.
+/// Writes documents, some of which are copies of others, at any position, and some of which contain one of a few notices.
 fn corpus(sandbox: &Sandbox) {
     let mut random = RandomNumbers(7);
     let notices: Vec<String> = (0..20).map(|_| random.words(400)).collect();
@@ -84,7 +84,7 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
         let plan = DedupPlan { output: String::new(), ..plan };
         for (part, off) in [(1.0, 0.0), (0.6, 0.04), (0.45, 0.05), (0.3, 0.08)] {
             let (found, length) = estimate_of(&plan, part, 2);
-            // Which part is read does not depend on the speed of the threads.
+            // The part that is read does not depend on the speed of the threads.
             assert_eq!(length, estimate_of(&plan, part, 7).1);
             assert_eq!(length.is_exact, part == 1.0);
             let read = found.sampled_bytes as f64 / found.input_bytes as f64;
@@ -102,7 +102,7 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
     }
 }
 
-/// Writes text with copies of all sizes, with characters of several bytes, and with a line that is no record.
+/// Writes text with copies of all sizes, with characters of several bytes, and with a line that is not a record.
 fn many_copies(sandbox: &Sandbox, megabytes: usize) {
     let mut random = RandomNumbers(11);
     let pieces: Vec<String> = (0..200)
@@ -138,7 +138,7 @@ fn what_fits_into_memory_is_reported_exactly_and_the_rest_never_grows_with_the_l
         let made = sandbox.say(&format!("{run} --output out-{length}")).ends(0).json("problems");
         let (text, removed) = (&made["totals"]["text_bytes"], &made["totals"]["removed_bytes"]);
         truths.push(removed.as_f64().unwrap() / text.as_f64().unwrap());
-        // 256M is as much as a run takes; 48M is enough because the text is read several times.
+        // 256M is the limit of a run; 48M is sufficient because the text is read several times.
         for memory in ["256M", "48M"] {
             let dry = sandbox.say(&format!("{run} --dry-run --memory {memory}")).ends(0).json("problems");
             let found = &dry["lengths"][0];

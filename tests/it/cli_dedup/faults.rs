@@ -1,4 +1,4 @@
-//! Disk faults at any moment: nothing incomplete is taken as complete, and the next run ends well.
+//! Disk faults at any moment: incomplete files are never treated as complete, and the next run succeeds.
 
 use super::*;
 use gristmill_core::{DedupPlan, ExitClass, Outcome, RunOptions};
@@ -34,7 +34,7 @@ fn visible(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Returns the operations of an undisturbed run, and the files that it leaves.
+/// Returns the number of operations of an undisturbed run, and its files.
 fn undisturbed(in_scratch: bool) -> (u64, BTreeMap<PathBuf, Vec<u8>>) {
     let dir = tempfile::tempdir().unwrap();
     data(dir.path());
@@ -49,7 +49,7 @@ fn a_kill_or_a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
         let (operations, wanted) = undisturbed(in_scratch);
         assert!(operations > 50, "only {operations} operations are counted");
         for at in 0..operations {
-            // Each operation fails in one way now, and in the other way in the next round.
+            // Each operation fails in one of the two ways, and in the other way in the next round.
             let fault = if at % 2 == u64::from(in_scratch) { Fault::Kill { at } } else { Fault::PowerCut { at } };
             let dir = tempfile::tempdir().unwrap();
             data(dir.path());

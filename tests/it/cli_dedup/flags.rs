@@ -1,4 +1,4 @@
-//! What the flags do, and what they refuse.
+//! Effects of the flags, and combinations that they refuse.
 
 use super::*;
 
@@ -221,7 +221,7 @@ fn a_run_with_nothing_to_do_has_the_figures_of_the_run_that_made_the_output() {
     let removed = first["totals"]["removed_bytes"].as_u64().unwrap();
     assert_eq!(removed, 2 * PASSAGE.len() as u64);
     sandbox.say(line).ends(0).says("Nothing to do").says(&format!("Removed {removed} B")).says("in 2 ranges");
-    // The dry run reports the exact result of that run, however small the part of the text that an estimate would read.
+    // The dry run reports the exact result of that run, regardless of the part of the text that an estimate would read.
     let dry = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
     let length = &dry["lengths"][0];
     assert_eq!((&length["removed_bytes"], &length["is_exact"]), (&removed.into(), &true.into()));

@@ -70,7 +70,7 @@ fn the_index_and_the_ranges_are_those_of_the_reference() {
         (plan.export_index, plan.export_ranges, plan.shards) = (path("index"), path("ranges"), case.shards);
         plan.table = wanted.keys().any(|name| name.ends_with("table"));
         run(plan, 2, Tuning::default());
-        // The reference keeps the last two of them in a separate folder.
+        // The reference stores the last two of them in a separate folder.
         let is_range =
             |name: &Path| name.ends_with("remove_ranges") || name.ends_with("kept_in_the_middle_lengths.txt");
         let folder = format!("dedup_minlen{}", case.min_length);
@@ -104,7 +104,7 @@ fn the_older_variant_lists_the_same_ranges_right_after_the_text() {
             assert_eq!(newer.lines().count(), older.lines().count());
             for (newer, older) in newer.lines().zip(older.lines()) {
                 let parsed = (serde_json::from_str::<Value>(newer), serde_json::from_str::<Value>(older));
-                // Skips lines with half characters in other fields, which this reader rejects.
+                // Skips lines with unpaired surrogates in other fields, which this reader rejects.
                 let (Ok(a), Ok(b)) = parsed else { continue };
                 assert_eq!(a["text"], b["text"]);
                 let text = newer.find("\", ").map_or(newer, |end| &newer[..end]);

@@ -1,13 +1,13 @@
 //! Checks that a run that is killed at any moment continues from its progress, and ends with the same bytes.
 //!
-//! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each way.
+//! By default a few kills are tested; `GRISTMILL_KILLS=50` tests 50 in each way.
 
 use super::*;
 use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Writes a text large enough that a run takes a while in a debug build.
+/// Writes a text large enough for a run of some seconds in a debug build.
 fn large(sandbox: &Sandbox) {
     let texts = some_texts(6_000);
     sandbox.write("data/a.jsonl", jsonl(&texts[..2_500]));
@@ -69,7 +69,7 @@ fn a_run_that_is_asked_to_stop_goes_on_later() {
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     let code = child.wait().unwrap().code();
     if code != Some(0) {
-        // Before the program handles the signal, the signal itself ends it.
+        // The signal ends the program if it arrives before the handler is installed.
         assert!(matches!(code, None | Some(143)), "{code:?}");
         assert!(!sandbox.has("out/a.jsonl"), "nothing is visible");
         sandbox

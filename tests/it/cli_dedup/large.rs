@@ -1,4 +1,4 @@
-//! Text that is large or repeats without end, small enough to be tried each time: the bytes are the same as for other text.
+//! Text that is large or highly repetitive, small enough for every test run: the results are the same as for other text.
 
 use super::*;
 use gristmill_core::{DedupPlan, RunOptions};
@@ -72,7 +72,7 @@ fn the_first_problem_of_a_strict_run_has_its_line_wherever_it_is() {
 fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
     let words = some_texts(40).concat();
     let passage: String = words.chars().skip(500).take(150).collect();
-    // Before the passage, a run of 0 to 59 dashes; after it, text that occurs nowhere else, or is the same for some.
+    // A run of 0 to 59 dashes precedes the passage; the text after it occurs only once, or in some documents.
     let texts: Vec<String> = (0..3_000)
         .map(|number: usize| {
             let end = format!("{:x} {:x}", number * 7_919 % 3_001, number % 5);
@@ -186,13 +186,13 @@ fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_c
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(left(), 1);
-    // After another run in the same scratch folder, the first can still continue.
+    // After another run in the same scratch folder, the first run can still be resumed.
     let other = "dedup data --minlen 60 --output other --memory 2M --scratch scratch";
     let report = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
     let notes = report["problems"].as_array().unwrap();
     assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can be resumed")), "{notes:?}");
     assert_eq!(left(), 1);
-    // Without its own folder it cannot continue.
+    // Without its own folder it cannot be resumed.
     std::fs::remove_dir_all(sandbox.path("out.gristmill")).unwrap();
     sandbox.say(&format!("{other} --force-overwrite")).ends(0);
     assert_eq!(left(), 0);

@@ -1,4 +1,4 @@
-//! Files of documents that are not written back.
+//! Formats of documents that are not written back.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn a_folder_of_such_files_alone_is_refused_with_their_kind() {
     for (name, content, kind) in [("a.arrow", arrow(), "Arrow"), ("a.csv", b"text\none\n".to_vec(), "CSV")] {
         let sandbox = Sandbox::new();
         sandbox.write(&format!("data/{name}"), content);
-        // A saved data set has descriptions.
+        // A saved data set has description files.
         sandbox.write("data/dataset_info.json", "{\n \"a\": 1\n}\n");
         let ran = sandbox.say("dedup data --output out --minlen 50").ends(2);
         ran.complains(name).complains(&format!("files of {kind} are not written back")).complains("Parquet");

@@ -118,7 +118,7 @@ fn some_texts(count: usize) -> Vec<String> {
     texts
 }
 
-/// Applies the rule in the slow way (docs/formats/bsade.md §4 and §6): with a set of all windows seen so far.
+/// Applies the rule with a set of all windows seen so far, as docs/formats/bsade.md §4 and §6 define it.
 fn slowly(texts: &[String], length: usize) -> Vec<String> {
     let mut seen: HashSet<&[u8]> = HashSet::new();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The ranges that a run leaves next to its report are those that it found, for any division of the work.
+//! The ranges that a run writes next to its report are the ranges that it found, for any division of the work.
 
 use super::*;
 use gristmill_core::dedup::Mode;
@@ -28,7 +28,7 @@ fn plan(sandbox: &Sandbox, output: &str) -> DedupPlan {
     DedupPlan { min_length: Some(60), mode: Mode::Annotate, ..plan }
 }
 
-/// Returns what the records of the output list, in their order, for documents that list something.
+/// Returns the ranges in the records of the output, in their order, for documents with ranges.
 fn listed(sandbox: &Sandbox, output: &str) -> Vec<ListedRanges> {
     let files = unpacked(&sandbox.path(output));
     let lines = files.values().flat_map(|bytes| std::str::from_utf8(bytes).unwrap().lines());
@@ -71,7 +71,7 @@ fn ranges_are_those_that_records_list_whatever_the_division() {
         let source = passage.file.unwrap();
         let page = removed.page_at(source, passage.start, passage.line, &Cancel::default()).unwrap();
         assert!(page.text[passage.offset as usize..].starts_with(&passage.text));
-        // Each range has an earlier occurrence, in a previous document or earlier in its own.
+        // Each range has an earlier occurrence, in a previous document or earlier in the same document.
         for number in (0..removed.len()).step_by(9) {
             let page = removed.page(number, &Cancel::default()).unwrap().unwrap();
             let Some(passage) = page.text.get(page.ranges[0].start..page.ranges[0].start + 60) else { continue };

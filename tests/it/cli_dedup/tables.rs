@@ -1,4 +1,4 @@
-//! Parquet in, Parquet out: the tables of the reference, the same bytes under all conditions, and what is refused.
+//! Parquet as input and output: the tables of the reference, the same bytes under all conditions, and refusals.
 
 use super::*;
 use gristmill_core::dedup::Mode;
@@ -15,7 +15,7 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet")
 }
 
-/// Returns all rows of a file as objects, and its rows of each row group.
+/// Returns all rows of a file as objects, and the number of rows of each row group.
 fn rows(path: &Path) -> (Vec<Value>, Vec<u64>) {
     let file = ParquetFile::open(Arc::new(open_read(path).unwrap())).unwrap();
     let mut bytes = Vec::new();
@@ -120,7 +120,7 @@ fn what_cannot_be_written_ends_the_run_before_the_work() {
     let whole = sandbox.read("data/a.parquet");
     sandbox.write("data/a.parquet", &whole[..whole.len() - 9]);
     sandbox.say("dedup data --output out --minlen 50").ends(1).complains("cut short");
-    // The rows of a file without the column stay as they are.
+    // The rows of a file without the column are not changed.
     let (one, other) = ("p18_missing_column/input/a.parquet", "p21_dedup/input/a.parquet");
     let sandbox = inputs(&[(one, "other.parquet"), (other, "a.parquet")]);
     sandbox

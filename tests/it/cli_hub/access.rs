@@ -1,4 +1,4 @@
-//! Tokens, and what the hub refuses.
+//! Tokens, and refusals of the hub.
 
 use super::*;
 

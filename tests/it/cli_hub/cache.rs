@@ -1,4 +1,4 @@
-//! The cache that the Python tools share, and runs without requests.
+//! The cache that is shared with the Python tools, and runs without requests.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn what_the_cache_has_is_not_downloaded() {
     let server = test.serve(&[]);
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
     let requests = server.data_requests();
-    // Of another commit with the same content only the link is made.
+    // For another commit with the same content, only the link is created.
     test.put("o/n/README.md", b"# The same data\n");
     test.pack(&server.address, "hf://datasets/o/n", "second").ends(0);
     assert_eq!(server.data_requests(), requests);

@@ -6,7 +6,7 @@ use super::{picture, put, HubTest, RunOutput};
 const PASSAGE: &str =
     "this passage is in several documents of the data set, and is long enough to be removed from the later ones";
 
-/// A world with `o/d`, whose documents repeat a passage in two files, and which has settings next to them.
+/// Creates the data set `o/d`, whose documents repeat a passage in two files, with a settings file next to them.
 fn hub_test() -> HubTest {
     let test = HubTest::new();
     let document = |name: &str| format!("{{\"text\": \"{name}: {PASSAGE}\"}}\n");
@@ -39,7 +39,7 @@ fn a_data_set_is_deduplicated_like_its_local_copy_and_called_by_its_address() {
     dedup(&test, &server.address, address, "out", &["--dry-run"]).ends(0).says(address);
     assert!(!test.sandbox.has("out") && !test.sandbox.has("hf/hub/datasets--o--d/snapshots"));
     dedup(&test, &server.address, address, "first", &[]).ends(0);
-    // What other tools have downloaded is no input.
+    // Files that other tools have downloaded are not part of the input.
     let mut snapshots = std::fs::read_dir(test.sandbox.path("hf/hub/datasets--o--d/snapshots")).unwrap();
     put(&snapshots.next().unwrap().unwrap().path().join("dataset_infos.json"), b"{\"text\": \"settings\"}\n");
     dedup(&test, &server.address, address, "out", &[]).ends(0).says("dedup hf://datasets/o/d --minlen 50");
@@ -52,7 +52,7 @@ fn a_data_set_is_deduplicated_like_its_local_copy_and_called_by_its_address() {
     assert!(plan.contains("hf://datasets/o/d\n") && !plan.contains("/hf/hub"), "{plan}");
     let report = test.sandbox.text("out.gristmill/report.json");
     assert!(report.contains("hf://datasets/o/d@") && !report.contains("/hf/hub"), "{report}");
-    // The same plan has nothing to do; another commit is another input.
+    // The same plan has nothing to do; another commit is a different input.
     dedup(&test, &server.address, address, "out", &[]).ends(0).says("Nothing to do");
     test.run(&server.address, &["run", "out.gristmill/plan.yaml"]).ends(0).says("Nothing to do");
     test.put("o/d/data/b.jsonl", b"{\"text\": \"other\"}\n");

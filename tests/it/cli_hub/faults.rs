@@ -1,8 +1,8 @@
-//! A server that breaks off, sends wrong bytes or is busy: the download gets through, or ends with the reason.
+//! A server that closes connections, sends wrong bytes or is busy: the download succeeds, or fails with the reason.
 
 use super::*;
 
-/// Packs the data set from a server with these faults, and compares the result with that of the local copy.
+/// Packs the data set from a server with these faults, and compares the result with the result for the local copy.
 fn gets_through(flags: &[&str]) -> (HubTest, Server) {
     let test = HubTest::new();
     let server = test.serve(flags);

@@ -1,4 +1,4 @@
-//! Commands on data sets of the hub, from a server on this machine that fails on request.
+//! Commands on data sets of the hub, from a local server that can simulate failures.
 
 mod access;
 mod cache;
@@ -20,7 +20,7 @@ use std::process::{Child, Command, Stdio};
 
 /// The token that ends documents.
 const END: &str = "<|endoftext|>";
-/// Documents in the large file: about 300 KB.
+/// Number of documents in the large file: about 300 KB.
 const DOCUMENTS: u32 = 1_500;
 
 /// A server with data sets in a folder.
@@ -60,10 +60,10 @@ impl Drop for Server {
     }
 }
 
-/// A folder with data sets for a server, and one to work in.
+/// A folder with data sets for a server, and a working folder.
 struct HubTest {
     sandbox: Sandbox,
-    /// Variables of every run.
+    /// Environment variables of every run.
     variables: Vec<(String, String)>,
 }
 
@@ -169,13 +169,13 @@ fn a_data_set_is_packed_like_its_local_copy_and_called_by_its_address() {
     assert!(plan.contains("- hf://datasets/o/n\n"), "{plan}");
     let report = test.sandbox.text("out.gristmill/report.json");
     assert!(report.contains("hf://datasets/o/n@") && !report.contains("/hf/hub"), "{report}");
-    // The same plan has nothing to do, and asks for the commit alone.
+    // The same plan has nothing to do, and only requests the commit.
     let before = server.requests().len();
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("Nothing to do");
     assert_eq!(server.requests().len(), before + 1);
     let again = test.run(&server.address, &["run", "out.gristmill/plan.yaml"]).ends(0);
     assert!(again.out.contains("Nothing to do"), "{}", again.out);
-    // Another commit is another input.
+    // Another commit is a different input.
     test.put("o/n/data/small.jsonl", b"{\"text\": \"other\"}\n");
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(1).complains("the input changed since it was made");
 }

@@ -7,7 +7,7 @@ const CERTIFICATES: [&str; 4] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA
 const SECRET: &str = "secretsecret";
 
 impl HubTest {
-    /// Creates a certificate for 127.0.0.1 that no program trusts, and returns it, and a file that also has its key.
+    /// Creates a certificate for 127.0.0.1 that is not trusted; returns it, and a file that also contains its key.
     fn certificate(&self) -> (PathBuf, PathBuf) {
         let settings =
             "[req]\ndistinguished_name = name\nx509_extensions = extensions\nprompt = no\n[name]\nCN = test\n\
@@ -24,7 +24,7 @@ impl HubTest {
         (certificate, both)
     }
 
-    /// Starts a server that speaks TLS; returns it and its certificate.
+    /// Starts a server with TLS; returns it and its certificate.
     fn serve_tls(&self) -> (Server, String) {
         let (certificate, both) = self.certificate();
         let server = self.serve(&["--leak-check", "--tls", &both.to_string_lossy()]);
@@ -32,14 +32,14 @@ impl HubTest {
         (server, certificate.to_string_lossy().into_owned())
     }
 
-    /// Packs `o/n` into a new output, with an empty cache, as variables say.
+    /// Packs `o/n` into a new output, with an empty cache and these variables.
     fn pack_with(&self, server: &Server, variables: &[(&str, &str)], output: &str) -> RunOutput {
         let _ = std::fs::remove_dir_all(self.sandbox.path("hf"));
         let words = pack_words("hf://datasets/o/n", output);
         self.run_with(server, variables, &words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Runs a command as variables say.
+    /// Runs a command with these variables.
     fn run_with(&self, server: &Server, variables: &[(&str, &str)], words: &[&str]) -> RunOutput {
         let mut command = self.command(&server.address, words);
         for name in CERTIFICATES.into_iter().chain(["SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"]) {

@@ -1,11 +1,11 @@
-//! Commands that read any data set, on data sets of the hub, which are read by ranges.
+//! Commands that read any data set, on data sets of the hub, which they read by ranges.
 
 use super::super::support::write_tar;
 use super::*;
 
 const READERS: [&str; 5] = ["info", "lint", "verify", "facts", "browse"];
 
-/// A world with `o/t`, a data set of tables with two splits, `o/one`, one of a single file of lines, and `o/w`, a WebDataset of large shards.
+/// Creates `o/t`, a data set of tables with two splits, `o/one`, a single file of lines, and `o/w`, a WebDataset of large shards.
 pub(super) fn hub_test() -> HubTest {
     let test = HubTest::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
@@ -42,7 +42,7 @@ fn download(test: &HubTest, server: &Server) {
     test.run(&server.address, &words).ends(0);
 }
 
-/// Returns a result about a place without what differs between runs and places.
+/// Returns the JSON result of a run without the values that differ between runs, and with PLACE instead of the given place.
 pub(super) fn result(ran: &RunOutput, place: &str) -> serde_json::Value {
     let mut value: serde_json::Value = serde_json::from_str(&ran.out.replace(place, "PLACE")).unwrap();
     value.as_object_mut().unwrap().retain(|name, _| !["path", "name", "elapsed_seconds"].contains(&name.as_str()));
@@ -72,7 +72,7 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
             // A copy can be prepared, and the data set of the hub cannot.
             wanted.1 = serde_json::from_str(&prepare.replace_all(&wanted.1.to_string(), copy)).unwrap();
             if command == "browse" {
-                // The list is printed before every file was seen.
+                // The list is printed before all files are read.
                 let of = |value: &serde_json::Value| value["listed"].clone();
                 (made.1, wanted.1) = (of(&made.1), of(&wanted.1));
                 assert_ne!(made.1, serde_json::Value::Null);
@@ -191,7 +191,7 @@ fn faults_that_no_further_try_helps_are_reported() {
     ] {
         let server = test.serve(flags);
         let words = [command, "hf://datasets/o/w/shard_0.tar", "copy"];
-        // A single file that cannot be copied is a problem, after which others would be copied.
+        // A single file that cannot be copied is a problem, because the copy of several files would continue.
         let (words, code) = if command == "cp" { (&words[..], 1) } else { (&words[..2], 3) };
         let ran = read(&test, &server, words).ends(code);
         assert!(ran.err.contains(text) && !test.sandbox.has("copy"), "{flags:?}: {}", ran.err);

@@ -3,7 +3,7 @@
 use super::HubTest;
 use crate::pty::harness::{Story, StoryOptions, TestHome};
 
-/// Starts the program with a cache of its own.
+/// Starts the program with a separate cache.
 fn start(test_home: &TestHome, endpoint: &str, arguments: &[&str]) -> Story {
     let hub = test_home.home().join("hf").to_string_lossy().into_owned();
     let start =

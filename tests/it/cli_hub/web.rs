@@ -1,4 +1,4 @@
-//! Commands on files of web servers: here the files of the hub by their own addresses, some of which redirect.
+//! Commands on files of web servers: here files of the hub at their own addresses, some of which redirect.
 
 use super::read::{hub_test, result};
 use super::*;

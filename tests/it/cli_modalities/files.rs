@@ -1,4 +1,4 @@
-//! Files as users have them: damaged, hostile, and of every age of the format.
+//! Files of users: damaged, hostile, and of all versions of the format.
 
 use crate::cli_support::Sandbox;
 
@@ -7,7 +7,7 @@ fn hostile_packed_files_and_indexes_are_refused_quickly() {
     let sandbox = Sandbox::new();
     let packed = |data: u64, size: u32, rest: &[u8]| [&data.to_le_bytes()[..], &size.to_le_bytes(), rest].concat();
     let code = b"\x80\x04]\x94(cos\nsystem\n(X\x02\x00\x00\x00lstR.";
-    // A group that does not state its number of items, then ends.
+    // A group that ends without its number of items.
     let cut = [&b"\x80\x04]\x94("[..], &b"K\x00K\x02\x86".repeat(1000)].concat();
     let framed = b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f]\x94.";
     for (name, bytes) in [
@@ -111,7 +111,7 @@ fn refuses_path_through_missing_folder() {
         assert_eq!((sandbox.read("a.jsonl"), sandbox.read("b.jsonl")), (text.to_vec(), text.to_vec()), "{line}");
         std::fs::remove_dir(sandbox.path("new")).unwrap();
     }
-    // A detour over a folder that exists is allowed.
+    // A path that leaves an existing folder again is allowed.
     std::fs::create_dir(sandbox.path("new")).unwrap();
     sandbox.say("modalities data create_raw_index a.jsonl --index_path new/../c.idx").ends(0);
     assert!(sandbox.has("c.idx"));

@@ -1,4 +1,4 @@
-//! Conversations that are rendered with a chat template.
+//! Conversations rendered with a chat template.
 
 use super::{case, expected, golden, replayed};
 

@@ -1,4 +1,4 @@
-//! The files of Modalities on the command line: golden cases under the names of the other program, and the program's own commands.
+//! The files of Modalities on the command line: golden cases under the names of the reference program, and the program's own commands.
 
 mod files;
 mod instruction;
@@ -26,7 +26,7 @@ fn expected(case: &str, file: &str) -> Vec<u8> {
     std::fs::read(golden(case).join("expected").join(file)).unwrap()
 }
 
-/// Runs the commands of a golden case that have this name, with `more` at their end; returns each run with the exit code of the other
+/// Runs the commands of a golden case that have this name, with `more` appended; returns each run with the exit code of the reference
 /// program.
 fn replay(sandbox: &Sandbox, name: &str, command: &str, more: &str) -> Vec<(RunOutput, i64)> {
     let case: Value = serde_json::from_slice(&std::fs::read(golden(name).join("case.json")).unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! Packing and indexing under the names of the other program.
+//! Packing and indexing under the names of the reference program.
 
 use super::{case, expected, index_of, replay, replayed};
 use crate::cli_support::Sandbox;
 
-/// Packs a golden case, with its index, under the name of the other program.
+/// Packs a golden case, with its index, under the name of the reference program.
 fn packs_as_there(name: &str, more: &str) -> Sandbox {
     let sandbox = case(name);
     sandbox.write("expected/data.idx", expected(name, "data.idx"));

@@ -1,4 +1,4 @@
-//! Packed files and lines that are made from others: merged, shuffled, cut, filtered.
+//! Packed files and lines that are created from others: merged, shuffled, cut, filtered.
 
 use super::{case, expected, index_of, replayed};
 use crate::cli_support::Sandbox;
@@ -79,7 +79,7 @@ fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
     assert_eq!(sandbox.read("wrong.pbin.before-repair"), wrong);
     sandbox.say("verify wrong.pbin").ends(0).says("No problem found");
     sandbox.say("repair wrong.pbin").ends(0).says("Nothing to do");
-    // A wrong merge of a wrong merge.
+    // A wrong merge that contains a wrong merge.
     let theirs = wrong.clone();
     sandbox.write("wrong.pbin", &theirs);
     sandbox.say("modalities merge wrong.pbin input/p1.pbin -o twice.pbin --compat").ends(0);

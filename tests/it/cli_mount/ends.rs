@@ -167,7 +167,7 @@ fn signals_are_for_the_command_of_a_private_mount() {
         let script = "trap 'exit 8' INT; trap 'exit 9' TERM; echo ready; while read -r line; do :; done; exit 1";
         let mut command = sandbox.command(["mount", "data", "mnt", "--shell", "--", "sh", "-c", script]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // Waiting for the process would close it.
+        // Waiting for the process would close its input.
         let input = child.stdin.take();
         let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! What mounts show, against listings that were compared with the reference program's where it can show the same.
+//! The content of mounts, compared with listings that were checked against the reference program where it can show the same.
 
 use super::{sandbox, Mount};
 use crate::cli_support::{copy_tree, golden_dir, Sandbox};
@@ -11,7 +11,7 @@ fn sha(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns a row for each file and folder, sorted by the bytes of their paths. Reads every file whole, and five ranges of it.
+/// Returns a row for each file and folder, sorted by the bytes of their paths. Reads every file as a whole, and five ranges of it.
 fn rows(root: &Path) -> Vec<Value> {
     let mut rows: Vec<(String, Value)> = Vec::new();
     for entry in walkdir::WalkDir::new(root).min_depth(1) {
@@ -45,7 +45,7 @@ fn check_ranges(path: &Path, bytes: &[u8]) {
     }
 }
 
-/// Returns names, content and times of everything below a folder.
+/// Returns names, content and times of all files and folders below a folder.
 fn state(root: &Path) -> Vec<(String, u64, i64, String)> {
     let mut state: Vec<_> = walkdir::WalkDir::new(root)
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a mount does not show: rows, samples and shards with damage are problems, and excluded samples are in no split.
+//! Data that a mount omits: rows, samples and shards with damage are problems, and excluded samples are in no split.
 
 use super::{prepared, sandbox, unmount, Mount};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn rows_that_are_not_shown_are_problems() {
     assert_eq!(names(&mount), BTreeSet::from(shown));
     unmount(&mount.at);
     assert_eq!(mount.child.wait().unwrap().code(), Some(1));
-    // Lines are shown as they are.
+    // Lines are shown unchanged.
     sandbox.write("lines.jsonl", "{\"a\": 1}\nnothing\n");
     let mount = Mount::say(&sandbox, "mount lines.jsonl mnt --layout flat", "mnt");
     assert_eq!(fs::read_to_string(mount.at.join("1.json")).unwrap(), "nothing\n");
@@ -61,7 +61,7 @@ fn excluded_samples_are_in_no_split_and_in_a_folder_of_their_own() {
         let names = names(&mount);
         assert_eq!(names, BTreeSet::from([shown.to_owned(), shown.replace("txt", "json")]), "{layout}");
         mount.unmount();
-        // Without a split, every sample is there.
+        // Without a split, every sample is shown.
         let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout}"), "mnt");
         assert_eq!(self::names(&mount).len(), 6, "{layout}");
         mount.unmount();

@@ -1,4 +1,4 @@
-//! What is refused, before anything is mounted.
+//! Refusals before the mount.
 
 use super::{prepared, Mount};
 use std::process::Command;

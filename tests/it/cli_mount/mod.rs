@@ -1,7 +1,7 @@
-//! `mount` and `energon mount`: what a mount shows, how it ends, and what is refused.
+//! `mount` and `energon mount`: the content of a mount, its end, and refusals.
 //!
-//! The tests mount by `mount(2)`. Where this process may not, they print that they were left out, or fail
-//! if `GRISTMILL_TEST_MOUNT` is set.
+//! The tests mount with `mount(2)`. If this process is not permitted to, they print that they were skipped, or fail if
+//! `GRISTMILL_TEST_MOUNT` is set.
 
 mod ends;
 mod golden;
@@ -23,7 +23,7 @@ fn sandbox() -> Option<Sandbox> {
     has_device().then(Sandbox::new)
 }
 
-/// Whether this process can mount; if not, prints that a test is left out.
+/// Whether this process can mount; if not, prints that a test is skipped.
 #[expect(clippy::print_stderr, reason = "a test that was left out must not look like one that passed")]
 pub(crate) fn has_device() -> bool {
     let device = File::options().read(true).write(true).open("/dev/fuse");
@@ -49,13 +49,13 @@ struct Mount {
     child: Child,
     out: BufReader<ChildStdout>,
     err: BufReader<ChildStderr>,
-    /// The line that announced it.
+    /// The line with which it was announced.
     line: String,
     at: PathBuf,
 }
 
 impl Mount {
-    /// Starts a command and waits for the line that it is mounted; `at` is where.
+    /// Starts a command and waits for the line that announces the mount; `at` is its folder.
     fn start<S: AsRef<std::ffi::OsStr>>(sandbox: &Sandbox, args: impl IntoIterator<Item = S>, at: &str) -> Self {
         let mut command = sandbox.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -83,7 +83,7 @@ impl Mount {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits for the end; returns the exit code and what was printed since it was mounted.
+    /// Waits for the end; returns the exit code and the output since the mount.
     fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         let mut printed = String::new();
@@ -93,7 +93,7 @@ impl Mount {
         (code, printed)
     }
 
-    /// Unmounts it as `umount` does, and checks that it ends well.
+    /// Unmounts it as `umount` does, and checks that it ends with success.
     fn unmount(self) {
         unmount(&self.at);
         assert_eq!(self.end(), (0, String::new()));
@@ -108,7 +108,8 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts as soon as it is not in use: a process that another test starts has this one's open files until its program begins.
+/// Unmounts as soon as the mount is not in use: a process that another test starts inherits this one's open files until it executes its
+/// program.
 fn unmount(at: &Path) {
     while let Err(error) = gristmill_fuse::unmount(at, false) {
         assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy);
@@ -120,7 +121,7 @@ fn is_mounted(at: &Path) -> bool {
     gristmill_fuse::mount_at(at).is_some()
 }
 
-/// Waits for changes of the table of mounts until nothing is mounted there.
+/// Waits for changes of the mount table until nothing is mounted at the folder.
 fn wait_until_unmounted(at: &Path) {
     let mut table = File::open("/proc/self/mountinfo").unwrap();
     loop {

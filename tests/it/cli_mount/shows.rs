@@ -1,4 +1,4 @@
-//! What programs see: refusals, attributes, names, changes, several readers.
+//! The view of programs: refusals, attributes, names, changes, several readers.
 
 use super::{prepared, sandbox, unmount, Mount};
 use crate::cli_support::{copy_tree, Sandbox};
@@ -61,7 +61,7 @@ fn attributes_are_those_of_the_shard() {
 fn a_shard_that_changes_is_an_error_and_never_other_bytes() {
     let Some(sandbox) = prepared() else { return };
     let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
-    // Also notes the state of both shards, at the latest.
+    // This also records the state of both shards, if that has not happened yet.
     rustix::fs::statvfs(&mount.at).unwrap();
     let mut shard = sandbox.read("data/0.tar");
     shard.extend([0; 512]);
@@ -73,7 +73,7 @@ fn a_shard_that_changes_is_an_error_and_never_other_bytes() {
     assert!(log.contains("was changed since it was mounted"), "{log}");
 }
 
-/// Returns what the log of a sandbox says.
+/// Returns the log of a sandbox.
 fn log(sandbox: &Sandbox) -> String {
     let logs = fs::read_dir(sandbox.path("../home/state/gristmill/log")).unwrap();
     logs.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
@@ -204,7 +204,7 @@ fn names_that_are_no_names_are_escaped_in_every_layout() {
                 assert!(!shown.join(other).exists(), "{other}");
             }
         }
-        // A lookup without a listing before it.
+        // A lookup without a previous listing.
         mount.unmount();
         let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout}"), "mnt");
         let shown = if layout == "all" { mount.at.join("samples") } else { mount.at.clone() };
@@ -220,7 +220,7 @@ fn names_that_are_almost_the_same_are_files_of_their_own() {
     let Some(sandbox) = sandbox() else { return };
     let names = ["a.txt", "A.txt", "caf\u{e9}.txt", "cafe\u{301}.txt", "replaced\u{fffd}.txt"];
     let mut archive = tar::Builder::new(Vec::new());
-    // Keys that are not UTF-8 are in no index.
+    // Keys that are not UTF-8 are not in an index.
     let others: [&[u8]; 2] = [b"replaced\xff.txt", b"replaced\xfe.txt"];
     for name in names.iter().map(|name| name.as_bytes()).chain(others) {
         let mut header = tar::Header::new_gnu();
@@ -243,7 +243,7 @@ fn names_that_are_almost_the_same_are_files_of_their_own() {
                 assert_eq!(fs::read(mount.at.join(name)).unwrap(), name.as_bytes(), "{data}, {layout}");
             }
             unmount(&mount.at);
-            // Of a shard that is not indexed, the names that are not UTF-8 are problems.
+            // In a shard that is not indexed, names that are not UTF-8 are problems.
             assert_eq!(mount.end().0, i32::from(data == "raw"));
         }
     }

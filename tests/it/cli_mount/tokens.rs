@@ -1,4 +1,4 @@
-//! Packed tokens: the ids of each document as an array of numpy, and its text.
+//! Packed tokens: the ids of each document as a numpy array, and its text.
 
 use super::{sandbox, unmount, Mount};
 use crate::cli_support::copy_tree;
@@ -175,7 +175,7 @@ fn files_that_are_damaged_are_problems() {
     assert!(ran.err.contains("b_text_document.bin") && ran.err.contains("nothing of it is shown"), "{}", ran.err);
     let value = sandbox.say("mount pair mnt --dry-run --json").ends(1).json("problems");
     assert_eq!(value["problems"].as_array().unwrap().len(), 1, "{value}");
-    // In the background they are problems, too.
+    // They are problems in the background, too.
     for flags in ["--json", "-q"] {
         let ran = sandbox.say(&format!("mount pair mnt --detach {flags}")).ends(1);
         unmount(&sandbox.path("mnt").canonicalize().unwrap());

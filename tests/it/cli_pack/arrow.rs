@@ -1,4 +1,4 @@
-//! Text from Arrow files: the documents of the reference program, and what is refused or lost.
+//! Text from Arrow files: the documents of the reference program, refusals, and losses.
 
 use super::{golden, Case, END};
 use crate::cli_support::Sandbox;
@@ -21,7 +21,7 @@ fn case(name: &str) -> Case {
 
 #[test]
 fn documents_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
-    // The reference program deals blocks of rows to two tasks.
+    // The reference program distributes blocks of rows to two tasks.
     let expected = ["00000_unshuffled.ds", "00001_unshuffled.ds"]
         .map(|name| std::fs::read(golden("arrow/p15_arrow_files/expected").join(name)).unwrap());
     for (threads, memory) in [("1", "64M"), ("2", "256M"), ("7", "1G")] {

@@ -1,4 +1,4 @@
-//! Bad input of each kind: what is lost is counted and reported, and never affects its neighbours.
+//! Bad input of each kind: losses are counted and reported, and never affect neighbouring documents.
 
 use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
 use crate::cli_support::{zip, RunOutput, Sandbox};
@@ -13,7 +13,7 @@ fn pack(sandbox: &Sandbox, more: &str) -> RunOutput {
     ))
 }
 
-/// Returns the number of documents of each format, in the order in which the formats are named.
+/// Returns the number of documents of each format, in the order of the formats on the command line.
 fn documents(result: &Value) -> Vec<u64> {
     result["targets"].as_array().unwrap().iter().map(|target| target["documents"].as_u64().unwrap()).collect()
 }
@@ -24,7 +24,7 @@ fn a_text_that_the_tokenizer_refuses_is_left_out_alone_wherever_it_is() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/tokenizers/gpt2.json");
     let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let first = file["model"]["vocab"].as_object().unwrap().len();
-    // The first token takes the blanks that the second would begin with; the reference fails on this.
+    // The first token includes the blanks with which the second would begin; the reference fails on this.
     let token = |id: usize, text: &str, left: bool| {
         serde_json::json!({"id": id, "content": text, "single_word": false, "lstrip": left, "rstrip": !left,
             "normalized": false, "special": true})
@@ -32,7 +32,7 @@ fn a_text_that_the_tokenizer_refuses_is_left_out_alone_wherever_it_is() {
     file["added_tokens"] = [token(first, "<|end|>", false), token(first + 1, "  ", true)].into_iter().collect();
     sandbox.write("t.json", file.to_string());
     let good = |number: usize| format!("{{\"text\": \"hello {number}\"}}\n");
-    // In the first documents, which are compared with the reference, and after them.
+    // Among the first documents, which are compared with the reference, and after them.
     for at in [3, 30] {
         let lines: String = (0..40).map(good).collect();
         let (before, after) = lines.split_at((0..at).map(good).map(|line| line.len()).sum());
@@ -141,7 +141,7 @@ fn tokenizers_that_cannot_be_used() {
     sandbox.write("data/a.jsonl", jsonl([far.as_str(), "x"]));
     sandbox.say(&format!("{base} --format nanosets --eos-token <none>")).ends(2).complains("<none>");
     sandbox.say(&format!("{base} --format nanosets --eos-id 4000000")).ends(2);
-    // An id that does not fit costs only the document that has it.
+    // An id that does not fit only affects the document that contains it.
     let line = format!("{base} --format forager --variable --dtype u16 --json");
     let result = sandbox.say(&line).ends(1).json("problems");
     assert_eq!(documents(&result), [1], "{result:#}");
@@ -168,7 +168,7 @@ fn a_packed_file_that_is_cut_short_gives_what_is_whole() {
 #[test]
 fn a_document_of_64_megabytes_and_one_that_is_longer() {
     let sandbox = Sandbox::new();
-    // Shorter than the longest line that is held; the same token repeated, which costs the least.
+    // Shorter than the maximum line in memory; a repeated token takes the least time.
     let fits = format!("{{\"text\": \"{}\"}}\n", "index ".repeat(1_500_000));
     let over = format!("{{\"text\": \"{}\"}}\n", "a".repeat(65 << 20));
     let mut data = jsonl(["before"]);

@@ -1,4 +1,4 @@
-//! Text from CSV, TSV and plain text: the documents of the reference program, and what is refused, left out or lost.
+//! Text from CSV, TSV and plain text: the documents of the reference program, refusals, omissions and losses.
 
 use super::{golden, Case, END};
 use crate::cli_support::{RunOutput, Sandbox};
@@ -69,10 +69,10 @@ fn rows_are_the_documents_of_the_same_lines_in_every_format() {
             sandbox.run([&["pack", input, "--text-key", "words"], &same[..], more].concat()).ends(0);
         };
         let (csv, lines) = (format!("csv-{format}"), format!("lines-{format}"));
-        // The files have the name of the input.
+        // Output files are named like the input.
         run("a.csv", &csv);
         run("a.jsonl", &lines);
-        // An output is a folder, a file or the beginning of names.
+        // An output is a folder, a file or a prefix of names.
         let tokens = |output: &str| {
             let prefix = sandbox.path(output);
             let files = walkdir::WalkDir::new(prefix.parent().unwrap()).sort_by_file_name().into_iter();
@@ -187,7 +187,7 @@ fn the_nanotron_command_reads_tables_by_their_splits() {
         sizes.push(tokens.len());
     }
     assert!(sizes.iter().all(|size| *size > 100), "{sizes:?}");
-    // A slice, whose rows are counted first.
+    // For a slice, the rows are counted first.
     pack(&sandbox, &["in", "--split", "train[20:25]", "--output", "slice"]).ends(0);
     assert!(sandbox.has(&format!("slice/{DS}")));
 }

@@ -183,7 +183,7 @@ fn a_configuration_of_modalities_is_read() {
 fn flags_next_to_a_configuration_win_or_are_refused() {
     let case = Case::new("modalities/pack_truncation");
     let run = |more: &[&str]| case.run(&[&["pack", "--config", "input/pack.yaml"], more].concat());
-    // The index of the configuration is made; the flags replace the output and the length.
+    // The index of the configuration is created; the flags replace the output and the length.
     run(&["--output", "mine.pbin", "--truncate-to", "3", "--dry-run", "--json"]).ends(0);
     assert!(!case.sandbox.has("case/mine.pbin"));
     let result = run(&["--output", "mine.pbin", "--truncate-to", "3", "--json", "--eos-id", "5"]).ends(0).json("ok");
@@ -191,7 +191,7 @@ fn flags_next_to_a_configuration_win_or_are_refused() {
     assert_eq!(plan["modalities"]["truncate-to"], 3);
     assert_eq!((&plan["end"]["id"], &plan["modalities"]["eod-token"]), (&json!(5), &json!(null)));
     assert!(case.sandbox.has("case/mine.pbin") && !case.sandbox.has("case/expected/data.pbin"));
-    // The printed command is complete without the file.
+    // The printed command does not need the configuration file.
     assert!(!result["equivalent_command"].as_str().unwrap().contains("--config"), "{result:#}");
     run(&["input/data.jsonl"]).ends(2).complains("--config");
     run(&["--glob", "*.jsonl"]).ends(2).complains("--glob");

@@ -1,4 +1,4 @@
-//! The output of the reference programs, byte for byte.
+//! `pack` writes the same bytes as the reference programs.
 
 use super::{bpe, golden, golden_path, own_left_out, Case, END};
 use crate::cli_support::Sandbox;
@@ -97,7 +97,7 @@ fn nanotrons_own_command_line() {
             }
         }
     }
-    // The arguments in any spelling that argparse accepts.
+    // The arguments in a spelling that argparse also accepts.
     let short = [
         "nanotron",
         "preprocess_data",

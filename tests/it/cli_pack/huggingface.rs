@@ -1,4 +1,4 @@
-//! Splits of folders and of saved data sets: the output of the reference programs byte for byte, and what is refused or reported.
+//! Splits of folders and of saved data sets: the bytes of the reference programs, refusals and reports.
 
 use super::{golden, Case, END};
 use crate::cli_support::Sandbox;
@@ -54,7 +54,7 @@ fn ids_of_a_large_vocabulary_have_four_bytes() {
     (first..ENTRIES - 1).for_each(|id| {
         vocabulary.insert(format!("<dummy_{id}>"), id.into());
     });
-    // The tokenizers of the cases are a link.
+    // The folder of the tokenizers is a link.
     std::fs::remove_file(case.sandbox.path("tokenizers")).unwrap();
     case.sandbox.write("tokenizers/bpe70k.json", serde_json::to_vec(&tokenizer).unwrap());
     let facts: Value =

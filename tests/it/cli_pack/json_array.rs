@@ -1,4 +1,4 @@
-//! Text from a file of one JSON array: the documents of the same lines, and what is lost or left out.
+//! Text from a file with one JSON array: the same documents as from lines, losses and omissions.
 
 use super::{golden, END};
 use crate::cli_support::{RunOutput, Sandbox};

@@ -1,6 +1,6 @@
 //! Checks that a run that is killed at any moment continues from its progress, and ends with the same bytes.
 //!
-//! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each format.
+//! By default a few kills are tested; `GRISTMILL_KILLS=50` tests 50 in each format.
 
 use super::same_bytes::{all_formats, line, FORMATS};
 use super::{jsonl, own_left_out, ran, texts};
@@ -10,7 +10,7 @@ use crate::support::assert_same;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Writes texts large enough that a run takes a while in a debug build.
+/// Writes texts large enough for a run of some seconds in a debug build.
 fn large(sandbox: &Sandbox) {
     let texts = texts(6_000);
     sandbox.write("data/a.jsonl", jsonl(&texts[..4_000]));
@@ -68,7 +68,7 @@ fn a_run_that_is_asked_to_stop_leaves_nothing_half_written() {
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     let code = child.wait().unwrap().code();
     if code != Some(0) {
-        // Before the program handles the signal, the signal itself ends it.
+        // The signal ends the program if it arrives before the handler is installed.
         assert!(matches!(code, None | Some(143)), "{code:?}");
         let is_empty = !sandbox.has("out") || own_left_out(&sandbox.path("out")).is_empty();
         assert!(is_empty, "only folders of our own");

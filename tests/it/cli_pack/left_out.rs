@@ -1,4 +1,4 @@
-//! What is left out of a folder, and inputs of which nothing is left.
+//! Files of a folder that are skipped, and inputs without any usable file.
 
 use super::{golden, golden_path, END};
 use crate::cli_support::{RunOutput, Sandbox};
@@ -70,7 +70,7 @@ fn files_that_are_missing_by_their_numbers_are_a_problem() {
     let missing = "1 file of 3 missing: train-00001-of-00003.jsonl";
     pack(&sandbox, "data", &["nanosets"], &[]).ends(1).complains(missing);
     sandbox.say("dedup data --output deduped --minlen 50").ends(1).complains(missing);
-    // Files that are chosen are all that are wanted.
+    // If the user selects files, the others are not missing.
     pack(&sandbox, "data", &["nanosets"], &["--glob", "train-*.jsonl", "--output", "chosen"]).ends(0);
 }
 
@@ -83,14 +83,14 @@ fn files_of_one_value_are_descriptions_of_lines() {
     let note = "2 files without lines left out, the first is card.json";
     pack(&sandbox, "data", &["nanosets"], &[]).ends(0).complains(note);
     sandbox.say("dedup data --output deduped --minlen 50").ends(0).complains(note);
-    // An array may be documents.
+    // An array may contain documents.
     sandbox.write("data/labels.json", "[{\"text\": \"three\"}]\n");
     sandbox.say("dedup data --output problem --minlen 50").ends(1).complains("3 files without lines left out");
-    // Next to lines under such names they may be documents.
+    // Next to lines, files with such names may be documents.
     sandbox.write("other/a.json", "{\"text\": \"one two\"}\n");
     sandbox.write("other/b.json", "[{\"text\": \"three\"}]\n");
     sandbox.say("dedup other --output other-out --minlen 50").ends(1).complains("1 file without lines left out");
-    // Alone they are what is meant.
+    // If it is the only file, it is the intended input.
     sandbox.write("alone/b.json", "[{\"text\": \"three\"}]\n");
     sandbox.say("dedup alone --output alone-out --minlen 50").ends(1).complains("jq -c '.[]'");
     for command in ["info", "lint"] {

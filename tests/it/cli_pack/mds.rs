@@ -1,4 +1,4 @@
-//! MDS shards: the output of the reference program byte for byte, and what is refused.
+//! MDS shards: the bytes of the reference program, and refusals.
 
 use super::{bpe, golden, own_left_out, Case, END};
 use crate::cli_support::Sandbox;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Returns the files with shards unpacked, and the index without what depends on the version of the compressor.
+/// Returns the files with decompressed shards, and the index without values that depend on the version of the compressor.
 fn unpacked(files: Files) -> Files {
     let unpack = |(path, bytes): (PathBuf, Vec<u8>)| match path.extension().and_then(|end| end.to_str()) {
         Some("zstd") => (path.with_extension(""), zstd::decode_all(&bytes[..]).unwrap()),
@@ -52,7 +52,7 @@ fn shards_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory
     }
 }
 
-/// Writes a text of this many documents of one word each.
+/// Writes a text of this many documents, each of one word.
 fn text(sandbox: &Sandbox, documents: usize) {
     let lines: String = (0..documents).map(|number| format!("{{\"text\": \"word {number}\"}}\n")).collect();
     sandbox.write("a.jsonl", &lines);
@@ -90,7 +90,7 @@ fn what_is_left_out_is_counted() {
     let notes: Vec<&str> =
         ran["problems"].as_array().unwrap().iter().filter_map(|note| note["message"].as_str()).collect();
     assert!(notes.iter().any(|note| note.contains("left out after the end of a sample")), "{notes:?}");
-    // A limit below one sample: a shard for each, after an empty one, as the reference program writes them.
+    // A limit below one sample gives one shard per sample, after an empty one, as in the reference program.
     sandbox.say(&format!("{line} --size-limit 100 --output small --yes")).ends(0);
     let shards = std::fs::read_dir(sandbox.path("small")).unwrap().count();
     assert_eq!(shards as u64, samples.as_u64().unwrap() + 2, "and the index");
@@ -111,7 +111,7 @@ fn one_pass_writes_mds_next_to_other_formats() {
         &own_left_out(&sandbox.path("one")),
         "the shards of one format alone",
     );
-    // The same plan finds nothing to do.
+    // The same plan has nothing to do.
     sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
 }
 

@@ -1,4 +1,4 @@
-//! Pairs for Megatron: the output of the reference program byte for byte, names, sizes, and what is refused.
+//! Pairs for Megatron: the bytes of the reference program, names, sizes, and refusals.
 
 use super::{bpe, golden, jsonl, own_left_out, Case, END};
 use crate::cli_support::Sandbox;
@@ -31,7 +31,7 @@ fn line(more: &str) -> String {
     format!("pack a.jsonl --format megatron --tokenizer {} --yes {more}", bpe())
 }
 
-/// Writes a text of this many documents of one word each.
+/// Writes a text of this many documents, each of one word.
 fn text(sandbox: &Sandbox, documents: usize) {
     sandbox.write("a.jsonl", jsonl((0..documents).map(|number| format!("word {number}"))));
 }
@@ -40,7 +40,7 @@ fn number(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Returns the token type, the sequences and the documents of an index, after a check of its size.
+/// Returns the token type and the numbers of sequences and documents of an index, after checking its size.
 fn index(sandbox: &Sandbox, path: &str) -> (u8, usize, usize) {
     let bytes = std::fs::read(sandbox.path(path)).unwrap();
     let (sequences, marks) = (number(&bytes, 18), number(&bytes, 26));
@@ -99,7 +99,7 @@ fn a_limit_of_tokens_makes_several_pairs() {
     }
     assert!(pairs > 2 && documents == 500, "{pairs} pairs, {documents} documents");
     assert_eq!(tokens, std::fs::read(sandbox.path("one_text_document.bin")).unwrap());
-    // Pairs of an earlier run do not stay next to those of another plan.
+    // Pairs of an earlier run must not remain next to the pairs of another plan.
     sandbox.write("cut_text_document.json", "mine");
     sandbox.say(&line(&format!("{end} --max-tokens-per-file 900 --output cut --force-overwrite"))).ends(0);
     assert!(

@@ -1,4 +1,4 @@
-//! The drop-in names of Megatron-LM's tools: their output byte for byte, and what is refused.
+//! The drop-in names of Megatron-LM's tools: the same bytes, and refusals.
 
 use super::{golden, golden_path, own_left_out, Case};
 use crate::cli_support::Sandbox;
@@ -10,7 +10,7 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Makes the tokenizers that are described by the number of their entries.
+/// Creates the tokenizers that are described by their number of entries.
 fn grow_tokenizers(sandbox: &Sandbox) {
     let base = golden("megatron/tokenizers");
     std::fs::remove_file(sandbox.path("tokenizers")).unwrap();
@@ -85,7 +85,7 @@ fn preprocess_data_fast_writes_the_bytes_of_the_reference() {
     comes_out("m14_fast_no_eod", 0);
 }
 
-/// The arguments of all tools.
+/// Returns a command line with the arguments that all tools need.
 fn tool(tool: &str, more: &str) -> String {
     let tokenizer = golden_path("megatron/tokenizers/bpe1k");
     format!("megatron {tool} --tokenizer-type HuggingFaceTokenizer --tokenizer-model {tokenizer} {more}")
@@ -114,7 +114,7 @@ fn a_line_without_one_of_the_keys_is_in_no_pair() {
     assert_eq!(documents("out/x_a_document.idx"), (2, 3));
     assert_eq!(documents("out/x_b_document.idx"), (3, 3));
     sandbox.say("lint out").ends(0);
-    // The same by the flags of pack.
+    // The same with the flags of `pack`.
     let tokenizer = golden_path("megatron/tokenizers/bpe1k");
     let pack = format!(
         "pack x.jsonl --format megatron --tokenizer {tokenizer} --eos-token <|endoftext|> --json-key a --json-key b \
@@ -179,7 +179,7 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
     sandbox.say(&format!("{wrong} {files} --workers 1")).ends(2).complains("SentencePieceTokenizer");
 }
 
-/// Python's `[int(word) for word in text.split(' ')]`, and the last id, or the one that is given, ends a document.
+/// Like Python's `[int(word) for word in text.split(' ')]`; the last id, or a given one, ends a document.
 #[test]
 fn texts_of_numbers_are_their_ids() {
     let sandbox = Sandbox::new();
@@ -229,7 +229,7 @@ fn a_vocabulary_and_merges_give_the_bytes_of_the_tokenizer_json_of_the_same_mode
             assert_eq!(of("x"), of("y"), "{kind}, {end}");
         }
     }
-    // The plan names both files by paths that do not depend on the current folder.
+    // The plan contains both files with paths that do not depend on the current folder.
     let plan = String::from_utf8(sandbox.read("slow/x.gristmill/plan.yaml")).unwrap();
     assert!(plan.contains("of/gpt2-merges.txt") && plan.contains("gpt2:/"), "{plan}");
     let pack = "pack x.jsonl --format megatron --tokenizer gpt2:of/gpt2-vocab.json:of/gpt2-merges.txt --eos-token \
@@ -255,7 +255,7 @@ fn every_argument_is_accepted() {
     assert!(sandbox.has("x_text_document.idx"));
 }
 
-/// Writes a pair of sequences of these lengths, each a document; the tokens have four bytes, or two.
+/// Writes a pair of sequences of these lengths, each a document; tokens have four bytes if `is_large`, otherwise two.
 fn pair(sandbox: &Sandbox, name: &str, is_large: bool, lengths: &[i32], modes: &[u8]) {
     let (code, width) = if is_large { (4, 4) } else { (8, 2) };
     let mut index = b"MMIDIDX\0\0\x01\0\0\0\0\0\0\0".to_vec();
@@ -299,7 +299,7 @@ fn pairs_are_merged_by_the_names_without_suffix() {
     let lengths = &sandbox.read("out/all.idx")[34..46];
     assert_eq!(lengths, [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
     sandbox.say("verify out/all").ends(0);
-    // Tokens without an index are a loss, and the output is no input.
+    // Tokens without an index are a loss, and the output is not part of the input.
     sandbox.write("in/c_text_document.bin", "xx");
     sandbox.say(line).ends(1).complains("c_text_document.bin").complains("not finished");
     std::fs::remove_file(sandbox.path("in/c_text_document.bin")).unwrap();

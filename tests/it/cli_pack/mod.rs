@@ -41,7 +41,7 @@ fn bpe() -> String {
     golden_path("modalities/tokenizers/bpe1k/tokenizer.json")
 }
 
-/// A reference case: its input below `case/`, the tokenizers next to it, and the program started in `case/`.
+/// A reference case: its input below `case/`, the tokenizers next to it. The program starts in `case/`.
 struct Case {
     sandbox: Sandbox,
     name: String,
@@ -68,7 +68,7 @@ impl Case {
         ran(&mut self.command(arguments))
     }
 
-    /// Checks that `folder` contains what the reference program wrote.
+    /// Checks that `folder` contains the output of the reference program.
     #[track_caller]
     fn is_as_expected(&self, folder: &str) {
         let ours = own_left_out(&self.sandbox.path("case").join(folder));
@@ -85,7 +85,7 @@ fn ran(command: &mut Command) -> RunOutput {
     }
 }
 
-/// Returns every file below a folder, without those in the program's own folders.
+/// Returns every file below a folder, except those in the program's own folders.
 fn own_left_out(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = picture(root);
     files.retain(|path, _| !path.to_string_lossy().contains(".gristmill"));
@@ -98,7 +98,7 @@ fn jsonl<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// Returns texts of many forms, the same each time.
+/// Returns texts of many forms, always the same.
 fn texts(count: usize) -> Vec<String> {
     let words = [
         "index",

@@ -1,4 +1,4 @@
-//! Files for OLMo: the output of the reference program byte for byte, and what is refused, left out or noted.
+//! Files for OLMo: the bytes of the reference program, refusals, omissions and notes.
 
 use super::{bpe, golden, own_left_out, Case, END};
 use crate::cli_support::Sandbox;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Returns the files with tables unpacked.
+/// Returns the files with decompressed tables.
 fn unpacked(files: Files) -> Files {
     let unpack = |(path, bytes): (PathBuf, Vec<u8>)| match path.extension().is_some_and(|end| end == "gz") {
         true => {
@@ -24,7 +24,7 @@ fn unpacked(files: Files) -> Files {
     files.into_iter().map(unpack).collect()
 }
 
-/// Makes the tokenizers of `grow.json` in a folder.
+/// Creates the tokenizers of `grow.json` in a folder.
 fn grow_tokenizers(folder: &Path) {
     let read = |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
     for (name, recipe) in read("grow.json").as_object().unwrap() {
@@ -164,7 +164,7 @@ fn a_long_document_has_a_file_of_its_own_and_old_parts_go() {
         rows.len() == 1 && rows[0].contains(",long,")
     };
     assert!(is_long(files - 2), "the last but one");
-    // Fewer files replace them: readers take all parts of a folder.
+    // A smaller number of files replaces them, because readers read all parts of a folder.
     sandbox.write("o/part-0-00099.npy", "of another run");
     sandbox.say(&line).ends(1);
     sandbox.say(&format!("{line} --force-overwrite")).ends(0);
@@ -230,7 +230,7 @@ fn one_pass_writes_olmo_next_to_other_formats() {
     sandbox.say(&format!("{line} --dtype u32 --output one")).ends(0);
     let (several, one) = (own_left_out(&sandbox.path("several/olmo")), own_left_out(&sandbox.path("one")));
     assert_same(&several, &one, "the files of one format alone");
-    // The same plan finds nothing to do.
+    // The same plan has nothing to do.
     sandbox.say(&format!("{line} {formats} --dtype u32 --output several")).ends(0).says("Nothing to do");
 }
 

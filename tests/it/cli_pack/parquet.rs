@@ -1,4 +1,4 @@
-//! Text from Parquet: the output of the reference program byte for byte, and what is refused or left out.
+//! Text from Parquet: the bytes of the reference program, refusals and omissions.
 
 use super::{golden, Case, END};
 use crate::cli_support::Sandbox;

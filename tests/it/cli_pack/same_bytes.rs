@@ -6,7 +6,7 @@ use crate::support::assert_same;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Writes plain and compressed files of different lengths, one with lines that are no documents.
+/// Writes plain and compressed files of different lengths, one of which has lines that are not documents.
 pub fn source(sandbox: &Sandbox) {
     let texts = texts(900);
     sandbox.write("data/a.jsonl", jsonl(&texts[..500]));
@@ -18,7 +18,7 @@ pub fn source(sandbox: &Sandbox) {
     sandbox.write("data/c.jsonl", odd);
 }
 
-/// The formats with their own flags, each with more than one value that is not the default.
+/// The formats with their own flags, each with several values that differ from the defaults.
 pub const FORMATS: [(&str, &str); 6] = [
     ("modalities", "--format modalities --skip-bad-lines"),
     ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
@@ -28,7 +28,7 @@ pub const FORMATS: [(&str, &str); 6] = [
     ("olmo", "--format olmo --id-key none --max-tokens-per-file 5000 --shuffle documents"),
 ];
 
-/// Returns the flags of all formats; several of them share some flags.
+/// Returns the flags of all formats; several formats share some flags.
 pub fn all_formats() -> String {
     let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
     let shared = [(" --sample-size 64", 1), (" --shuffle documents", 1), (" --max-tokens-per-file 5000", 2)];
@@ -86,7 +86,7 @@ fn several_formats_at_once_are_what_each_is_alone() {
             .filter_map(|(path, bytes)| Some((path.strip_prefix(name).ok()?.to_path_buf(), bytes.clone())))
             .collect();
         if name == "forager" {
-            // The locations of the samples relative to the base are equal, too; only the bytes are compared.
+            // The locations of the samples relative to the base are also equal, but only the bytes are compared.
             assert!(!of_it.is_empty());
         }
         assert_same(&of_it, &alone, name);
@@ -125,7 +125,7 @@ fn the_same_again_is_nothing_to_do_and_another_plan_is_refused() {
         let refused = sandbox.say(&line(&other, name));
         assert!([1, 2].contains(&refused.code), "{}", refused.err);
         assert_same(&own_left_out(&sandbox.path(name)), &before, name);
-        // With changed input, the output is not the same any more.
+        // With changed input, the output is no longer the same.
         sandbox.write("data/a.jsonl", jsonl(&texts));
         let changed = sandbox.say(&line(flags, name));
         assert_ne!(changed.code, 0, "{}", changed.out);

@@ -1,7 +1,8 @@
-//! The cases of the reference programs with inputs and outputs in a store: the bytes of a local run, which other tests compare with theirs.
+//! The cases of the reference programs with inputs and outputs in a store: the same bytes as a local run, which other tests compare with
+//! the reference.
 //!
-//! Cases without commands in their descriptions are in the tests of `crates/ops`, on `mem://`. Those of mounts, which show modes and links, are
-//! compared on folders only.
+//! Cases without commands in their descriptions are in the tests of `crates/ops`, on `mem://`. Cases of mounts, which show modes and links,
+//! are only compared on folders.
 
 use super::{golden, own_left_out, Case};
 use crate::cli_store::Stores;
@@ -12,10 +13,10 @@ use std::path::Path;
 
 /// Kinds of cases whose commands are in their descriptions.
 const KINDS: [&str; 7] = ["arrow", "csv", "huggingface", "mds", "megatron", "olmo", "parquet"];
-/// Cases whose tokenizers are made by the tests that run them.
+/// Cases whose tokenizers are created by their own tests.
 const WITHOUT_TOKENIZER: [&str; 3] = ["p10_wide_ids", "m05_token_size", "o06_wide"];
 
-/// Returns what a run wrote; tables of OLMo are unpacked, and name inputs as a local run does.
+/// Returns the output of a run in a comparable form: tables of OLMo are decompressed, and contain the local names of inputs.
 fn comparable(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> BTreeMap<String, Vec<u8>> {
     let plain = |(name, bytes): (String, Vec<u8>)| match name.strip_suffix(".csv.gz") {
         Some(stem) => {

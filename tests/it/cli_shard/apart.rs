@@ -1,4 +1,4 @@
-//! Media apart from the rest.
+//! Media in a separate data set.
 
 use super::entries;
 use crate::cli_support::Sandbox;
@@ -40,7 +40,7 @@ fn lines_of_text_name_their_media() {
     std::fs::remove_file(sandbox.path("all.yaml")).unwrap();
     sandbox.say(line).ends(0);
     assert_eq!(sandbox.text("all.yaml"), yaml);
-    // And back: rows with media in the prepared set.
+    // The reverse: rows with media in the prepared set.
     sandbox.say("shard text.jsonl --output back --media media.jpg --media-root media --no-json --key __key__ --missing keep").ends(0);
     assert_eq!(entries(&sandbox, "back/shard_000000.tar"), ["a.jpg"]);
 }

@@ -28,7 +28,7 @@ fn shards_are_added_after_the_highest_number_and_excludes_stay() {
     let before = files_below(&sandbox.path("set"));
     sandbox.say(line).ends(0).says("Nothing to do");
     assert_eq!(files_below(&sandbox.path("set")), before);
-    // As if the run had been killed before the set was prepared again.
+    // Simulates a run that was killed before the set was prepared again.
     sandbox.tar("three/0.tar", ["g"]);
     sandbox.say("shard three --output set --append --new-to train").ends(0);
     sandbox.say("info set").ends(0).says("7");
@@ -52,7 +52,7 @@ fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
     let sandbox = sandbox();
     copy_folder(&sandbox.path("set/.nv-meta"), &sandbox.path("before"));
     sandbox.say("shard two --output set --append --new-to train").ends(0);
-    // As if the run had been killed before the set was prepared again.
+    // Simulates a run that was killed before the set was prepared again.
     std::fs::remove_dir_all(sandbox.path("set/.nv-meta")).unwrap();
     std::fs::remove_file(sandbox.path("set/shard_000002.tar.idx")).unwrap();
     copy_folder(&sandbox.path("before"), &sandbox.path("set/.nv-meta"));
@@ -63,7 +63,7 @@ fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
     let left = "an interrupted run left 1 shard that no index has, shard_000002.tar first";
     let line = "shard three --output set --append --new-to train --max-count 1";
     sandbox.say(&format!("{line} --dry-run")).ends(0).complains(left);
-    // A key of that shard is a key of the set.
+    // The set contains the keys of that shard.
     let refused = sandbox.say("shard four --output set --append --new-to train").ends(1);
     refused.complains(left).complains("the set has the key already, in shard_000002.tar");
     let ran = sandbox.say(line).ends(0);

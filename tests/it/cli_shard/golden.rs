@@ -1,4 +1,4 @@
-//! The bytes that the reference programs write for the same samples, whatever the number of threads.
+//! The same bytes as the reference programs for the same samples, with any number of threads.
 
 use super::files_below;
 use crate::cli_support::{copy_tree, Sandbox};
@@ -30,7 +30,7 @@ fn run(sandbox: &Sandbox, case: &Path, threads: &str) {
     }
 }
 
-/// Returns a table as the dumps have it.
+/// Returns a table in the format of the dumps.
 fn dump(database: &Path, (table, columns): (&str, &str)) -> String {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let database = rusqlite::Connection::open_with_flags(database, flags).unwrap();
@@ -69,7 +69,7 @@ fn check(sandbox: &Sandbox, case: &Path) {
         let bytes = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
         assert_eq!(dump(&database, table), bytes, "{}: {name}", case.display());
     }
-    // Nothing else is there.
+    // There are no further files.
     for set in std::fs::read_dir(&expected).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
         if !set.ends_with(".dump") {
             let own = |name: &String| !name.starts_with(".nv-meta/gristmill/") && !name.starts_with(".nv-meta/index.");

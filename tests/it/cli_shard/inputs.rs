@@ -1,4 +1,4 @@
-//! What decides what a run reads: splits, states of inputs, sets of media.
+//! Selection of inputs: splits, states of inputs, sets of media.
 
 use super::{entries, raw_tar};
 use crate::cli_support::Sandbox;
@@ -164,7 +164,7 @@ fn rows_of_several_inputs_have_different_numbers() {
     sandbox.say("shard 1.jsonl 2.jsonl --key number --output rows").ends(0);
     let expected = ["000000000.json", "000000001.json", "000000002.json"];
     assert_eq!(entries(&sandbox, "rows/shard_000000.tar"), expected);
-    // Next to other inputs, all samples are numbered anew.
+    // Together with other inputs, all samples are renumbered.
     sandbox.tar("tars/0.tar", ["x"]);
     sandbox.say("shard tars 1.jsonl --key number --keep-parts json --output both").ends(0);
     assert_eq!(entries(&sandbox, "both/shard_000000.tar"), expected);

@@ -1,11 +1,11 @@
-//! A run that is killed at any moment goes on, and ends with the same bytes.
+//! A run that is killed at any moment is resumed, and ends with the same bytes.
 
 use super::files_below;
 use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use crate::cli_support::Sandbox;
 use std::time::Instant;
 
-/// Writes shards large enough that a run takes a while in a debug build.
+/// Writes shards large enough for a run of some seconds in a debug build.
 fn large(sandbox: &Sandbox) {
     for shard in 0..6 {
         let entries: Vec<(String, Vec<u8>)> = (0..400)
@@ -59,7 +59,7 @@ fn a_preparation_that_was_not_reached_is_made_by_the_next_run() {
     let line = "shard data --output out --max-count 300";
     sandbox.say(line).ends(0);
     let wanted = visible(&sandbox, "out");
-    // As if the run had been killed before the set was prepared.
+    // Simulates a run that was killed before the set was prepared.
     std::fs::remove_dir_all(sandbox.path("out/.nv-meta")).unwrap();
     let report = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
     assert_eq!(report["samples"], 2_400);

@@ -1,4 +1,4 @@
-//! Answers that would be ignored, losses that would be hidden, and the reasons of empty results.
+//! Answers that would be ignored, losses that would be hidden, and the reasons for empty results.
 
 use super::{entries, files_below};
 use crate::cli_support::Sandbox;
@@ -76,7 +76,7 @@ fn new_shards_without_a_split_are_refused_before_they_are_written() {
     sandbox.say("shard more --output set --append --new-to none").ends(2).complains("no split 'none'");
     assert_eq!(files_below(&sandbox.path("set")), before);
     sandbox.say("shard more --output set --append --new-to val").ends(0);
-    // A ratio has a place for each shard.
+    // A ratio assigns every shard.
     sandbox.say("shard in/train --output one").ends(0);
     sandbox.say("shard more --output one --append").ends(0);
 }
@@ -94,7 +94,7 @@ fn lists_that_are_cut_short_are_no_lines() {
         let ran = sandbox.say(&format!("shard {name}.json --output none")).ends(1);
         ran.complains(&format!("break off at byte {}", text.len()));
     }
-    // Lines of arrays are no list.
+    // Lines that contain arrays are not a list.
     sandbox.write("lines.json", "{\"k\": \"a\", \"images\": []}\n{\"k\": \"b\"}\n");
     sandbox.say("shard lines.json --key k --output lines").ends(0).says("2 samples");
 }

@@ -1,4 +1,4 @@
-//! `shard`: new shards of samples.
+//! `shard`: writes samples to new shards.
 
 mod apart;
 mod append;

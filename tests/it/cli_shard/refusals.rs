@@ -1,4 +1,4 @@
-//! What is refused, and what repeats.
+//! Refusals, and repeated runs.
 
 use super::{entries, files_below};
 use crate::cli_support::Sandbox;
@@ -88,7 +88,7 @@ fn a_dry_run_writes_nothing_and_lists_of_keys_have_to_match() {
     let sandbox = sandbox();
     sandbox.say("shard in --output out --dry-run").ends(0).says("Would write 5 samples");
     assert!(!sandbox.has("out") && !sandbox.has("out.gristmill"));
-    // A key list that matches nothing is a mistake; one that matches in part is not.
+    // A key list that matches no sample is a mistake; one that matches some is not.
     sandbox.write("keys", "x\r\ny\n");
     sandbox.say("shard in --output out --keep-keys keys").ends(2).complains("no line of the list of keys");
     sandbox.write("keys", "a\r\n\n1.tar/d\nx");

@@ -4,7 +4,7 @@ use crate::cli_support::Sandbox;
 use serde_json::Value;
 use std::path::Path;
 
-/// Returns an archive of a text and a file of these bytes with the headers that `push` adds before its stored bytes.
+/// Returns an archive of a text and a file with these stored bytes, before which `push` adds headers.
 fn archive(stored: &[u8], push: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
@@ -12,7 +12,7 @@ fn archive(stored: &[u8], push: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     header.set_mode(0o644);
     tar.append_data(&mut header, "0000.txt", &b"first"[..]).unwrap();
     let mut bytes = tar.into_inner().unwrap();
-    // The end follows the last entry.
+    // Removes the end blocks, which must follow the last entry.
     bytes.truncate(1024);
     push(&mut bytes);
     bytes.extend_from_slice(stored);
@@ -44,7 +44,7 @@ fn push_pax(bytes: &mut Vec<u8>, records: &[(&str, String)], size: usize) {
     push_header(bytes, "0001.npy", size, |_| ());
 }
 
-/// Returns a file in which every second stretch of 512 bytes is a hole, the stretches that are stored, and their bytes.
+/// Returns a file in which every second block of 512 bytes is a hole, the offsets and lengths of the stored blocks, and their bytes.
 fn sparse_file(stretches: usize) -> (Vec<u8>, Vec<(usize, usize)>, Vec<u8>) {
     let (mut file, mut map, mut stored) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..stretches {

@@ -27,7 +27,7 @@ fn one_file_is_deduplicated_alone() {
     assert_eq!(std::fs::read_dir(sandbox.path("OUT")).unwrap().count(), 1);
 }
 
-/// Returns the records of a file that has one passage in two documents.
+/// Returns the records of a file with one passage in two documents.
 fn repeated() -> String {
     let passage = "the very same passage, which is long enough to be found again in another document of the input";
     format!("{{\"text\": \"{passage} one\"}}\n{{\"text\": \"{passage} two\"}}\n")
@@ -94,7 +94,7 @@ fn a_file_whose_content_has_another_packing_than_its_name_is_named() {
         packed.write_all(repeated().as_bytes()).unwrap();
         packed.finish().unwrap()
     });
-    // Compressions that are not read: each is named, in every spelling.
+    // Unsupported compressions: each is reported, in every spelling.
     let unread = ["c.jsonl.lz4", "d.jsonl.BR", "e.json.7z", "f.jsonl.tgz", "g.json.snappy"];
     unread.iter().for_each(|name| sandbox.write(&format!("in/{name}"), "packed"));
     let report = sandbox.say("dedup in --minlen 50 --output OUT --json").json("problems");

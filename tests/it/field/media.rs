@@ -1,4 +1,4 @@
-//! Media with misleading headers: sound that starts late, texts in pictures that are too long.
+//! Media with misleading headers: sound that starts late, oversized texts in pictures.
 
 use super::*;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ fn opus_in_matroska_is_cut_by_the_pre_skip_of_its_own_header() {
     }
 }
 
-/// A change of the codec header alone, to a pre-skip that is not the CodecDelay, changes the count.
+/// A change of the codec header alone, to a pre-skip that differs from the CodecDelay, changes the count.
 #[test]
 fn the_pre_skip_counts_at_any_number_of_channels_and_any_delay() {
     let sandbox = Sandbox::new();

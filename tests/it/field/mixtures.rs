@@ -57,7 +57,7 @@ fn jsonl_members_are_part_of_one_split() {
     let text = sandbox.text("a.yaml");
     assert!(text.contains("  train:\n") && !text.contains("  val:") && !text.contains("  test:"), "{text}");
     assert_eq!(entries(&is_clean(&sandbox.say("mix check a.yaml --json")), "note"), "");
-    // Splits that are named have all members, and share their lines.
+    // Splits that the user names have all members, and share their lines.
     let report = is_clean(&sandbox.say(&format!("{line} --split train --split val --output b.yaml --json")));
     names(&entries(&report, "note"), &["train and val share 4 lines of 'asr.jsonl'", "trans.jsonl", "subset"]);
 }
@@ -123,14 +123,14 @@ fn repetitions_that_no_counter_holds_are_refused() {
     names(&refused(&splits("1.0e+308")), &["hand.yaml", "\"line\":6", "9,223,372,036,854,775,807"]);
     names(&refused(&splits("9000000000000000000")), &["\"line\":6"]);
     assert_eq!(entries(&check(&sandbox, &splits("1000000"), 0), "refusal"), "");
-    // Repetitions multiply across files.
+    // Repetitions of nested files are multiplied.
     sandbox
         .write("inner.yaml", format!("{HEAD}  train:\n    blend_epochized: [{{path: wds, repetitions: 1.0e+10}}]\n"));
     names(
         &refused("  train:\n    blend_epochized:\n    - {path: inner.yaml, repetitions: 1.0e+10}\n"),
         &["inner.yaml", "\"line\":5"],
     );
-    // Members that fit alone, but not together.
+    // Members that are within the limit separately, but not together.
     let member = "    - {path: wds, repetitions: 1.0e+18}\n";
     names(&refused(&format!("  train:\n    blend_epochized:\n{}", member.repeat(4))), &["\"line\":4"]);
 }

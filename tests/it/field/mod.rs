@@ -1,5 +1,5 @@
-//! Situations that users of similar programs reported, as small inputs in `tests/golden/field`: damaged, unusual and
-//! misleading data must be named, and good data next to them must stay without a message.
+//! Situations that users of similar programs reported, as small inputs in `tests/golden/field`: damaged, unusual and misleading data must
+//! be reported, and good data next to them must cause no message.
 
 use super::cli_support::{copy_tree, RunOutput, Sandbox};
 use serde_json::Value;
@@ -16,7 +16,7 @@ mod single;
 mod text;
 mod tokenizers;
 
-/// Returns a sandbox whose current folder is a copy of the input of one case.
+/// Returns a sandbox whose current folder is a copy of the input of a case.
 fn case(id: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/field").join(id);

@@ -1,4 +1,4 @@
-//! Messages with numbers: nouns and verbs agree with a number of one, and with larger ones.
+//! Messages with numbers: nouns and verbs agree with the number 1, and with larger numbers.
 
 use super::super::cli_support::{RunOutput, Sandbox};
 use super::case;

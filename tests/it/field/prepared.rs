@@ -1,4 +1,4 @@
-//! Prepared data sets that were copied without their times, or whose `split.yaml` was edited by hand.
+//! Prepared data sets that were copied without their file times, or whose `split.yaml` the user edited.
 
 use super::{case, entries, is_clean, names, Sandbox};
 use crate::cli_support::copy_tree;
@@ -92,7 +92,7 @@ fn other_entries_of_the_same_size_are_a_problem_of_that_shard_alone() {
     }
     let ran = sandbox.say(PREPARE).ends(1);
     names(&ran.out, &["1 shard has changed since (s_000003.tar)"]);
-    // A `verify` with findings records nothing.
+    // A `verify` with problems records nothing.
     let lint = sandbox.say("lint copy --json").ends(1).json("problems");
     names(&entries(&lint, "note"), &["5 shards"]);
 }
@@ -218,7 +218,7 @@ fn new_shards_without_answers_are_refused_with_their_number_and_the_flag() {
     sandbox.tar("data/b.tar", ["two"]);
     sandbox.tar("data/c.tar", ["three"]);
     let kind = "--sample-type CrudeWebdataset";
-    // Without answers, with those of the first run, with others, and in a dry run.
+    // Without answers, with the answers of the first run, with other answers, and in a dry run.
     for (flags, how) in [
         (String::new(), ""),
         (format!("--split-ratio 1,0,0 {kind}"), "with the same answers"),

@@ -1,4 +1,4 @@
-//! What the user is asked and shown about samples: names, types, copies of a prepared set, a home that cannot be written to.
+//! Prompts and views of samples: names, types, copies of a prepared set, a home that is not writable.
 
 use super::super::cli_prompts::Dialogue;
 use super::*;
@@ -36,7 +36,7 @@ fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// Checks that prepare, `lint` and `verify` of `folder` report a problem of this kind with these words, and publish.
+/// Checks that `prepare`, `lint` and `verify` of `folder` report a problem of this kind with these words, and that the set is published.
 #[track_caller]
 fn is_reported_by_all(sandbox: &Sandbox, folder: &str, kind: &str, words: &[&str]) {
     let command = |name: &str| sandbox.say(&format!("{name} {folder} --json"));

@@ -6,7 +6,7 @@ use serde_json::json;
 /// First bytes of a file that macOS adds.
 const APPLE_DOUBLE: &[u8] = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        ";
 
-/// Writes a tar of entries whose content is their name; those that begin with `._` are AppleDouble files.
+/// Writes a tar of entries whose content is their name; entries that begin with `._` are AppleDouble files.
 fn tar(sandbox: &Sandbox, path: &str, names: &[&str]) {
     let content = |name: &str| match name.rsplit('/').next().is_some_and(|last| last.starts_with("._")) {
         true => APPLE_DOUBLE.to_vec(),
@@ -37,7 +37,7 @@ fn is_refused(sandbox: &Sandbox, folder: &str, ran: &RunOutput) -> String {
     error
 }
 
-/// The same, where the first of several samples may be a way out.
+/// The same, where keeping the first of several samples may be the hint.
 #[track_caller]
 fn refused(sandbox: &Sandbox, folder: &str, ran: &RunOutput) -> String {
     let report = ran.json("refused");
@@ -169,7 +169,7 @@ fn apple_double_files_between_whole_samples_are_excluded_with_a_note() {
     sandbox.write(yaml, text.replace("- b.tar/d/\n", "").replace("- b.tar/d/", ""));
     names(&lint(&sandbox, "data"), &["apple-double", "b.tar/d/", "--exclude-sample"]);
 
-    // After packing again without them, the exclude is removed.
+    // After the shards are packed again without these files, the exclude is removed.
     tar(&sandbox, "data/a.tar", &["d/0.jpg", "d/1.jpg"]);
     tar(&sandbox, "data/b.tar", &["d/2.jpg", "d/3.jpg"]);
     is_clean(&sandbox.say("prepare data --yes --json --update"));
@@ -200,7 +200,7 @@ fn fix_duplicates_puts_the_names_of_shards_before_keys() {
     for command in ["lint", "verify"] {
         assert_eq!(entries(&sandbox.say(&format!("{command} . --json")).json("ok"), "problem"), "", "{command}");
     }
-    // No key is repeated any more, so that nothing is written again.
+    // No key is repeated now, so no shard is written again.
     let shard = sandbox.read("img_1.tar");
     is_clean(&sandbox.say(&format!("{line} --force-overwrite")));
     assert!(sandbox.read("img_1.tar") == shard);
@@ -219,14 +219,14 @@ fn fix_duplicates_keeps_excludes_and_refuses_what_names_of_shards_do_not_solve()
     sandbox.say(fix).ends(0).complains("1 key was in several shards");
     assert_eq!(excludes(&sandbox, "data"), "- x/b.tar/x/b.tar/n");
 
-    // A key that is in one shard twice.
+    // A key that occurs twice in one shard.
     tar(&sandbox, "data/a.tar", &["k.txt", "l.txt", "k.txt"]);
     tar(&sandbox, "data/x/b.tar", &["k.txt"]);
     let before = sandbox.read("data/x/b.tar");
     sandbox.say(fix).ends(1).complains("--duplicates merge");
     assert!(sandbox.read("data/x/b.tar") == before);
 
-    // A shard whose end is missing.
+    // A truncated shard.
     tar(&sandbox, "data/a.tar", &["k.txt", "l.txt"]);
     tar(&sandbox, "data/x/b.tar", &["k.txt", "n.txt"]);
     let whole = sandbox.read("data/x/b.tar");

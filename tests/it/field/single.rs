@@ -1,4 +1,4 @@
-//! One shard by itself, very many shards, and questions of the prompts that only some data cause.
+//! A single shard, very many shards, and prompts that appear for certain data only.
 
 use super::super::cli_prompts::Dialogue;
 use super::*;

@@ -1,4 +1,4 @@
-//! Text inputs: marks, arrays, empty files, hidden copies, pointers of Git LFS.
+//! Text inputs: byte-order marks, arrays, empty files, hidden copies, Git LFS pointers.
 
 use super::{case, entries, is_clean, names, pack, pack_with, prepare};
 use crate::cli_support::Sandbox;
@@ -151,7 +151,7 @@ fn hidden_copies_and_unfinished_files_are_left_out() {
 
 #[test]
 fn classic_names_and_the_drop_in_read_hidden_copies_as_the_reference_program_does() {
-    // The reference program reads every file of the folder that it can, and so does `--compat`, which reports it.
+    // The reference program reads every readable file of the folder, and so does `--compat`, which reports this.
     let sandbox = case("K20");
     let report = report(&pack_with(&sandbox, "out", "--compat"));
     assert_eq!(report["documents"], 10, "{report:#}");

@@ -1,10 +1,10 @@
-//! Tokenizer files: special tokens in texts, truncation and padding, files that are not read.
+//! Tokenizer files: special tokens in texts, truncation and padding, unsupported files.
 
 use super::{case, entries, is_clean, names, pack, pack_with};
 use crate::cli_support::Sandbox;
 use serde_json::Value;
 
-/// The flags of each format, with those that it requires.
+/// The flags of each format, including required ones.
 const FORMATS: [&str; 3] = [
     "--format nanosets --eos-token <|endoftext|>",
     "--format modalities --eod-token <|endoftext|>",
@@ -90,7 +90,7 @@ fn forager_and_modalities_report_what_they_take_of_truncation_and_padding() {
     let modalities = "--format modalities --eod-token <|endoftext|>";
     is_clean(&run(modalities, "cuts.json"));
     is_clean(&run(&format!("{modalities} --truncate-to 16"), "cuts_nothing.json"));
-    // Documents that are left out lose no tokens.
+    // Skipped documents do not count as lost tokens.
     let limited = "--format nanosets --eos-token <|endoftext|> --limit 1";
     is_clean(&run(limited, "cuts.json"));
 }

@@ -1,5 +1,5 @@
-//! Processes hostile inputs, for the fuzzers and the property tests alike. A body panics if the program violates a guarantee; it returns if
-//! the input is refused or understood.
+//! Functions that process hostile inputs, for the fuzzers and the property tests. A function panics if the program violates a guarantee; it
+//! returns if the input is refused or accepted.
 
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{display_safe, display_safe_bytes};
@@ -62,7 +62,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("parquet_file", parquet_file),
 ];
 
-/// Takes any bytes as a `tokenizer.json` and, after the first NUL, a text: an accepted tokenizer encodes it as the reference does.
+/// Uses the input as a `tokenizer.json` and, after the first NUL, a text: an accepted tokenizer encodes the text like the reference.
 pub fn tokenizer(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let (file, text) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -92,7 +92,7 @@ fn naive_index(bytes: &[u8]) -> (Vec<u64>, u64) {
     (values, bad)
 }
 
-/// Takes any bytes as a JSONL file: its index is the same in ranges of any size, and all messages about it can be shown.
+/// Uses the input as a JSONL file: its index is the same for ranges of any size, and all messages about it can be shown.
 pub fn json_lines(bytes: &[u8]) {
     let file = file_of(bytes, ".jsonl");
     let read = open_read(file.path()).expect("it is a file");
@@ -174,7 +174,7 @@ fn dedup_lines(file: &dedup::TextFile, held_line: usize) -> Outcome<Vec<DedupLin
     Ok(lines)
 }
 
-/// Takes any bytes as a file of documents: held lines and lines in pieces give the same result, and what is written is read unchanged.
+/// Uses the input as a file of documents: lines in memory and lines in pieces give the same result, and written lines are read unchanged.
 pub fn dedup_documents(bytes: &[u8]) {
     let of = |file: &tempfile::NamedTempFile, packing| {
         let stamp = open_read(file.path()).expect("it is a file").stamp().expect("it is open");
@@ -257,7 +257,7 @@ impl ScanSink for Checker {
     }
 }
 
-/// Takes any bytes as a shard: the scan ends, its rows are in the order of the file, and what is excluded exists.
+/// Uses the input as a shard: the scan ends, its rows are in the order of the file, and excluded samples exist.
 pub fn tar_scan(bytes: &[u8]) {
     let file = file_of(bytes, ".tar");
     let stamp = FileStamp { bytes: bytes.len() as u64, ..FileStamp::default() };
@@ -276,7 +276,7 @@ pub fn tar_scan(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as a `.tar.idx`: spans are in order, or the file is refused.
+/// Uses the input as a `.tar.idx`: spans are in order, or the file is refused.
 pub fn tar_index(bytes: &[u8]) {
     let file = file_of(bytes, ".tar.idx");
     let words = tar_idx::read(file.path());
@@ -297,7 +297,7 @@ pub fn tar_index(bytes: &[u8]) {
     }
 }
 
-/// Takes any text as a metadataset: what is accepted is also accepted after it is written; mistakes have a position in the text.
+/// Uses the input as a metadataset: an accepted text is accepted again after it is written; mistakes have a position in the text.
 pub fn metadataset(bytes: &[u8]) {
     use gristmill_data::formats::energon::metadataset::{read, render};
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -310,14 +310,14 @@ pub fn metadataset(bytes: &[u8]) {
         }
         Err(mistakes) => {
             assert!(!mistakes.is_empty() && mistakes.len() <= 1_000);
-            // YAML also ends lines with a carriage return.
+            // In YAML, a carriage return also ends a line.
             let lines = text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count() as u32 + 2;
             assert!(mistakes.iter().all(|m| (1..=lines).contains(&m.line) && m.column >= 1), "{mistakes:?}");
         }
     }
 }
 
-/// Takes any bytes as a join index: rows are read at their offsets, and nothing incomplete is taken as complete.
+/// Uses the input as a join index: rows are read at their offsets, and an incomplete file is never treated as complete.
 pub fn join_index(bytes: &[u8]) {
     use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL_BYTES, HEADER};
     let file = file_of(bytes, ".bin");
@@ -335,29 +335,29 @@ pub fn join_index(bytes: &[u8]) {
     assert!(index.rows_with_nothing().unwrap() <= index.rows());
 }
 
-/// Takes any bytes as the index of a pair of Megatron.
+/// Uses the input as the index of a Megatron pair.
 pub fn megatron_index(bytes: &[u8]) {
     token_set(&[("a.idx", bytes), ("a.bin", &[7; 40])]);
 }
 
-/// Takes any bytes as the `index.json` of a set of MDS shards, and as its first shard.
+/// Uses the input as the `index.json` of a set of MDS shards, and as its first shard.
 pub fn mds_index(bytes: &[u8]) {
     token_set(&[("index.json", bytes), ("shard.00000.mds", bytes)]);
 }
 
-/// Takes any bytes as an Arrow file.
+/// Uses the input as an Arrow file.
 pub fn arrow_file(bytes: &[u8]) {
     table(bytes, ".arrow");
 }
 
-/// Takes any bytes as a CSV file, plain and compressed, and as lines of text.
+/// Uses the input as a CSV file, plain and compressed, and as lines of text.
 pub fn csv_file(bytes: &[u8]) {
     for suffix in [".csv", ".tsv", ".txt", ".csv.gz"] {
         table(bytes, suffix);
     }
 }
 
-/// Takes any bytes as a Parquet file.
+/// Uses the input as a Parquet file.
 pub fn parquet_file(bytes: &[u8]) {
     table(bytes, ".parquet");
 }
@@ -399,7 +399,7 @@ fn table(bytes: &[u8], suffix: &str) {
     }
 }
 
-/// Describes, checks and lists a folder of token files: rows of the browser are inside of their files.
+/// Describes, checks and lists a folder of token files: rows of the browser are within their files.
 fn token_set(files: &[(&str, &[u8])]) {
     use gristmill_data::source::kind::kind_of;
     use gristmill_ops::engine::browse::{SampleAt, TokenView};
@@ -426,7 +426,7 @@ fn token_set(files: &[(&str, &[u8])]) {
     }
 }
 
-/// Takes any text as a `split.yaml`: what is accepted is also accepted after it is written.
+/// Uses the input as a `split.yaml`: an accepted text is accepted again after it is written.
 pub fn split_yaml(bytes: &[u8]) {
     let text = text(bytes);
     for parsed in [SplitFile::parse(&text), SplitFile::parse_json(&text)] {
@@ -441,7 +441,7 @@ pub fn split_yaml(bytes: &[u8]) {
     }
 }
 
-/// Takes any text as `.info.json` and `.info.yaml`.
+/// Uses the input as `.info.json` and `.info.yaml`.
 pub fn info_json(bytes: &[u8]) {
     let text = text(bytes);
     for parsed in [Info::parse_json(&text), Info::parse_yaml(&text)] {
@@ -457,14 +457,14 @@ pub fn info_json(bytes: &[u8]) {
     }
 }
 
-/// Takes any text as a `dataset.yaml`.
+/// Uses the input as a `dataset.yaml`.
 pub fn dataset_yaml(bytes: &[u8]) {
     if let Err(error) = DatasetYaml::parse(&text(bytes)) {
         assert_shown(&error.into_failure("reading the dataset yaml", Path::new("dataset.yaml")).to_string());
     }
 }
 
-/// Takes any text as a brace expression, and as a name that must be escaped.
+/// Uses the input as a brace expression, and as a name that must be escaped.
 pub fn brace_expressions(bytes: &[u8]) {
     const LIMIT: usize = 10_000;
     let text = text(bytes);
@@ -480,7 +480,7 @@ pub fn brace_expressions(bytes: &[u8]) {
     }
 }
 
-/// Takes a pattern and, after the first line end, the text that it is matched against.
+/// Uses the input as a pattern and, after the first line end, the text to match.
 pub fn pattern(bytes: &[u8]) {
     let text = text(bytes);
     let (pattern, subject) = text.split_once('\n').unwrap_or((&text, "train/shard_000001.tar"));
@@ -495,7 +495,7 @@ pub fn pattern(bytes: &[u8]) {
     }
 }
 
-/// Takes a field expression and, after the first line end, the JSON that it is evaluated on.
+/// Uses the input as a field expression and, after the first line end, the JSON to evaluate it on.
 pub fn field_map(bytes: &[u8]) {
     let text = text(bytes);
     let (expression, json) =
@@ -517,7 +517,7 @@ pub fn field_map(bytes: &[u8]) {
     }
 }
 
-/// Takes any text as a plan: what is read is also read after it is written, and its command line is one safe line.
+/// Uses the input as a plan: an accepted plan is accepted again after it is written, and its command line is one safe line.
 pub fn plan_yaml(bytes: &[u8]) {
     match plan_file::from_yaml(&text(bytes)) {
         Ok(plan) => {
@@ -530,7 +530,7 @@ pub fn plan_yaml(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as a part of a sample; the first byte selects the kind.
+/// Uses the input as a part of a sample; the first byte selects the kind.
 pub fn decode_parts(bytes: &[u8]) {
     const PARTS: [&str; 10] = ["json", "txt", "cls", "jpg", "png", "webp", "npy", "pth", "gif", "tiff"];
     let (kind, content) = bytes.split_first().unwrap_or((&0, &[]));
@@ -539,7 +539,7 @@ pub fn decode_parts(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as a picture: its header and, if that is valid and the picture small, all of it.
+/// Uses the input as a picture: its header and, if the header is valid and the picture small, all of it.
 pub fn image(bytes: &[u8]) {
     let cancel = Cancel::default();
     let mut reader = Reader::new(&bytes, &cancel);
@@ -560,7 +560,7 @@ pub fn image(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as WAV, AVI, FLAC and AAC, regardless of how they begin.
+/// Uses the input as WAV, AVI, FLAC and AAC, regardless of its first bytes.
 pub fn riff(bytes: &[u8]) {
     use gristmill_media::av::{adts, flac, riff};
     let cancel = Cancel::default();
@@ -580,13 +580,13 @@ pub fn riff(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as an ISO media file, which consists of boxes.
+/// Uses the input as an ISO media file, which consists of boxes.
 pub fn iso_media(bytes: &[u8]) {
     let _ = gristmill_media::av::iso::matches(bytes);
     container(bytes, gristmill_media::av::iso::probe);
 }
 
-/// Takes any bytes as Matroska or WebM.
+/// Uses the input as Matroska or WebM.
 pub fn matroska(bytes: &[u8]) {
     let _ = gristmill_media::av::matroska::matches(bytes);
     container(bytes, gristmill_media::av::matroska::probe);
@@ -608,7 +608,7 @@ fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbeResult, Probe
     }
 }
 
-/// Checks that a reader of headers reads an entry only a few times over, and keeps a small piece of it.
+/// Checks that a reader of headers reads an entry a limited number of times, and keeps only a small part in memory.
 #[track_caller]
 fn assert_bounded(reader: &Reader) {
     // Each read takes at most one window; hostile entries cause many reads.
@@ -616,7 +616,7 @@ fn assert_bounded(reader: &Reader) {
     assert!(reader.bytes_read() <= most, "{} bytes read of {}", reader.bytes_read(), reader.len());
 }
 
-/// Takes any bytes as MPEG audio and as Ogg, regardless of content: reads are bounded, and messages are safe.
+/// Uses the input as MPEG audio and as Ogg, regardless of content: reads are bounded, and messages are safe.
 pub fn sound_in_frames_and_pages(bytes: &[u8]) {
     for probe in [gristmill_media::av::mpeg_audio::probe, gristmill_media::av::ogg::probe] {
         let cancel = Cancel::default();
@@ -633,7 +633,7 @@ pub fn sound_in_frames_and_pages(bytes: &[u8]) {
     }
 }
 
-/// Takes any bytes as the beginning of an entry, and as a name and patterns.
+/// Uses the input as the beginning of an entry, and as a name and patterns.
 pub fn media_kind(bytes: &[u8]) {
     let by_header = gristmill_media::kind::type_by_header(bytes);
     assert_eq!(
@@ -648,7 +648,7 @@ pub fn media_kind(bytes: &[u8]) {
     assert!(picked || !patterns.iter().any(|pattern| pattern == "*"), "a star matches everything");
 }
 
-/// Shows any bytes: the result has nothing that a terminal obeys, and text that was made safe is safe.
+/// Shows the input: the result contains no characters that a terminal interprets, and safe text is not changed again.
 pub fn display(bytes: &[u8]) {
     let text = text(bytes);
     let shown = display_safe(&text);

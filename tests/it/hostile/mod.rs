@@ -1,4 +1,4 @@
-//! Hostile input for every reader: mutated real files, and texts made of pieces that readers often fail on.
+//! Hostile input for every reader: mutated real files, and texts of pieces that readers often fail on.
 //!
 //! `GRISTMILL_FUZZ_CASES` sets the number of inputs for each reader (default: 300).
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::time::{Duration, Instant};
 
-/// Time limit for one input; an input of these sizes takes far less.
+/// Time limit for one input; inputs of these sizes take much less.
 const SLOW: Duration = Duration::from_secs(5);
 
 fn cases() -> u32 {
@@ -55,7 +55,7 @@ enum Mutation {
         from: usize,
         len: usize,
     },
-    /// Repairs the checksum of the tar header at a block, so that readers reach damage further inside.
+    /// Repairs the checksum of the tar header at a block, so that readers reach damage after it.
     Checksum {
         block: usize,
     },

@@ -282,7 +282,7 @@ pub fn golden(end: &str) -> Vec<Vec<u8>> {
     golden_of("energon", end)
 }
 
-/// Returns the golden files of a format whose names end like this.
+/// Returns the golden files of a format whose paths end with `end`.
 pub fn golden_of(format: &str, end: &str) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format);
     let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().flatten();
@@ -476,7 +476,7 @@ pub const LINE_TOKENS: &[&[u8]] = &[
     b"\x1f\x8b\x08",
 ];
 
-/// Returns files of lines: those of the golden case, and lines with every element of JSON.
+/// Returns JSONL files: those of the golden case, and lines with every element of JSON.
 pub fn lines() -> Vec<Vec<u8>> {
     let mut seeds = golden(".jsonl");
     let all = r#"{"a": [1, -0.5e3, true, false, null, "\u00e9\ud83d\ude00\n"], "b": {"c": {"d": []}}, "a": 1}"#;

@@ -1,4 +1,4 @@
-//! The browser, operated as a user does.
+//! The browser, operated like a user does.
 
 use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 use std::os::unix::fs::PermissionsExt as _;
@@ -26,7 +26,7 @@ fn quit(story: &mut Story) {
     story.assert_restored();
 }
 
-/// Waits until the named sample is the selected one.
+/// Waits until the named sample is selected.
 #[track_caller]
 fn at(story: &mut Story, key: &str) {
     let marked = format!("▸ {key}");
@@ -93,9 +93,9 @@ fn a_random_sample_is_somewhere_else_sooner_or_later() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
-    // A random sample can be the first one, but hardly three times.
+    // A random sample may be the first one, but hardly three times.
     let is_elsewhere = |story: &mut Story| {
-        // What opens after a key shows that the key has had its effect.
+        // The screen that opens after a key shows that the key was processed.
         story.keys("r :").wait_for("Commands").keys("esc").wait_gone("Commands");
         story.look(|screen| !screen.contents().contains("Samples  #0 "))
     };
@@ -253,7 +253,7 @@ fn the_key_and_the_path_are_copied() {
     at(&mut story, "000000");
     story.keys("y").wait_for("copied, if the terminal supports it").keys("j").wait_gone("copied, if");
     story.keys("Y").wait_for("copied, if the terminal supports it");
-    // `000000`, then the path, in base64: what the terminal is requested to copy to the clipboard.
+    // The requests to copy `000000` and then the path to the clipboard, in base64.
     story.wait_for_bytes(b"\x1b]52;c;MDAwMDAw\x07").wait_for_bytes(b"\x1b]52;c;YmlnL3NoYXJkXzAwMDAudGFy\x07");
     quit(&mut story);
 }
@@ -382,7 +382,7 @@ fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
     quit(&mut story);
 }
 
-/// Like [`prepared`], with three pictures cut short: those of the samples 000005, 000105 and 000205.
+/// Like [`prepared`], with three truncated pictures: those of the samples 000005, 000105 and 000205.
 fn damaged() -> TestHome {
     let test_home = TestHome::new();
     for shard in 0..3_usize {
@@ -443,7 +443,7 @@ fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
         let text = std::fs::read_to_string(&file).unwrap();
         text.contains("shard_0000.tar/{000038..000039}") && text.contains("shard_0001.tar/{000100..000101}")
     });
-    // If all of a marked range is excluded, x includes it again.
+    // If a whole marked range is excluded, x includes it again.
     story.keys("esc").wait_for("4 excluded").keys("V k k k").wait_for("4 marked").keys("x");
     story.wait_for("1 change not written (w)").wait_gone("4 excluded");
     // In the list of shards a range consists of shards.
@@ -490,7 +490,7 @@ fn one_browses_while_a_preparation_runs() {
     story.keys("J").wait_for("prepare more").wait_for("1 job running").keys("esc").wait_for("Samples");
     story.keys("G");
     at(&mut story, "000239");
-    // The run does not end before the browser is used, and ends while it is used.
+    // The run is still in progress when the browser opens, and ends while the browser is used.
     assert!(!test_home.data().join("more/.nv-meta/.info.json").exists(), "it runs for longer");
     story.keys("J").wait_for("prepare more").wait_for("done").keys("esc");
     at(&mut story, "000239");
@@ -498,7 +498,7 @@ fn one_browses_while_a_preparation_runs() {
     quit(&mut story);
 }
 
-/// Runs the program to its end without a terminal, and returns what it printed.
+/// Runs the program to its end without a terminal, and returns its output.
 fn run_and_read(test_home: &TestHome, arguments: &[&str]) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_gristmill"))
         .args(arguments)

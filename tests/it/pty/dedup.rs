@@ -102,7 +102,7 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     story.keys("p").wait_for("Repeated most").wait_for("one of its places").keys("f").wait_for("By file 2");
     story.keys("esc").wait_for("Documents 2").keys("q");
     assert_eq!(story.exit_code(), 0);
-    // The original text is required: if it is missing, that is reported, and the list is still shown.
+    // The original text is required: if it is missing, this is reported, and the list is still shown.
     std::fs::remove_file(test_home.data().join("web/b.jsonl")).unwrap();
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("that the run read").keys("esc");

@@ -1,5 +1,5 @@
-//! Every way to leave the program restores the terminal: `q`, Ctrl-C twice, six signals (one of them while a scan runs, while an editor is
-//! open, and while the program is stopped), stop and return, a panic, a worker that panics, an editor, and one that fails.
+//! Every way to leave the program restores the terminal: `q`, Ctrl-C twice, six signals (one of them during a scan, while an editor is
+//! open, and while the program is stopped), stop and resume, a panic, a panic of a worker, an editor, and a failing editor.
 
 use super::harness::{StoryOptions, TestHome};
 use rustix::process::Signal;

@@ -1,4 +1,4 @@
-//! Starts the program in a PTY of its own, types, and reads the screen.
+//! Starts the program in a separate PTY, types, and reads the screen.
 
 use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize, SlavePty};
 use rustix::process::{kill_process, Pid, Signal};
@@ -61,7 +61,7 @@ impl TestHome {
         path
     }
 
-    /// Writes a shard of captioned samples, their keys counted from `first`.
+    /// Writes a shard of captioned samples, with keys numbered from `first`.
     pub fn shard(&self, name: &str, first: usize, samples: usize) -> PathBuf {
         let mut builder = tar::Builder::new(Vec::new());
         for index in first..first + samples {
@@ -149,10 +149,11 @@ impl<'a> StoryOptions<'a> {
         self
     }
 
-    /// Runs a copy of the program as a user who owns nothing here, where the tests run as root.
+    /// Runs a copy of the program as a user who owns none of the files, if the tests run as root.
     pub fn without_rights(mut self) -> Self {
         let copy = self.test_home.root.path().join("gristmill");
-        // Another process writes the copy: a child that this process forks meanwhile would hold it open, and the copy could not be run.
+        // Another process writes the copy: a child that this process forks at the same time would keep it open, and the copy could not be
+        // run.
         assert!(std::process::Command::new("cp").args([&self.program, &copy]).status().unwrap().success());
         for (path, mode) in [(self.test_home.root.path(), 0o755), (&copy, 0o755), (&self.test_home.home(), 0o777)] {
             std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
@@ -167,7 +168,7 @@ impl<'a> StoryOptions<'a> {
         self
     }
 
-    /// Starts a shell in place of the program; `$GRISTMILL` names the program there.
+    /// Starts a shell instead of the program; the variable `$GRISTMILL` contains the path of the program.
     pub fn in_a_shell(mut self) -> Self {
         let bash = Path::new("/bin/bash");
         let (shell, arguments): (&Path, &[&str]) =
@@ -251,14 +252,14 @@ impl Emulator {
         const STEPS: u32 = 16;
         let mut buffer = [0; 4096];
         let size = bytes_per_second.map_or(buffer.len(), |rate| (rate / STEPS).max(1) as usize);
-        // Number of bytes of a frame's end that the last bytes match: the end may be split between reads.
+        // Number of bytes of [`FRAME_END`] that the last bytes match: the end may be split between reads.
         let mut matched = 0;
         while let Ok(count) = reader.read(&mut buffer[..size]) {
             if count == 0 {
                 return;
             }
             if bytes_per_second.is_some() {
-                // Not a wait for an event: the time that these bytes take on the line.
+                // Simulates the time that these bytes take on the line.
                 std::thread::park_timeout(Duration::from_secs(1) / STEPS);
             }
             self.raw.lock().unwrap().extend_from_slice(&buffer[..count]);
@@ -281,11 +282,11 @@ impl Emulator {
 pub struct Story {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
-    /// Kept open, so that the terminal's settings can be read after the end.
+    /// Kept open, so that the terminal's settings can be read after the program has ended.
     _slave: Box<dyn SlavePty + Send>,
-    /// The program's side, to count the typed bytes that are not read yet.
+    /// The program's side of the terminal, to count typed bytes that are not read yet.
     line: Option<std::fs::File>,
-    /// Whether Esc was typed last.
+    /// Whether Esc was the last typed key.
     is_after_esc: bool,
     writer: Box<dyn Write + Send>,
     emulator: Arc<Emulator>,
@@ -304,7 +305,7 @@ impl Story {
         self.emulator.raw.lock().unwrap().clone()
     }
 
-    /// Reads something from the screen of the terminal emulator.
+    /// Passes the screen of the terminal emulator to a function.
     pub fn look<T>(&self, ask: impl FnOnce(&vt100::Screen) -> T) -> T {
         ask(self.emulator.parser.lock().unwrap().screen())
     }
@@ -328,7 +329,7 @@ impl Story {
         self
     }
 
-    /// Waits until the program has written these bytes, whether or not a screen shows them.
+    /// Waits until the program has written these bytes, whether or not they are visible on the screen.
     #[track_caller]
     pub fn wait_for_bytes(&mut self, bytes: &[u8]) -> &mut Self {
         let emulator = Arc::clone(&self.emulator);
@@ -361,7 +362,7 @@ impl Story {
         self.wait_until(&format!("waiting for '{text}' to go"), |screen| !screen.contents().contains(text))
     }
 
-    /// Types characters without change.
+    /// Types characters unchanged.
     pub fn type_text(&mut self, text: &str) -> &mut Self {
         if std::mem::replace(&mut self.is_after_esc, text == "\x1b") {
             self.wait_until_read();
@@ -371,11 +372,11 @@ impl Story {
         self
     }
 
-    /// Waits until the program has read what was typed: Esc and the next key together are an Alt key to every program.
+    /// Waits until the program has read the typed bytes: Esc and the next key together are an Alt key to every program.
     fn wait_until_read(&self) {
         let end = Instant::now() + deadline() / 10;
         let waits = |line| rustix::io::ioctl_fionread(line).is_ok_and(|count| count > 0);
-        // On its way through the kernel the input is not counted yet, and no user presses two keys in so short a time.
+        // Input in transfer through the kernel is not counted yet, and no user presses two keys in so short a time.
         std::thread::sleep(Duration::from_millis(50));
         while self.line.as_ref().is_some_and(waits) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
@@ -471,7 +472,7 @@ impl Story {
         }
     }
 
-    /// Checks that the terminal is as it was before the program started.
+    /// Checks that the terminal has the same state as before the program started.
     #[track_caller]
     pub fn assert_restored(&mut self) {
         self.wait_until("the terminal is given back", |screen| {
@@ -483,7 +484,7 @@ impl Story {
         assert_eq!(modes(self.master.as_ref()), self.before, "the line settings are not restored");
     }
 
-    /// Checks that the terminal belongs to the program: full screen, keys read one by one.
+    /// Checks that the program controls the terminal: full screen, keys read one by one.
     #[track_caller]
     pub fn assert_taken(&mut self) {
         self.wait_until("the terminal is taken", |screen| screen.alternate_screen() && screen.bracketed_paste());

@@ -1,4 +1,4 @@
-//! The home screen, operated as a user does.
+//! The home screen, operated like a user does.
 
 use super::harness::{run_plainly, StoryOptions, TestHome};
 
@@ -140,7 +140,7 @@ fn the_first_frame_of_a_folder_of_ten_thousand_shards_does_not_wait_for_it() {
     story.wait_for("? help");
     let first = story.elapsed();
     story.wait_for("shard_00001.tar");
-    // The goal is 100 ms; on a busy machine the test only excludes a wait for the whole folder.
+    // The goal is 100 ms; on a busy machine the test only rules out a wait for the whole folder.
     assert!(first.as_millis() < 3_000, "{first:?}");
     story.keys("G").wait_for("▸ shard_09999.tar");
     assert_eq!(story.keys("q").exit_code(), 0);

@@ -1,8 +1,8 @@
-//! Names that are commands to a terminal: wherever they are shown, the terminal's state remains as the program set it.
+//! Names that are commands to a terminal: wherever they are shown, the state of the terminal does not change.
 
 use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 
-/// Names of files and folders, each of which would change a terminal that obeyed it.
+/// Names of files and folders, each of which would change the state of a terminal that interprets it.
 const EVIL: [&str; 8] = [
     "a\x1b[2J\x1b[H",
     "b\x1b[?1049l\x1b[?25h",
@@ -44,7 +44,7 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
     let test_home = TestHome::new();
     furnish(&test_home);
     let mut story = StoryOptions::new(&test_home).run();
-    // The list is complete: nothing cleared it or left the screen.
+    // The list is complete: no name has cleared it or left the screen.
     story.wait_for("▸ a␛[2J␛[H").wait_for("g␛c␛(0␎").wait_for("? help");
     let before = state(&story);
     for _ in 0..EVIL.len() * 2 {

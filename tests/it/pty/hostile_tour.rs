@@ -1,4 +1,4 @@
-//! A tour through hostile data: nothing of it reaches the terminal, and nothing hangs.
+//! A tour through hostile data: none of its control characters reach the terminal, and the program never hangs.
 
 use super::harness::{deadline, Story, StoryOptions, TestHome};
 use super::stream::strays;
@@ -23,8 +23,8 @@ fn state(story: &Story) -> String {
     })
 }
 
-/// Presses keys one by one; a frame must follow each before the next, within a quarter of a story's usual deadline. Esc is excluded: a
-/// frame may have another cause, and Esc together with the next key is another key.
+/// Presses keys one by one, and waits for a frame after each, at most a quarter of a story's usual deadline. Esc is excluded: the frame may
+/// have another cause, and Esc together with the next key is a different key.
 #[track_caller]
 fn press(story: &mut Story, keys: &str) {
     for key in keys.split_whitespace() {
@@ -44,7 +44,7 @@ fn look_at(story: &mut Story, keys: &str, shown: &str) {
     story.keys("esc").wait_gone(shown);
 }
 
-/// Ends the story, and checks all that was sent to the terminal.
+/// Ends the story, and checks all bytes that were sent to the terminal.
 #[track_caller]
 fn end(story: &mut Story, before: &str) -> Vec<String> {
     assert_eq!(state(story), before);
@@ -102,7 +102,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     press(&mut story, "F");
     story.wait_for("List only samples that").keys("right enter");
     story.wait_for("listed").keys("esc").wait_gone("listed");
-    // Marked items name hostile shards; the preview of the write shows them.
+    // Marked items have hostile shard names, which the preview of the write shows.
     press(&mut story, "home j x");
     story.wait_for("not written");
     press(&mut story, "s");
@@ -115,7 +115,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     story.wait_for("▸ details");
     story.keys("esc").wait_gone("▸ details").keys("u").wait_gone("not written");
     story.keys("esc").wait_for("▸ browse ▸ wild");
-    // A name that is not safe for a file is not written to any folder.
+    // A name that is unsafe for a file is not written to any folder.
     press(&mut story, "home j E");
     story.wait_for("the whole sample").keys("enter").wait_for("Into which folder");
     story.type_text("~/out").keys("enter").wait_for("not safe for a file");

@@ -2,7 +2,7 @@
 
 use super::harness::{Story, StoryOptions, TestHome};
 
-/// Returns a program start with a data set that takes about a second to prepare, on slow storage.
+/// Returns the settings to start the program with a data set that takes about a second to prepare, on slow storage.
 fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> StoryOptions<'a> {
     for shard in 0..6_usize {
         test_home.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);

@@ -1,4 +1,4 @@
-//! Slow lines, and floods of input over them.
+//! Slow lines, and large amounts of input over them.
 
 use super::harness::{deadline, StoryOptions, TestHome};
 use std::time::Instant;
@@ -26,7 +26,7 @@ fn a_paste_of_ten_megabytes_is_taken_and_cut() {
     story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
     story.paste(&"paste this 漢字\n".repeat(600_000));
     story.wait_for("no name like that").keys("esc").wait_gone("Enter accept").keys("esc").wait_for("▸ coco/");
-    // Where nothing can be typed, pasted text is dropped.
+    // Where no text can be entered, pasted text is discarded.
     story.paste(&"q".repeat(10 << 20)).keys("j").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -45,7 +45,7 @@ fn a_flood_of_keys_does_not_stop_the_drawing() {
     story.assert_restored();
 }
 
-/// Returns how often the threads of a process began to wait, in total.
+/// Returns how often the threads of a process have started to wait, in total.
 #[cfg(target_os = "linux")]
 fn waits(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();

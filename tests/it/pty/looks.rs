@@ -30,7 +30,7 @@ fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared");
     let before = story.frames();
-    // The first key has no meaning here; the second moves the selection. Both are read in this order.
+    // The first key has no meaning here; the second one moves the selection. They are read in this order.
     story.keys("Z").keys("j").wait_for_frame(before).wait_for("▸ corpus.jsonl").wait_for("JSONL");
     let after = story.frames();
     assert!(

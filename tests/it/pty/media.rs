@@ -1,4 +1,4 @@
-//! Media metadata and the facts view, operated as a user does.
+//! Media metadata and the facts view, operated like a user does.
 
 use super::harness::{run_plainly, Story, StoryOptions, TestHome, TINY_PNG};
 use std::path::Path;
@@ -12,7 +12,7 @@ fn rows(root: &Path) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Writes a folder of loose pictures, one of them broken.
+/// Writes a folder of separate pictures, one of them broken.
 fn recordings(test_home: &TestHome) {
     for number in 0..5 {
         test_home.file(&format!("recordings/p{number}.png"), TINY_PNG);

@@ -1,4 +1,4 @@
-//! Metadatasets and the mix form, operated as a user does.
+//! Metadatasets and the mix form, operated like a user does.
 
 use super::harness::{run_plainly, StoryOptions, TestHome};
 

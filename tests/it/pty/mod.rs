@@ -1,4 +1,4 @@
-//! Stories in a real terminal: the built program in a PTY, with its screen read by a terminal emulator.
+//! Stories in a real terminal: the built program in a PTY, whose screen a terminal emulator reads.
 //!
 //! A story never sleeps: it waits for text with a deadline. `GRISTMILL_TEST_PATIENCE` multiplies the deadlines on slow machines (2 means
 //! twice as long).

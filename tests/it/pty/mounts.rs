@@ -1,4 +1,4 @@
-//! A data set as folders and files, by a key.
+//! Mounts a data set with a key.
 
 use super::harness::{run_plainly, StoryOptions, TestHome};
 use crate::cli_mount::has_device;

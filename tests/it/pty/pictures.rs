@@ -1,4 +1,4 @@
-//! Answers of the terminal about pictures, at any time.
+//! Answers of the terminal about pictures, which may arrive at any time.
 
 use super::harness::{StoryOptions, TestHome};
 
@@ -11,7 +11,7 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
     for pause in ["gristmill", "p  prepare"] {
         let mut story = StoryOptions::new(&test_home).run();
         story.wait_for(pause);
-        // As keys they would select the last entry (`G`) and open a page (`i`).
+        // Read as keys they would select the last entry (`G`) and open a page (`i`).
         story.type_text(ANSWERS).type_text("j").wait_for("▸ corpus.jsonl");
         assert_eq!(story.keys("q").exit_code(), 0);
         story.assert_restored();
@@ -21,7 +21,7 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
 #[test]
 fn keys_typed_around_the_first_frame_are_not_lost() {
     let test_home = TestHome::furnished();
-    // Moving does nothing before the folder is read; leaving works from the first frame on.
+    // Moving has no effect before the folder is read; quitting works from the first frame on.
     let mut story = StoryOptions::new(&test_home).run();
     assert_eq!(story.type_text("q").exit_code(), 0);
     let mut story = StoryOptions::new(&test_home).run();

@@ -1,9 +1,9 @@
-//! The guided prepare, operated as a user does.
+//! The guided prepare, operated like a user does.
 
 use super::harness::{Story, StoryOptions, TestHome};
 use std::path::{Path, PathBuf};
 
-/// Goes to the next step, once the current one is on the screen.
+/// Opens the next step, once the current one is on the screen.
 #[track_caller]
 fn next(story: &mut Story, heading_of_next: &str) {
     story.keys("enter").wait_for(heading_of_next);
@@ -82,7 +82,7 @@ fn prepare_by_pattern_after_a_first_wrong_pattern() {
     let mut story = open(&test_home);
     next(&mut story, SPLITS);
     story.keys("down").wait_for("(•) by pattern").keys("tab").type_text("train").keys("tab");
-    // A glob, as a shell user writes it.
+    // A glob in the syntax of a shell.
     story.type_text("*train*").wait_for("cannot be").keys("enter").wait_for(SPLITS);
     story.keys("ctrl-u").type_text("rain-.*").wait_for("nothing").wait_for("did you mean");
     story.keys("enter").wait_for("matches 0 of 3 shards");
@@ -158,7 +158,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = StoryOptions::new(&test_home).arguments(&arguments).run();
-    // The first x only asks; both follow at once, since the run is short.
+    // The first x only shows a question; both keys are typed at once, because the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter x x");
     story.wait_for("nothing was published").wait_for("finished work is reused");
     assert!(!meta(&test_home, ".info.json").exists());
@@ -173,7 +173,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     story.keys("alt-6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
-    // A user finds a broken sample and edits the file; then new data arrives.
+    // The user finds a broken sample and edits the file; then new data arrives.
     let split = meta(&test_home, "split.yaml");
     let edited = read(&split).replace("exclude: []", "exclude:\n- shard_0001.tar/000101");
     assert!(edited.contains("000101"), "{edited}");
@@ -195,7 +195,7 @@ fn splits_by_hand_move_a_marked_range() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     next(&mut story, SPLITS);
-    // The columns begin with the result of the ratio, once that is known.
+    // The columns contain the result of the ratio, once it is known.
     story.wait_for("2 shards").keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
     story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
     story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
@@ -243,7 +243,7 @@ fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
         .run();
     story.wait_for("12 samples");
     next(&mut story, SPLITS);
-    // Enter is refused before the data have given a ratio.
+    // Enter is refused before a ratio is suggested from the data.
     story.wait_for("2,1,1");
     next(&mut story, TYPES);
     next(&mut story, FIELDS);
@@ -294,14 +294,14 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
     }
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("48 samples");
-    // A shard by its row, the wheel over the list, and the field below it.
+    // Clicks a shard in its row, turns the wheel over the list, and clicks the field below it.
     click_on(&mut story, "shard_0002.tar");
     story.wait_for("▸ shard_0002.tar");
     let row = story.screen().lines().position(|line| line.contains("shard_0002.tar")).unwrap();
     story.wheel(40, row, 3).wait_gone("shard_0002.tar");
     click_on(&mut story, "leave out, by pattern");
     story.type_text("_0039").wait_for("1 of 40 left out").keys("ctrl-x").wait_gone("left out:");
-    // A click chooses an option of a field, and the wheel chooses none.
+    // A click selects an option of a field, but the wheel does not.
     click_on(&mut story, "Splits");
     story.wait_for(SPLITS);
     click_on(&mut story, "by pattern");

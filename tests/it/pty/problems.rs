@@ -2,7 +2,7 @@
 
 use super::harness::{run_plainly, Story, StoryOptions, TestHome, TINY_PNG};
 
-/// Returns `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` selects are invalid.
+/// Returns `coco`: four shards of `samples` samples each; the pictures of samples for which `is_bad` holds are invalid.
 fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> TestHome {
     let test_home = TestHome::new();
     for number in 0..4 {
@@ -33,7 +33,7 @@ fn split(test_home: &TestHome) -> String {
     std::fs::read_to_string(test_home.data().join("coco/.nv-meta/split.yaml")).unwrap()
 }
 
-/// Waits until the named sample is the selected one in the browser.
+/// Waits until the named sample is selected in the browser.
 #[track_caller]
 fn at(story: &mut Story, key: &str) {
     let marked = format!("▸ {key}");
@@ -59,7 +59,7 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
     let mut story = StoryOptions::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("12 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
-    // The keys of the list are in the bar as soon as the targets of the problems are known.
+    // The keys of the list are in the bottom bar once the targets of the problems are known.
     story.wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_for("Enter open").wait_for("x exclude");
     story.wait_for("X excludes all 2 of this kind");
     story.keys("enter").wait_for("▸ browse ▸ coco");
@@ -87,7 +87,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.wait_for("12 samples").keys("P").wait_for("Problems  2").wait_for("x exclude");
     story.keys("j").wait_for("▸ ! shard_0002.tar, '000200'").keys("enter").wait_gone("Problems  2");
     at(&mut story, "000200");
-    // The list begins at the problem of the selected sample.
+    // The list starts at the problem of the selected sample.
     story.keys("P").wait_for("▸ ! shard_0002.tar, '000200'").keys("x").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("X").wait_for("exclude 2 samples");
@@ -97,7 +97,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.assert_restored();
 }
 
-/// Confirms the review. While the excludes are still looked up, the changes are compared again, and the key is refused.
+/// Confirms the review. While the excludes are looked up, the changes are compared again, and the key is refused.
 #[track_caller]
 fn confirm(story: &mut Story) {
     const REFUSED: &str = "are being compared";
@@ -161,7 +161,7 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = StoryOptions::new(&test_home).arguments(&arguments).run();
-    // The problems are shown while it runs; the first x only asks, and all keys follow at once, since the run is short.
+    // The problems are shown during the run; the first x only shows a question, and all keys are typed at once, because the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
     assert!(!test_home.data().join("coco/.nv-meta/split.yaml").exists());
@@ -181,7 +181,7 @@ fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
     story.wait_for("is deduplicated, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");
-    // Two of the lines are blank, and therefore no samples.
+    // Two of the lines are blank, and therefore not samples.
     story.keys("enter").wait_for("▸ browse ▸ a.jsonl").wait_for("Samples  #2");
     story.keys("esc").wait_for("line 5").keys("esc l").wait_for("Log").keys("esc q");
     assert_eq!(story.exit_code(), 0);

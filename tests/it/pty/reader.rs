@@ -1,4 +1,4 @@
-//! Reading texts in the browser, as a user does.
+//! Reading texts in the browser, like a user does.
 
 use super::harness::{StoryOptions, TestHome};
 

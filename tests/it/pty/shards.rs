@@ -1,9 +1,9 @@
-//! New shards of what a person sees, operated as a user does.
+//! New shards from the samples in view, operated like a user does.
 
 use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 use std::path::Path;
 
-/// Returns three shards of forty samples, prepared, one a split.
+/// Returns three prepared shards of forty samples, each in another split.
 fn prepared() -> TestHome {
     let test_home = TestHome::new();
     for number in 0..3 {
@@ -14,7 +14,7 @@ fn prepared() -> TestHome {
     test_home
 }
 
-/// Answers where to, leaves the other answers as they are, and runs it.
+/// Enters the output, keeps the defaults of the other options, and starts the run.
 fn write_into(story: &mut Story, output: &str) {
     story.wait_for("Folder of the new shards").type_text(output).keys("enter");
     for step in ["Parts of ", "max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
@@ -23,7 +23,7 @@ fn write_into(story: &mut Story, output: &str) {
     story.keys("enter").wait_for("Enter runs it").wait_for("Would write").keys("enter").wait_for("is written");
 }
 
-/// Returns the samples of each shard of a prepared set.
+/// Returns the number of samples of each shard of a prepared set.
 fn counts(test_home: &TestHome, set: &str) -> Vec<(String, u64)> {
     let info = std::fs::read_to_string(test_home.data().join(set).join(".nv-meta/.info.json")).unwrap();
     let info: serde_json::Value = serde_json::from_str(&info).unwrap();
@@ -109,7 +109,7 @@ fn two_sets_are_joined_by_key() {
     }
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("captions/").wait_for("S  shards").keys("S").wait_for("files, 4 samples");
-    // Samples are shown before there is an output.
+    // Samples are shown before the output is set.
     story.wait_for("First sample").keys("backtab").type_text("pictures").keys("enter").wait_for("pictures");
     story.wait_for("4 keys occur more than").wait_for("--duplicates merge");
     story.keys("tab").type_text("joined").keys("enter").wait_for("Choose").keys("enter");
@@ -133,7 +133,7 @@ fn inputs_are_added_moved_and_removed() {
     }
     let mut story = StoryOptions::new(&test_home).arguments(&["shard", "a"]).run();
     story.wait_for("Folder of the new shards").type_text("out").keys("backtab").type_text("b");
-    // What is typed and not added is no input.
+    // Typed text that was not added is not an input.
     story.keys("tab enter").wait_for("Enter in its field adds b").keys("backtab enter").wait_for("▸ b");
     story.type_text("c").keys("enter").wait_for("▸ c");
     story.keys("backtab").wait_for("x remove").keys("up").wait_for("▸ b").keys("x").wait_gone("▸ b").keys("K");

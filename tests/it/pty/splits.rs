@@ -1,11 +1,11 @@
-//! The split editor, operated as a user does.
+//! The split editor, operated like a user does.
 
 use super::harness::{deadline, run_plainly, Story, StoryOptions, TestHome};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Splits as a user writes them: with comments and an unusual indentation.
+/// Splits written by a user: with comments and an unusual indentation.
 const KEPT: &str = "\
 # Ana: the test shard is from another camera
 split_parts:
@@ -240,7 +240,7 @@ fn a_mistake_in_the_edited_text_can_be_dropped() {
     assert_eq!(text(&test_home), KEPT);
 }
 
-/// Returns a data set in which one sample is in train and in val.
+/// Returns a data set with one sample in both train and val.
 fn leaky() -> TestHome {
     let test_home = TestHome::new();
     for shard in 0..4_usize {

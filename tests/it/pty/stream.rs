@@ -1,15 +1,15 @@
-//! Checks the bytes that the program sends to a terminal: all of them must be the program's own.
+//! Checks the bytes that the program sends to a terminal: all of them must be written by the program itself.
 
 use base64_of::decoded;
 
 /// Modes that the program switches.
 const MODES: [&str; 6] = ["1049", "2004", "25", "1000", "1006", "7"];
-/// More modes, which only the end of the program resets.
+/// More modes, which are only reset when the program ends.
 const RESETS: [&str; 4] = ["1002", "1003", "1005", "1015"];
-/// The question for Kitty's pictures, between `ESC _` and `ESC \`.
+/// The query for Kitty's pictures, between `ESC _` and `ESC \`.
 const PICTURE_QUESTION: &str = "Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA";
 
-/// Returns a sentence for each thing in a stream other than text and the sequences that the program itself writes, and the text that was
+/// Returns a sentence for each foreign sequence in a stream, which is neither text nor written by the program itself, and the text that was
 /// copied to the clipboard.
 pub fn strays(raw: &[u8]) -> (Vec<String>, Vec<String>) {
     let Ok(text) = std::str::from_utf8(raw) else { return (vec!["bytes that are not UTF-8".into()], Vec::new()) };
@@ -34,7 +34,7 @@ pub fn strays(raw: &[u8]) -> (Vec<String>, Vec<String>) {
     (found, copied)
 }
 
-/// Whether a character is obeyed by a terminal, reverses the direction of text, or is invisible.
+/// Whether a character is interpreted by a terminal, reverses the direction of text, or is invisible.
 fn is_stray(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
@@ -45,7 +45,7 @@ fn head(text: &str) -> String {
     text.chars().take(24).collect()
 }
 
-/// Takes what follows an ESC, and returns the rest after the sequence.
+/// Parses the sequence after an ESC, and returns the rest of the text.
 fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) -> &'a str {
     if let Some(body) = rest.strip_prefix('[') {
         let end = body.find(|c: char| matches!(c, '@'..='~')).unwrap_or(body.len());
@@ -77,7 +77,7 @@ fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) 
     rest
 }
 
-/// Whether a control sequence is one that the program writes: positions, colours, clearing, its modes, its questions.
+/// Whether the program itself writes a control sequence: positions, colours, clearing, its modes, its queries.
 fn is_own(parameters: &str, last: char) -> bool {
     let are_numbers = parameters.chars().all(|c| c.is_ascii_digit() || c == ';' || c == ':');
     match last {

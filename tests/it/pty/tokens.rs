@@ -1,4 +1,4 @@
-//! Packing tokens and viewing them, as a user does.
+//! Packing tokens and viewing them, like a user does.
 
 use super::harness::{run_plainly, StoryOptions, TestHome};
 use std::path::PathBuf;

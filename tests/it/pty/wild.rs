@@ -1,4 +1,4 @@
-//! Makes a data set of hostile names, texts, headers, depths and lengths.
+//! Creates a data set of hostile names, texts, headers, depths and lengths.
 
 use super::harness::{run_plainly, TestHome};
 
@@ -31,7 +31,7 @@ fn keys() -> Vec<String> {
     ]
 }
 
-/// Returns the parts of one sample: how the name ends, and the bytes.
+/// Returns the parts of one sample: the suffix of the name, and the bytes.
 fn parts(number: usize) -> Vec<(String, Vec<u8>)> {
     let evil_json = serde_json::json!({ EVIL_TEXT: EVIL_TEXT, "list": [EVIL_TEXT, {EVIL_TEXT: 1}] }).to_string();
     let flood = format!("x{}y", "\u{301}".repeat(5000));
@@ -133,8 +133,8 @@ fn shard(parts: impl Fn(usize) -> Vec<(String, Vec<u8>)>) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// Writes `wild`, a prepared data set; `leaky`, one with the same keys in two splits; `cut`, shards that end in the middle; `lies`, one
-/// with wrong indexes; `broken`, one whose list of splits cannot be read; `lines.jsonl` and `media`.
+/// Writes `wild`, a prepared data set; `leaky`, with the same keys in two splits; `cut`, truncated shards; `lies`, with wrong indexes;
+/// `broken`, with an unreadable list of splits; `lines.jsonl` and `media`.
 pub fn furnish(test_home: &TestHome) {
     let shard = shard(parts);
     test_home.file("wild/a\x1b]0;owned\x07\u{202e}.tar", &shard);

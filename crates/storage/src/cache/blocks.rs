@@ -1,6 +1,6 @@
-//! Blocks of objects that are looked at here and there, kept on this machine.
+//! Blocks of objects that are read at random, cached on this machine.
 //!
-//! Owns the cached blocks. The object decides what is fetched and how far ahead; no read waits for a read of other blocks.
+//! Owns the cached blocks. The reader of the object decides what is fetched and how far ahead; no read waits for a read of other blocks.
 
 use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
@@ -38,7 +38,7 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes written to the cache since its size was checked; initially at the limit, so that the first write checks.
 static BYTES_WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_CHECKS);
 
-/// Files of the blocks that some read of the process fetches, which others wait for.
+/// Cache files of the blocks that a read of this process is fetching; other reads wait for them.
 static UNDER_WAY: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 /// Notified when fetches of blocks have ended.
 static FETCHED: Condvar = Condvar::new();
@@ -54,7 +54,7 @@ pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
     })
 }
 
-/// Reads a whole file like [`read_whole`]. All blocks of an object are kept, and only those are fetched that are not.
+/// Reads a whole file like [`read_whole`]. Blocks of an object that are not cached are fetched and cached.
 ///
 /// # Errors
 /// As [`read_whole`].
@@ -67,12 +67,12 @@ pub fn read_whole_cached(path: &Path, most: u64) -> Outcome<Option<Vec<u8>>> {
     let mut bytes = vec![0; usize::try_from(object.info.len()).unwrap_or(usize::MAX)];
     match object.read_blocks(&mut bytes, 0) {
         Ok(()) => Ok(Some(bytes)),
-        // It may have been replaced a moment ago.
+        // The object may have been replaced a moment ago.
         Err(_) => read_whole(path, most),
     }
 }
 
-/// Returns the object of a path; `None` if none of its blocks are to be kept.
+/// Returns the object of a path; `None` if its blocks must not be cached.
 fn cached_object(path: &Path) -> Outcome<Option<CachedObject>> {
     if !is_remote(path) {
         return Ok(None);
@@ -80,7 +80,7 @@ fn cached_object(path: &Path) -> Outcome<Option<CachedObject>> {
     let folder = folder_of(path);
     let is_kept = ensure(&folder).and_then(|()| limit(&folder)).is_ok_and(|limit| limit > 0);
     let info = metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
-    // The pointer of an object that is stored elsewhere is reported as by every reader.
+    // Git LFS pointers are reported by [`open_read`].
     let is_cached = is_kept && info.is_file() && info.len() > MAX_LFS_POINTER_BYTES;
     Ok(is_cached.then(|| CachedObject::new(path, info, folder)))
 }
@@ -97,9 +97,9 @@ struct CachedObject {
     path: PathBuf,
     info: FileInfo,
     folder: PathBuf,
-    /// The object, once something of it had to be fetched.
+    /// The object in its store, once a block had to be fetched.
     source: OnceLock<ReadFile>,
-    /// Held while it is opened: the first request is made once.
+    /// Held while the object is opened, so that it is opened once.
     opening: Mutex<()>,
     /// The block that was read last.
     last: Mutex<Option<Block>>,
@@ -109,7 +109,7 @@ fn fetching() -> MutexGuard<'static, HashSet<PathBuf>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Blocks that a read fetches.
+/// Blocks that a read is fetching.
 struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 
 impl Drop for FetchingBlocks<'_> {
@@ -139,7 +139,7 @@ impl CachedObject {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads bytes by the blocks that have them.
+    /// Reads bytes from the blocks that contain them.
     fn read_blocks(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let end = offset + buffer.len() as u64;
         for number in offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES) {
@@ -157,7 +157,7 @@ impl CachedObject {
         Ok(())
     }
 
-    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
+    /// Returns a block. If it is not cached, also fetches the uncached blocks after it, up to the offset `end`.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
         loop {
             if let Some((_, block)) = self.last().as_ref().filter(|(known, _)| *known == number) {
@@ -175,8 +175,8 @@ impl CachedObject {
         }
     }
 
-    /// Begins to fetch blocks from `number` to `end`, or to one that is kept or under way. If the first is under way, waits for it and
-    /// returns `None`.
+    /// Claims the blocks from `number` to the offset `end`, or to the first one that is cached or being fetched. If block `number` is being
+    /// fetched, waits for it and returns `None`.
     fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
         let first = self.file(number);
         let mut fetching = fetching();
@@ -207,7 +207,7 @@ impl CachedObject {
         usize::try_from(self.info.len().saturating_sub(number * BLOCK_BYTES).min(BLOCK_BYTES)).unwrap_or(0)
     }
 
-    /// Returns a block that is kept and whole.
+    /// Returns a cached block if its file is intact.
     fn kept(&self, number: u64) -> Option<Vec<u8>> {
         let file = File::open(self.file(number)).ok()?;
         let mut block = vec![0; self.bytes_of(number) + HASH_BYTES];
@@ -219,12 +219,12 @@ impl CachedObject {
         if xxhash_rust::xxh3::xxh3_64(&block).to_le_bytes() != *hash {
             return None;
         }
-        // What was used last is removed last. A cache that is only read is of use, too.
+        // The least recently used block is removed first. A cache that cannot be written is still useful.
         let _ = file.set_modified(SystemTime::now());
         Some(block)
     }
 
-    /// Fetches blocks and keeps them. Returns the first.
+    /// Fetches and caches blocks. Returns the first.
     fn fetch(&self, blocks: &Range<u64>) -> io::Result<Arc<Vec<u8>>> {
         let (number, start) = (blocks.start, blocks.start * BLOCK_BYTES);
         let bytes: usize = blocks.clone().map(|number| self.bytes_of(number)).sum();
@@ -233,7 +233,7 @@ impl CachedObject {
         let rest = fetched.split_off(self.bytes_of(number).min(bytes));
         let next = rest.chunks(usize::try_from(BLOCK_BYTES).unwrap_or(usize::MAX));
         for (block, number) in std::iter::once(fetched.as_slice()).chain(next).zip(number..) {
-            // One that cannot be kept, for lack of space, is fetched again.
+            // A block that cannot be cached, for lack of space, is fetched again.
             _ = self.keep(number, block);
         }
         Ok(Arc::new(fetched))
@@ -256,7 +256,7 @@ impl CachedObject {
         write().inspect_err(|_| _ = RealFs.remove_file(&draft))
     }
 
-    /// Returns the object; if it is not open yet, it is opened for a range.
+    /// Returns the object; if it is not open yet, opens it for a range.
     fn source(&self, range: Range<u64>) -> io::Result<&ReadFile> {
         if let Some(source) = self.source.get() {
             return Ok(source);
@@ -291,7 +291,7 @@ mod tests {
         CachedObject::new(path, info, folder)
     }
 
-    /// An object whose reads are noted, and wait until they are let go on.
+    /// An object that reports each read, and blocks it until the test lets it continue.
     struct NotedReads {
         content: Vec<u8>,
         begun: mpsc::Sender<(u64, usize)>,
@@ -326,7 +326,7 @@ mod tests {
             }
             assert!(file.read_exact_at(&mut [0; 11], 599_990).is_err());
         }
-        // What is kept is read without the store.
+        // Cached blocks are read without the store.
         let file = open_cached(path).unwrap();
         let other = content(700_000);
         put(path, &other);
@@ -356,11 +356,11 @@ mod tests {
         assert_eq!(reads.recv().unwrap(), (0, block));
         std::thread::scope(|scope| {
             scope.spawn(|| read(3 * BLOCK_BYTES + 5, 2 * block));
-            // All blocks of a read are one request, and what is kept does not wait for it.
+            // All blocks of a read are one request, and reads of cached blocks do not wait for it.
             assert_eq!(reads.recv().unwrap(), (3 * BLOCK_BYTES, 3 * block));
             read(10, block - 10);
             scope.spawn(|| read(BLOCK_BYTES, 3 * block));
-            // Nor does what is before the others, which are waited for.
+            // Reads of earlier blocks do not wait for it either.
             assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
             let cancel = Cancel::default();
             let waits = cancel.begin_wait_scope();

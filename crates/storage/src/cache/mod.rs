@@ -1,5 +1,5 @@
-//! The local cache of objects, in the user's cache folder: copies of objects for programs that read paths only
-//! ([`local_copy`](super::local_copy)), and blocks of objects that are looked at here and there ([`open_cached`]).
+//! The local cache of objects, in the user's cache folder: copies of objects for programs that can only read local files
+//! ([`local_copy`](super::local_copy)), and blocks of objects that are read at random ([`open_cached`]).
 //!
 //! Owns the size limit and the order of removal. The name of each file contains the version of its object, so that no entry is ever
 //! out of date.
@@ -17,23 +17,23 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// Folder in the cache folder.
+/// Name of the folder in the user's cache folder.
 const FOLDER: &str = "remote";
 /// Default of the maximum size of all files, in bytes.
 pub const DEFAULT_CACHE_BYTES: u64 = 4 << 30;
-/// Divisor of the free space that they may take if that is less.
+/// Divisor of the free space: the cache uses at most this share of it.
 const FREE_SPACE_DIVISOR: u64 = 10;
 /// Age after which an unfinished file is assumed to be from a killed process.
 const DRAFT_AGE: Duration = Duration::from_secs(3600);
 
 static LIMIT: OnceLock<u64> = OnceLock::new();
 
-/// Sets the maximum size of all files in bytes; with 0, only what is in use is kept. Has no effect after the first call or use.
+/// Sets the maximum size of all files in bytes; with 0, only files in use remain. Has no effect after the first call or use.
 pub fn set_cache_bytes(bytes: u64) {
     _ = LIMIT.set(bytes);
 }
 
-/// Returns the folder for what is kept of a path.
+/// Returns the folder for cached data of a path.
 pub(super) fn folder_of(path: &Path) -> PathBuf {
     xdg::cache_dir_of(path).join(FOLDER)
 }
@@ -44,7 +44,7 @@ fn limit(folder: &Path) -> Outcome<u64> {
     Ok(limit.min(space::free_bytes(folder)? / FREE_SPACE_DIVISOR))
 }
 
-/// Number and size of the files that are kept.
+/// Number and size of the cached files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsage {
     /// The folder.
@@ -69,7 +69,7 @@ fn usage_of(folder: PathBuf) -> Outcome<CacheUsage> {
     Ok(CacheUsage { files: files.len() as u64, bytes, folder })
 }
 
-/// Removes what is kept of stores; other processes may go on reading it. Returns what was removed.
+/// Removes cached data of stores; other processes continue to read open files. Returns what was removed.
 ///
 /// # Errors
 /// The folder cannot be read, or a file cannot be removed.
@@ -96,7 +96,7 @@ struct CacheFile {
 }
 
 impl CacheFile {
-    /// Whether another process may be writing it.
+    /// Whether another process may be writing the file.
     fn is_being_written(&self) -> bool {
         let name = self.path.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
         let age = SystemTime::now().duration_since(self.modified);
@@ -116,7 +116,7 @@ fn files(folder: &Path) -> Outcome<Vec<CacheFile>> {
     Ok(entries.flatten().filter_map(file).collect())
 }
 
-/// Removes the files that were not used for longest until the others, with `bytes` more, are within the limit.
+/// Removes the least recently used files until the others, with `bytes` more, are within the limit.
 pub(super) fn make_room(folder: &Path, bytes: u64) -> Outcome<()> {
     let limit = limit(folder)?;
     let mut files = files(folder)?;
@@ -127,7 +127,7 @@ pub(super) fn make_room(folder: &Path, bytes: u64) -> Outcome<()> {
             break;
         }
         if !file.is_being_written() {
-            // Another process may use it: its open file stays readable.
+            // A process that uses the file can still read it.
             RealFs.remove_file(&file.path)?;
             total -= file.bytes;
         }

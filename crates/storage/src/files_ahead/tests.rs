@@ -3,14 +3,14 @@ use crate::memory_store::{opens_below, put, remove};
 use crate::read::{open_read, stamp_at};
 use crate::read_ahead::{read_ahead, read_heads_ahead};
 
-/// All tests have the same room.
+/// Held by each test, because all tests share the memory limit.
 static ROOM: Mutex<()> = Mutex::new(());
 
 fn take_room() -> MutexGuard<'static, ()> {
     ROOM.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts objects and returns their paths and states.
+/// Puts objects and returns their paths and stamps.
 fn objects(root: &str, sizes: &[usize]) -> Vec<(PathBuf, FileStamp)> {
     let object = |(number, size): (usize, &usize)| {
         let path = Path::new(root).join(format!("{number:03}"));
@@ -85,7 +85,7 @@ fn more_than_there_is_room_for_is_read() {
             assert!(lock().bytes <= total_limit());
         }
     }
-    // Nearly each of them is fetched again, and those that wait for room no more often.
+    // Nearly all of them are fetched again, and objects that wait for room are not fetched more often.
     assert!((72..=88).contains(&opens_below(Path::new(root))));
 }
 

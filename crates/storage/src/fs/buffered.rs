@@ -16,7 +16,7 @@ impl BufferedFile {
     pub fn new(file: Box<dyn WriteFile>, capacity: usize) -> Self {
         Self { file, waiting: Vec::with_capacity(capacity.max(1)) }
     }
-    /// Keeps the file in the page cache, for a file that this run will read again ([`WriteFile::keep_in_page_cache`]).
+    /// Keeps the file in the page cache, because this run will read it again ([`WriteFile::keep_in_page_cache`]).
     #[must_use]
     pub fn kept_cached(mut self) -> Self {
         self.file.keep_in_page_cache();

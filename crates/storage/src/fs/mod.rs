@@ -1,4 +1,4 @@
-//! Changing a file system: every create, write, sync, rename and removal of the program.
+//! Changes to file systems: every create, write, sync, rename and removal of the program.
 //!
 //! Two layers. [`Disk`] has the bare operations with the system's own errors; [`RealFs`] executes them, `FaultFs` makes them fail in tests.
 //! [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a [`Failure`] that
@@ -193,8 +193,8 @@ pub trait Fs: Disk {
     fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
         remove_tree(self, path)
     }
-    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode. Stores have
-    /// no folders: there, nothing is done.
+    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode. Has no
+    /// effect for a store, which has no folders.
     ///
     /// A path that ends in `..` is refused. It occurs when the missing parents of an output are created and the output contains `new/..`,
     /// where `new` does not exist: the output was checked before, and there was nothing, but once `new` exists, the same path leads to
@@ -254,12 +254,12 @@ impl NamedFile {
         let first = written.next_multiple_of(WRITEBACK_BYTES);
         Self { path: path.to_owned(), raw, written, writeback: Some(WritebackWindow { first, begun: first }) }
     }
-    /// Releases the bytes that are far enough before the end.
+    /// Releases the bytes that are far enough before the end from the page cache.
     fn let_go(&mut self) {
         let Some(WritebackWindow { first, begun }) = &mut self.writeback else { return };
         while self.written >= *begun + WRITEBACK_BYTES {
             self.raw.raw_release_range(*begun, WRITEBACK_BYTES);
-            // It is on disk by now, so its memory is reclaimed.
+            // These bytes are on disk by now, so their memory is reclaimed.
             if let Some(behind) = begun.checked_sub(WRITEBACK_DISTANCE).filter(|behind| behind >= first) {
                 self.raw.raw_release_range(behind, WRITEBACK_BYTES);
             }
@@ -366,7 +366,7 @@ fn is_unsupported_sync(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| ignored.iter().any(|e| e.raw_os_error() == code))
 }
 
-/// Whether the error is one of those of file systems without hard links, or without them for this file.
+/// Whether the error means that the file system has no hard links, or permits none for this file.
 fn is_link_refused(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let refused =

@@ -248,7 +248,7 @@ fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() 
     assert!(RealFs.reopen_file(&dir.path().join("none"), 0).is_err());
 }
 
-/// Accepts every write, and records the ranges that are to be released.
+/// Accepts every write, and records the ranges that are released.
 #[derive(Clone, Default)]
 struct Endless(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64)>>>);
 
@@ -284,7 +284,7 @@ fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64
     while file.len() < bytes {
         let count = (bytes - file.len()).min(piece as u64) as usize;
         file.write_all(&zeros[..count]).unwrap();
-        // A header that is known last.
+        // A header that is written last.
         file.overwrite(b"head", 0).unwrap();
     }
     let calls = disk.0.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What a power cut loses: content that was not synced, and names whose folder was not. Part of the test double.
+//! Simulates a power cut: loses content that was not synced, and names whose folder was not. Part of the test double.
 
 use super::fault::Op;
 use super::{Disk as _, RealFs};
@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Everything done since it was last made durable.
+/// All changes that are not durable yet.
 #[derive(Default)]
 pub(super) struct Volatile {
     names: Vec<PriorState>,

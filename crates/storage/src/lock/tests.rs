@@ -15,7 +15,7 @@ fn acquire(own: &RunFolder) -> Outcome<DatasetLock> {
     DatasetLock::acquire(&RealFs, own, false)
 }
 
-/// Writes a lock as another process would have left it.
+/// Writes a lock as if another process had left it.
 fn leave(own: &RunFolder, process: ProcessIdentity, system_lock: bool) {
     let holder = Holder { process, token: "left".into(), system_lock };
     write_file(&RealFs, &own.lock(), &serde_json::to_vec(&holder).unwrap(), 0o644).unwrap();
@@ -240,7 +240,7 @@ fn a_renewal_ends_when_it_is_dropped_or_of_no_use() {
     calls.recv().unwrap();
     calls.recv().unwrap();
     drop(renewal);
-    // Returns only when the thread has ended, with what it has sent.
+    // Returns once the thread has ended; all its messages have arrived.
     assert!(calls.iter().all(|()| true));
     let (sender, calls) = mpsc::channel();
     let renewal = Renewal::start(Duration::ZERO, move || sender.send(()).is_err()).unwrap();

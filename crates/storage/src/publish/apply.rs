@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A rename list with everything needed to execute it.
+/// Executes a rename list.
 pub(super) struct Renamer<'a> {
     fs: &'a dyn Fs,
     run_folder: &'a RunFolder,
@@ -31,11 +31,11 @@ pub(super) struct Renamer<'a> {
     copied: HashSet<usize>,
     /// Versions that targets must have, by the numbers of their entries.
     versions: Option<&'a Versions>,
-    /// Whether anything may have changed.
+    /// Whether any target may have changed.
     pub(super) has_changed: bool,
 }
 
-/// Size up to which objects are put together, in bytes, and of all larger ones that are.
+/// Maximum size of an object that is put together with others, and maximum total size of larger ones that are, in bytes.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 const MAX_JOINED_UPLOAD_BYTES: u64 = 8 << 20;
 /// Maximum size in bytes of an object that makes a set visible: one that lists some millions of shards.
@@ -58,12 +58,12 @@ pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("new-{number}"))
 }
 
-/// Returns the path of the record of an entry whose bytes are in a store already.
+/// Returns the path of the record of an entry whose object is already uploaded.
 pub(super) fn staged_record(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("upload-{number}"))
 }
 
-/// Returns the path of what is staged of an entry.
+/// Returns the path of the staged file of an entry, or of its record.
 pub(super) fn staged_any(staging: &Path, number: usize) -> PathBuf {
     let record = staged_record(staging, number);
     if is_there(&record) {
@@ -87,12 +87,12 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    /// Replaces objects of these versions only.
+    /// Limits the replacement of objects to these versions.
     pub(super) fn with_versions(self, versions: &'a Versions) -> Self {
         Self { versions: Some(versions), ..self }
     }
 
-    /// Moves everything to its place, durably; the list is kept. `placed` is called for each file that is in place.
+    /// Moves all files to their targets, durably; the rename list is not removed. `placed` is called for each file that is in place.
     pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
         let (versioned, others): (Numbered<'_>, Numbered<'_>) =
@@ -113,8 +113,8 @@ impl<'a> Renamer<'a> {
             }
             placed();
         }
-        // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once,
-        // the first one with the small ones.
+        // Small objects are put at once, because each put waits for the store, and so are objects that were uploaded before. Large ones
+        // follow one by one, each in several parts at once; the first one is put together with the small ones.
         let mut room = MAX_JOINED_UPLOAD_BYTES;
         let mut is_small = |(number, entry): &(usize, &Entry)| {
             if !is_remote(&self.target(entry)) || !entry.action.has_staged() {
@@ -126,7 +126,7 @@ impl<'a> Renamer<'a> {
             is_small
         };
         let (mut small, mut large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(&mut is_small);
-        // So are files of one kind that make outputs of their own visible, except the last one.
+        // Files of one kind that make other outputs visible are put at once, too, except the last one.
         let first = last.split_last().map_or(&[][..], |(_, first)| first);
         let kinds = first.chunk_by(|(_, one), (_, other)| is_same_kind(&one.target, &other.target));
         let kinds: Vec<(Numbered<'_>, Numbered<'_>)> =
@@ -151,7 +151,7 @@ impl<'a> Renamer<'a> {
         self.sync_folders(&last)
     }
 
-    /// Undoes everything that [`forward`](Self::forward) has done, in reverse order, durably; the list is kept.
+    /// Undoes everything that [`forward`](Self::forward) has done, in reverse order, durably; the rename list is not removed.
     pub(super) fn backward(&self) -> Outcome<()> {
         let (last, others) = self.split();
         for (number, entry) in last.iter().rev() {
@@ -227,7 +227,7 @@ impl<'a> Renamer<'a> {
     fn move_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
         let target = self.target(entry);
         if is_remote(&target) {
-            // An object is replaced as a whole; only what makes the set visible, and what goes, is removed.
+            // An object is replaced as a whole; only objects that make the set visible or are no longer needed are removed.
             let goes = entry.had_old && entry.action != Action::Put;
             return if goes { self.fs.remove_file(&target) } else { Ok(()) };
         }
@@ -237,7 +237,7 @@ impl<'a> Renamer<'a> {
         if !entry.had_old || is_placed || is_aside || !is_there(&target) {
             return Ok(());
         }
-        // What is replaced stays in its place until then, for those who read it now. Not all file systems have links.
+        // A replaced file stays in place until then, for processes that read it. Not all file systems have hard links.
         if entry.action == Action::Put && self.fs.raw_link(&target, &self.set_aside_path(number)).is_ok() {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl<'a> Renamer<'a> {
         Ok(())
     }
 
-    /// Puts a staged file in its place, and returns whether it was copied to another file system.
+    /// Moves a staged file to its target, and returns whether it was copied to another file system.
     fn place(&self, number: usize, entry: &Entry) -> Outcome<bool> {
         let from = staged(&self.staging, number);
         let target = self.target(entry);
@@ -274,7 +274,7 @@ impl<'a> Renamer<'a> {
         if rename_here(self.fs, &from, &target)? {
             return Ok(false);
         }
-        // Another file system: the staged file is kept until the end, so that this step can be repeated.
+        // The target is on another file system: the staged file is kept until the end, so that this step can be repeated.
         let beside = self.hidden_sibling(entry, number, "new");
         self.fs.remove_file(&beside)?;
         self.fs.copy_file(&from, &beside)?;
@@ -288,7 +288,7 @@ impl<'a> Renamer<'a> {
         is_remote(&self.target(entry)).then_some(*version)
     }
 
-    /// Replaces an object that has its version, and returns whether it has.
+    /// Replaces an object if it has the required version, and returns whether it has.
     fn place_version(&self, number: usize, entry: &Entry) -> Outcome<bool> {
         let target = self.target(entry);
         let (Some(url), Some(version)) = (RemoteUrl::parse(&target), self.version(number, entry)) else {
@@ -298,7 +298,7 @@ impl<'a> Renamer<'a> {
         put_if(&target, &url, Content::File(&content), version.map_or(Condition::IfAbsent, Condition::IfStamp))
     }
 
-    /// Reads the objects that are removed before anything else changes.
+    /// Reads the objects that [`forward`](Self::forward) removes first, so that they can be restored.
     fn read_all(&self, entries: &[(usize, &Entry)]) -> Outcome<Vec<(PathBuf, Vec<u8>)>> {
         let targets = entries.iter().filter(|(_, entry)| entry.had_old).map(|(_, entry)| self.target(entry));
         let read = |path: PathBuf| Ok(read_whole(&path, MAX_COMMIT_BYTES)?.map(|bytes| (path, bytes)));

@@ -66,7 +66,7 @@ impl Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) action: Action,
-    /// Whether there was something at the target before.
+    /// Whether the target existed before.
     pub(super) had_old: bool,
     /// Path as given: relative to the root, or absolute.
     pub(super) target: PathBuf,

@@ -4,8 +4,8 @@
 //! set is removed, the others are replaced in order, and the commit file is put in place last. A kill leaves the old set, the new one, or
 //! one without commit file that [`recover`] finishes. After an error, moved files are moved back.
 //!
-//! Into a store, staged files are copied, because it has no renames, and are kept until the end. What was copied cannot be taken back: after an
-//! error the list remains, and the next run finishes it.
+//! A store has no renames: staged files are copied into it, and kept until the end. Copies cannot be undone: after an error the list
+//! remains, and the next run finishes the publication.
 
 mod apply;
 mod list;
@@ -32,13 +32,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Prefix of temporary files in the own folder.
+/// Prefix of the names of temporary files in the own folder.
 pub(super) const TEMPORARY: &str = "tmp-";
 /// Buffer size in bytes for a file that is written piece by piece.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Permission bits of the rename list: another user may run `lint`.
 const LIST_MODE: u32 = 0o644;
-/// Maximum size of the object that names a publish, in bytes.
+/// Maximum size of the object that identifies a publish, in bytes.
 const MAX_MARKER_BYTES: u64 = 1 << 10;
 
 fn parent_of(path: &Path) -> &Path {
@@ -84,7 +84,7 @@ pub struct Publication<'a> {
 }
 
 impl<'a> Publication<'a> {
-    /// Begins a set, after finishing an earlier one that was interrupted. The caller holds the data set's lock.
+    /// Starts a set, after finishing an earlier one that was interrupted. The caller holds the data set's lock.
     pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a RunFolder) -> Outcome<Self> {
         own.create(fs)?;
         recover(fs, root, own)?;
@@ -112,7 +112,7 @@ impl<'a> Publication<'a> {
         self
     }
 
-    /// Counts the files in a progress that counts nothing else. `files` is the expected number of files, as far as it is known.
+    /// Counts the files in a separate progress. `files` is the expected number of files, as far as it is known.
     pub fn counting(mut self, progress: &'a Progress, files: u64) -> Self {
         progress.expect(files, 0);
         self.counter = Counter { progress: Some(progress), ..Counter::default() };
@@ -148,15 +148,15 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Permits that the file that was staged last replaces this version only, `None` for no file: if another program has written to it since
-    /// it was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a store
-    /// compares them as it writes.
+    /// Requires that the target of the last staged file has this version, `None` for no file: if another program has written to it since it
+    /// was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a
+    /// store compares them as it writes.
     pub fn replace_only(&mut self, version: Option<FileStamp>) {
         self.versions.insert(self.entries.len().saturating_sub(1), version);
     }
 
-    /// Adds a file that is already written. It may remain at its old path as a second name of the same bytes, so it must not be written to
-    /// any more; from another file system it is copied.
+    /// Adds a file that is already written. It may remain at its old path as a second name of the same bytes, so it must no longer be
+    /// written to; from another file system it is copied.
     pub fn stage_file(&mut self, target: &Path, already_written: PathBuf, mode: u32) -> Outcome<()> {
         self.stage(Action::Put, target, |fs, path| {
             fs.hard_link_or_copy(&already_written, path)?;
@@ -164,13 +164,13 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Adds an object that was sent before, by its record. The record is kept where it is, and must not be written to any more.
+    /// Adds an object that was uploaded before, by its record. The record stays where it is and must no longer be written to.
     pub fn stage_upload(&mut self, target: &Path, record: &Path) -> Outcome<()> {
         let path = apply::staged_record(&self.staging, self.entries.len());
         self.stage(Action::Put, target, |fs, _| fs.hard_link_or_copy(record, &path))
     }
 
-    /// Keeps the current file at `target` as `backup`, replacing an earlier backup. A missing `target` is not an error.
+    /// Adds the current file at `target` as `backup`, replacing an earlier backup. A missing `target` is not an error.
     pub fn keep_backup(&mut self, target: &Path, backup: &Path) -> Outcome<()> {
         if !is_there(target) {
             return Ok(());
@@ -230,7 +230,7 @@ impl<'a> Publication<'a> {
         let list = self.list(commit_target)?;
         self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
         self.sync_staged()?;
-        // From here on the list determines what happens to the staging folder, and a stop would leave a part.
+        // From here on the list determines what happens to the staging folder, and cancelling would leave an incomplete set.
         let _whole = Cancel::default().begin_wait_scope();
         self.is_settled = true;
         let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list).with_versions(&self.versions);
@@ -251,7 +251,7 @@ impl<'a> Publication<'a> {
         }
     }
 
-    /// Ends a publish whose files are all in place. In a store, the questions that follow are asked meanwhile.
+    /// Ends a publish whose files are all in place. In a store, a folder is listed at the same time, for later queries.
     fn finish(&self, mover: &Renamer<'_>) -> Outcome<()> {
         let finish = || match &self.listed_folder {
             Some(folder) => fetch_listing_during(folder, || mover.finish()),
@@ -265,7 +265,7 @@ impl<'a> Publication<'a> {
 
     fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
         if is_remote(&self.root) && failure.class == ExitClass::Data {
-            // It can never be finished. If the list remains, the next run reports that.
+            // The publish can never be finished. If the list remains, the next run reports that.
             let _ = self.fs.remove_file(&self.run_folder.renames());
             return failure;
         }
@@ -306,12 +306,12 @@ impl<'a> Publication<'a> {
                 true => infos.next().flatten(),
                 false => symlink_metadata(target).ok(),
             };
-            // In a store, a key may be the beginning of others.
+            // In a store, a key may also be a prefix of other keys.
             if old.is_some_and(|info| info.is_dir()) && !is_remote(target) {
                 let why = "there is a folder of that name";
                 return Err(Failure::new(ExitClass::Environment, "publishing", why).on(Subject::path(target)));
             }
-            // What is read through a link is the file that it leads to.
+            // Reads follow links, so the version is that of the file that a link leads to.
             let now = || if is_remote(target) { old } else { metadata(target).ok() };
             if self.versions.get(&number).is_some_and(|version| *version != now().map(|info| info.stamp)) {
                 return Err(apply::changed(target));
@@ -400,8 +400,8 @@ impl Drop for Publication<'_> {
     }
 }
 
-/// Finishes a publish that was interrupted, and removes the leftovers of one that had not begun to move files. Does nothing if there is
-/// nothing to do; may itself be interrupted. The caller holds the data set's lock.
+/// Finishes an interrupted publish, and removes the leftovers of one that had not started to move files. Does nothing if there are none;
+/// may itself be interrupted. The caller holds the data set's lock.
 pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
     if !own.exists() {
         return Ok(None);
@@ -412,7 +412,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
         return Ok(None);
     };
     if is_remote(root) && begun(own)?.as_deref() != Some(&*list.id) {
-        // It has not begun, or it is over, or a run on another machine has published since.
+        // The publish has not started, or it is over, or a run on another machine has published since.
         fs.remove_file(&own.renames())?;
         remove_leftovers(fs, own)?;
         return Ok(None);
@@ -421,8 +421,8 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     if list.state == State::Moving {
         if let Err(failure) = mover.forward(&mut || {}) {
             if failure.class == ExitClass::Data {
-                // It can never be finished. The commit file is absent, so the set reads as unprepared. The list is removed, so the failure
-                // is reported once.
+                // The publish can never be finished. The commit file is absent, so the set reads as unprepared. The list is removed, so the
+                // failure is reported once.
                 fs.remove_file(&own.renames())?;
             }
             return Err(failure);
@@ -457,7 +457,7 @@ fn staging_of(own: &RunFolder) -> PathBuf {
     own.work_folder().join("publish")
 }
 
-/// Returns the path of the object that names the publish that has begun to change a store: the list is on one machine only.
+/// Returns the path of the object that identifies the publish that is changing a store: the list is on one machine only.
 fn marker(own: &RunFolder) -> PathBuf {
     own.shown().join("publishing")
 }
@@ -469,7 +469,7 @@ fn mark_begun(fs: &dyn Fs, own: &RunFolder, list: &RenameList) -> Outcome<()> {
     }
 }
 
-/// Returns the id of the publish that has begun.
+/// Returns the id of the publish that is changing a store.
 fn begun(own: &RunFolder) -> Outcome<Option<String>> {
     let bytes = read_whole(&marker(own), MAX_MARKER_BYTES)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))

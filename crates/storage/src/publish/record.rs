@@ -1,4 +1,4 @@
-//! Records of objects that were sent before they are published: what completes them.
+//! Records of objects that were uploaded before they are published, with the data that completes the uploads.
 
 use super::single::write_file;
 use crate::files_ahead::forget;
@@ -45,7 +45,7 @@ pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
     }
 }
 
-/// Returns the parts of an address.
+/// Parses the address of an object.
 pub(crate) fn parse_target(target: &Path) -> Outcome<RemoteUrl<'_>> {
     RemoteUrl::parse(target).ok_or_else(|| Failure::internal(ACTIVITY, "a file of this machine has no upload"))
 }

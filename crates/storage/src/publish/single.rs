@@ -35,7 +35,7 @@ pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<
     fs.sync_dir(parent_of(path))
 }
 
-/// Puts an object, and replaces one that is there.
+/// Puts an object, replacing an existing one.
 pub(super) fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Outcome<()> {
     put_if(path, url, content, Condition::Always).map(drop)
 }
@@ -49,11 +49,11 @@ pub(super) fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, con
     put.map_err(|error| Failure::io("writing", path, &error))
 }
 
-/// Content of an object, such as a lock, that counts as absent: where a store does not permit to remove it.
+/// Content of an object, such as a lock, that counts as absent in a store that does not permit its removal.
 pub(crate) const RELEASED: &[u8] = b"released\n";
 
-/// Removes a file, or an object if it still has the version of the condition. An object that cannot be removed is overwritten under the same
-/// condition, and a note names the right that is missing.
+/// Removes a file, or an object if it still has the version of the condition. An object that cannot be removed is overwritten under the
+/// same condition, and a note names the missing permission.
 pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) -> Outcome<()> {
     let removed = match (RemoteUrl::parse(path), condition) {
         (Some(url), Condition::IfStamp(stamp)) => {
@@ -77,7 +77,7 @@ pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) 
     }
 }
 
-/// Returns the condition that what is at an address is still what was there.
+/// Returns the condition that the object at an address has not changed.
 fn unchanged(old: Option<FileInfo>) -> Condition {
     old.map_or(Condition::IfAbsent, |old| Condition::IfStamp(old.stamp))
 }
@@ -99,7 +99,8 @@ fn hidden_sibling(path: &Path, word: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing next to the data.
+/// Writes a single file like [`write_file`], but creates the unfinished one in the own folder: a killed process leaves no file next to the
+/// data.
 pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     if is_remote(path) {
         return write_file(fs, path, bytes, mode);
@@ -117,8 +118,8 @@ pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mod
     }
 }
 
-/// Replaces a file like [`replace_file`], with the mode that it has. Returns whether it was still `old`; if not, nothing was written. Only stores
-/// compare at the moment of writing; on this machine, the lock of the data set is held.
+/// Replaces a file like [`replace_file`], with its previous mode. Returns whether it was still `old`; if not, nothing was written. Only
+/// stores compare at the moment of writing; on this machine, the caller must hold the lock of the data set.
 pub fn replace_version(
     fs: &dyn Fs,
     own: &RunFolder,
@@ -154,7 +155,7 @@ pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcom
     fs.sync_dir(parent_of(path))
 }
 
-/// Moves a finished file like [`place_file`], if what is at the path is still `old`, and returns whether it is; like [`replace_version`].
+/// Moves a finished file like [`place_file`] if the file at `path` is still `old`, and returns whether it is; see [`replace_version`].
 pub fn place_version(fs: &dyn Fs, written: &Path, path: &Path, mode: u32, old: Option<FileInfo>) -> Outcome<bool> {
     let Some(url) = RemoteUrl::parse(path) else { return place_file(fs, written, path, mode).map(|()| true) };
     let is_put = put_if(path, &url, Content::File(&open_any(written)?), unchanged(old))?;

@@ -136,7 +136,7 @@ fn files_move_in_order_and_the_commit_file_goes_first_and_comes_last() {
     assert_eq!(log[commit - 1].0, Op::SyncDir, "everything else is durable before the commit file appears");
 }
 
-/// Whether a reader sees the old set, the new one, or one that is visibly not prepared.
+/// Whether a reader sees the old set, the new set, or one that is visibly not prepared.
 fn is_honest(files: &Files, old: &Files, new: &Files) -> bool {
     // On another file system, a hidden old version next to its target may still have to be removed.
     let seen: Files =
@@ -170,7 +170,7 @@ fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_
                 assert_eq!(world.recover(&RealFs).unwrap(), None, "{context}");
                 outcomes[usize::from(files == new)] += 1;
                 world.publish(&world.fs(Fault::Nothing)).unwrap();
-                // Every run makes a backup of the files that exist by then.
+                // Every run makes a backup of the files that exist at that time.
                 assert_eq!(world.files()[COMMIT], new[COMMIT], "{context}");
             }
         }
@@ -551,7 +551,7 @@ fn publishing_ten_thousand_files() {
     }
 }
 
-/// A set of three files in a store, of which `b` is gone afterwards.
+/// Publishes a set of three files in a store, and removes `b`.
 fn publish_objects(root: &Path, own: &RunFolder, fs: &dyn Fs, text: &str) -> Outcome<()> {
     let mut publication = Publication::begin(fs, root, own)?;
     publication.stage_bytes(&root.join("a"), text.as_bytes(), 0o644)?;
@@ -597,7 +597,7 @@ fn only_one_process_locks_an_output_in_a_store() {
     let lock = crate::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
     let object = own.shown().join("lock");
     assert!(crate::files::is_file(&object) && lock.is_still_ours());
-    // As another host sees it.
+    // The same lock from the view of another host.
     let other = tempfile::tempdir().unwrap();
     let elsewhere = RunFolder::in_state_folder(Path::new("mem://locked/set"), other.path());
     let failure = crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, false).unwrap_err();
@@ -629,7 +629,7 @@ fn without_the_right_to_remove_a_new_set_is_made_and_its_lock_released() {
             assert!(has_note("publishing") && !own.renames().exists(), "{notes:?}");
             continue;
         }
-        // The file that completes the old set would have to be removed first.
+        // The commit file of the old set would have to be removed first.
         assert_eq!(published.unwrap_err().hint.as_deref(), Some("they need the right to remove it"));
         assert!(!own.renames().exists(), "everything is as before");
     }
@@ -640,7 +640,7 @@ fn an_interrupted_publish_is_given_up_if_another_machine_has_published_since() {
     let root = Path::new("mem://published/twice");
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let [mine, theirs] = [&one, &other].map(|state| RunFolder::in_state_folder(root, state.path()));
-    // Stopped when everything but the removal of the list was done, as by a kill.
+    // Stopped after everything except the removal of the list, as by a kill.
     let mut publication = Publication::begin(&RealFs, root, &mine).unwrap();
     publication.stage_bytes(&root.join("info"), b"mine", 0o644).unwrap();
     publication.mark_last(&root.join("info"));

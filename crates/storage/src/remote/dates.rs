@@ -1,4 +1,4 @@
-//! The two forms of dates in answers: of HTTP headers, and ISO 8601.
+//! The two forms of dates in answers: HTTP headers, and ISO 8601.
 
 use gristmill_core::utc;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/// Days of the week, from that of 1970-01-01.
+/// Days of the week, starting with the day of 1970-01-01.
 const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-/// Seconds of a day.
+/// Seconds in a day.
 const DAY: i64 = 86_400;
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -16,12 +16,12 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// The clock of a store, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct StoreClock {
-    /// Seconds by which it is ahead of that of this machine.
+    /// Seconds by which it is ahead of the clock of this machine.
     offset: AtomicI64,
 }
 
 impl StoreClock {
-    /// Sets the seconds by which it is ahead of that of this machine.
+    /// Sets the seconds by which it is ahead of the clock of this machine.
     pub(super) fn set(&self, offset: i64) {
         self.offset.store(offset, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ fn seconds_of_day(text: &str) -> Option<i64> {
     Some(parts.next()?? * 3600 + parts.next()?? * 60 + parts.next()??)
 }
 
-/// Counts days by years that begin in March, so that the leap day is the last one.
+/// Returns nanoseconds since 1970. Counts days in years that begin in March, so that the leap day is the last one.
 fn nanoseconds(year: i64, month: i64, day: i64, seconds: i64, fraction: i64) -> Option<i64> {
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -95,7 +95,7 @@ fn nanoseconds(year: i64, month: i64, day: i64, seconds: i64, fraction: i64) -> 
     days.checked_mul(DAY)?.checked_add(seconds)?.checked_mul(SECOND_NS)?.checked_add(fraction)
 }
 
-/// Returns the time of this machine in nanoseconds since 1970.
+/// Returns the current time of this machine in nanoseconds since 1970.
 pub(super) fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
     i64::try_from(now).unwrap_or_default()

@@ -1,17 +1,17 @@
-//! Variables of the environment, and the files that they name.
+//! Environment variables, and the files that they name.
 
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a file with settings, in bytes.
 pub(in crate::remote) const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Variables of the environment.
+/// Environment variables.
 pub(in crate::remote) struct Environment(Variables);
 
 type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl Environment {
-    /// Returns that of the process.
+    /// Returns the environment of the process.
     pub(in crate::remote) fn of_process() -> Self {
         Self(Box::new(|name| std::env::var(name).ok()))
     }
@@ -23,12 +23,12 @@ impl Environment {
         Self(Box::new(move |name| values.get(name).cloned()))
     }
 
-    /// Returns a variable as it is.
+    /// Returns a variable unchanged.
     pub(in crate::remote) fn raw(&self, name: &str) -> Option<String> {
         (self.0)(name)
     }
 
-    /// Returns a variable without spaces around it; an empty one is not set.
+    /// Returns a variable without surrounding spaces; an empty one counts as unset.
     pub(in crate::remote) fn text(&self, name: &str) -> Option<String> {
         let value = self.raw(name)?;
         let value = value.trim();
@@ -45,8 +45,8 @@ impl Environment {
         self.text(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// Returns the path that a text means: `~/` is the home folder. It is on this machine, even if it has the form of an address: the
-    /// thread that reads it may be the one that sends requests.
+    /// Returns the path in a text, in which `~/` is the home folder. It is always local, even if it has the form of an address: the thread
+    /// that reads it may be the one that sends requests.
     pub(in crate::remote) fn path(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), self.text("HOME")) {
             (Some(rest), Some(home)) => Path::new(&home).join(rest),

@@ -1,4 +1,4 @@
-//! Requests: redirects, the token, time limits, and which answers are worth another try.
+//! Requests to the hub: redirects, the token, time limits, and which answers permit another try.
 
 use super::environment::Environment;
 use super::hf::HubSettings;
@@ -19,13 +19,13 @@ use std::time::Duration;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "asking the hub";
-/// Base pauses without a byte after which a connection is given up: ten seconds.
+/// Multiple of the base pause after which a connection without a byte fails: ten seconds.
 const SILENT_PAUSES: u32 = 10;
 /// Maximum number of redirects of one request.
 pub(super) const MAX_REDIRECTS: usize = 10;
 /// Maximum size of an answer that is not a file, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
-/// Characters of the server's own message that are shown.
+/// Maximum number of shown characters of the server's own message.
 const MAX_MESSAGE_CHARS: usize = 200;
 
 /// A client for one hub.
@@ -40,9 +40,9 @@ pub(super) struct HttpClient {
 #[derive(Clone, Debug)]
 pub(super) struct HttpRequest {
     pub(super) url: Url,
-    /// Offset of the first byte to get.
+    /// Offset of the first requested byte.
     pub(super) start: u64,
-    /// Version of the file that the earlier bytes are of.
+    /// Version of the file to which the earlier bytes belong.
     pub(super) version: Option<String>,
 }
 
@@ -52,13 +52,13 @@ impl HttpRequest {
     }
 }
 
-/// An answer by which a request is refused.
+/// An answer that refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
-    /// The hub's name of the reason; may be empty.
+    /// The hub's code for the reason; may be empty.
     pub(super) code: String,
-    /// What the server says; raw, may be empty.
+    /// Message of the server; raw, may be empty.
     message: String,
 }
 
@@ -75,12 +75,12 @@ impl Refusal {
         Self::of(response.status().as_u16(), response.headers())
     }
 
-    /// Returns the refusal of a path that a list does not have.
+    /// Returns the refusal for a path that is not in a list.
     pub(super) fn entry_not_found() -> Self {
         Self { status: 404, code: "EntryNotFound".to_owned(), message: String::new() }
     }
 
-    /// Whether there is no such repository or revision, as far as the hub answers.
+    /// Whether the answer means that there is no such repository or revision.
     pub(super) fn is_missing_revision(&self) -> bool {
         match self.code.as_str() {
             "" => self.status == 404,
@@ -88,7 +88,7 @@ impl Refusal {
         }
     }
 
-    /// Whether it concerns all files of a repository.
+    /// Whether the refusal applies to all files of a repository.
     pub(super) fn is_of_repository(&self) -> bool {
         [401, 403].contains(&self.status) || !self.code.is_empty() && self.is_missing_revision()
     }
@@ -115,7 +115,7 @@ impl HttpClient {
             .redirect(Policy::none())
             .referer(false)
             .connect_timeout(settings.base_pause * SILENT_PAUSES)
-            // Applies to the answer's head, and to each read of its body.
+            // Applies to the head of the answer, and to each read of its body.
             .timeout(settings.base_pause * SILENT_PAUSES)
             .build()
             .map_err(|_| {
@@ -124,7 +124,7 @@ impl HttpClient {
         Ok(Self { client, endpoint, token: settings.token.clone(), base_pause: settings.base_pause })
     }
 
-    /// Returns the address of a path of the hub. Each segment is encoded.
+    /// Returns the URL of a path of the hub. Each segment is encoded.
     pub(super) fn url<'s>(&self, segments: impl IntoIterator<Item = &'s str>) -> Outcome<Url> {
         let mut url = self.endpoint.clone();
         match url.path_segments_mut() {
@@ -134,7 +134,7 @@ impl HttpClient {
         Ok(url)
     }
 
-    /// Whether an address is at the hub itself: only there the token is sent.
+    /// Whether a URL leads to the hub itself: only the hub receives the token.
     pub(super) fn is_own(&self, url: &Url) -> bool {
         url.origin() == self.endpoint.origin()
     }
@@ -175,7 +175,7 @@ impl HttpClient {
         Err(Failure::environment(ACTIVITY, "its redirects do not end").on(Subject::path(host(&request.url))))
     }
 
-    /// Gets a small answer, with further tries if they may help. Returns its headers and its body.
+    /// Requests a small answer, with further tries if they may succeed. Returns its headers and its body.
     pub(super) fn get(&self, request: &HttpRequest, check: Check<'_>) -> Outcome<Result<Answer, Refusal>> {
         let mut policy = self.retry_policy();
         loop {
@@ -193,7 +193,7 @@ impl HttpClient {
     }
 }
 
-/// An answer that was read.
+/// A complete answer.
 pub(super) struct Answer {
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -224,25 +224,25 @@ pub(super) fn read_error(error: &std::io::Error) -> &'static str {
     }
 }
 
-/// Returns host and port: all that is shown of an address, whose query may be a signature.
+/// Returns host and port: the only parts of a URL that are shown, because its query may be a signature.
 pub(super) fn host(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}"));
     format!("{}{}", url.host_str().unwrap_or_default(), port.unwrap_or_default())
 }
 
-/// Whether an address leads to this machine.
+/// Whether a URL leads to this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether credentials may be sent to an address: with TLS, or on this machine.
+/// Whether credentials may be sent to a URL: with TLS, or on this machine.
 pub(super) fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_loopback(url)
 }
 
-/// Returns the address that an answer redirects to; `None` if it is no redirect, the reason if it is not followed.
+/// Returns the URL that an answer redirects to; `None` if it is not a redirect, or the reason for not following it.
 pub(super) fn redirect_of(url: &Url, status: u16, headers: &HeaderMap) -> Result<Option<Url>, &'static str> {
     if ![301, 302, 303, 307, 308].contains(&status) {
         return Ok(None);
@@ -272,7 +272,7 @@ fn describe_busy(response: &Response) -> String {
     }
 }
 
-/// Returns the time that a busy server asks to wait: `Retry-After` in seconds, or `t` of `RateLimit`.
+/// Returns the pause that a busy server requests: `Retry-After` in seconds, or `t` of `RateLimit`.
 pub(super) fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
     let after = headers.get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
@@ -280,14 +280,14 @@ pub(super) fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
         let parts = || {
             headers.get("ratelimit").and_then(|value| value.to_str().ok()).into_iter().flat_map(|text| text.split(';'))
         };
-        // The time counts only if no request is left.
+        // The time applies only if the quota is used up (`r=0`: no request remains).
         parts().find(|part| part.trim() == "r=0")?;
         parts().find_map(|part| seconds(part.trim().strip_prefix("t=")?))
     };
     after.or_else(limit)
 }
 
-/// Returns an error and the errors that it was caused by.
+/// Returns an error and its causes.
 fn causes<'e>(error: &'e reqwest::Error) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     let first: &'e (dyn Error + 'static) = error;
     std::iter::successors(Some(first), |cause| {
@@ -299,7 +299,7 @@ fn causes<'e>(error: &'e reqwest::Error) -> impl Iterator<Item = &'e (dyn Error 
     })
 }
 
-/// Returns what is wrong with the certificate of the server, if that is why no answer came.
+/// Returns the error of the server's certificate, if it is the reason for the missing answer.
 pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::CertificateError> {
     causes(error).find_map(|cause| match cause.downcast_ref::<rustls::Error>()? {
         rustls::Error::InvalidCertificate(error) => Some(error),
@@ -307,7 +307,7 @@ pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Certi
     })
 }
 
-/// Returns why no answer came; a failure if another try is of no use.
+/// Returns the reason for a missing answer; a failure if another try is useless.
 pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReason> {
     let host = host(url);
     if certificate_error(error).is_some() {

@@ -1,7 +1,7 @@
-//! Stores of objects, and data sets of the Hugging Face hub: addresses, requests over HTTP, and the cache that the Python tools share.
+//! Stores of objects, and data sets of the Hugging Face hub: addresses, HTTP requests, and the cache that is shared with the Python tools.
 //!
-//! Owns every request over the network. Must not know what the files mean. The page of the format is `docs/remote.md`. All parts but the
-//! addresses need the feature `remote`.
+//! Owns all network requests. Must not know the meaning of the files. The page of the format is `docs/remote.md`. Everything except the
+//! addresses needs the feature `remote`.
 
 #[cfg(feature = "remote")]
 pub(crate) mod az;

@@ -1,4 +1,4 @@
-//! The proxies that the environment names. The crate that sends requests takes them from there; here they are checked, and named in messages.
+//! The proxies that the environment names. The HTTP client reads them itself; this module checks them and names them in messages.
 
 use super::environment::Environment;
 use gristmill_core::text::display_safe;
@@ -8,21 +8,22 @@ use std::net::IpAddr;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the address of the proxy";
-/// Variables for addresses with and without TLS, and for both.
+/// Variables for URLs with TLS, without TLS, and for both.
 const HTTPS: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 const HTTP: [&str; 2] = ["HTTP_PROXY", "http_proxy"];
 const ALL: [&str; 2] = ["ALL_PROXY", "all_proxy"];
-/// Variables with the hosts that are reached without a proxy.
+/// Variables with the hosts that do not use a proxy.
 const NONE: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
 
-/// A proxy, in words, and the variable that names it.
+/// A proxy as text, and the variable that names it.
 pub(super) struct NamedProxy {
     pub(super) text: String,
     pub(super) variable: &'static str,
 }
 
-/// Fails if a variable has no address of a proxy. Requests would be sent without one. The value may contain a password, and is not shown.
+/// Fails if a variable is not the address of a proxy; otherwise requests would be sent without one. The value may contain a password, and
+/// is not shown.
 pub(super) fn check(environment: &Environment) -> Outcome<()> {
     for name in HTTPS.into_iter().chain(HTTP).chain(ALL) {
         if environment.text(name).is_some_and(|value| parse(&value).is_none()) {
@@ -34,7 +35,7 @@ pub(super) fn check(environment: &Environment) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the proxy through which an address is reached, if the environment names one.
+/// Returns the proxy for a URL, if the environment names one.
 pub(super) fn proxy_of(url: &Url, environment: &Environment) -> Option<NamedProxy> {
     let names = if url.scheme() == "https" { HTTPS } else { HTTP };
     let set = |name: &&'static str| Some((*name, environment.text(name)?));
@@ -54,12 +55,12 @@ fn parse(value: &str) -> Option<Url> {
     Url::parse(&address).ok().filter(|url| url.has_host() && SCHEMES.contains(&url.scheme()))
 }
 
-/// Whether no host is reached through a proxy. The crate that sends requests takes `*` for names only, curl for addresses, too.
+/// Whether no host uses a proxy. The HTTP client applies `*` to names only, curl also to addresses.
 pub(super) fn is_off(environment: &Environment) -> bool {
     environment.first(&NONE).is_some_and(|list| list.split(',').any(|entry| entry.trim() == "*"))
 }
 
-/// Whether a list of names, ends of names, addresses and ranges of addresses has a host, by the rules of the crate that sends requests.
+/// Whether a list of names, suffixes of names, addresses and ranges of addresses contains a host, by the rules of the HTTP client.
 fn is_excluded(host: &str, list: &str) -> bool {
     let address = host.parse::<IpAddr>();
     list.split(',').map(str::trim).any(|entry| match &address {

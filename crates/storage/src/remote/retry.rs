@@ -3,24 +3,24 @@
 use gristmill_core::{Failure, Outcome};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Tries of a request without a new byte before it fails.
+/// Maximum number of tries of a request without a new byte.
 const MAX_TRIES: u32 = 5;
-/// Maximum time that a server may ask to wait.
+/// Maximum pause that a server may request.
 const MAX_REQUESTED_PAUSE: Duration = Duration::from_secs(300);
 /// Interval at which a pause checks for cancellation.
 const CANCEL_CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// Returns whether the run goes on; an error ends the request.
+/// Returns an error if the run was cancelled, which ends the request.
 pub(super) type Check<'a> = &'a (dyn Fn() -> Outcome<()> + Sync);
 
-/// Why a try did not succeed, although a later one may.
+/// Why a try failed, although a later one may succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RetryReason {
     /// The reason, as the end of a message.
     pub(super) why: String,
-    /// Time that the server asks to wait.
+    /// Pause that the server requests.
     pub(super) pause: Option<Duration>,
-    /// What can be done if no later try succeeds, if the reason says it.
+    /// Hint if no later try succeeds, if the reason has one.
     pub(super) hint: Option<String>,
 }
 

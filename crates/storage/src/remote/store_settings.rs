@@ -1,8 +1,8 @@
-//! What the flags say about stores; the environment and the files of the stores' own tools say the rest.
+//! Settings of stores from flags; other settings come from the environment and from the files of the stores' own tools.
 
 use std::sync::OnceLock;
 
-/// Requests that a host gets at once by default.
+/// Default number of concurrent requests to a host.
 const DEFAULT_CONNECTIONS: usize = 64;
 
 /// Settings of all stores of the process.
@@ -12,33 +12,33 @@ pub struct RemoteSettings {
     pub profile: Option<String>,
     /// Region of the buckets.
     pub region: Option<String>,
-    /// Address of the store, in place of that of its maker.
+    /// Address of the store, instead of the vendor's address.
     pub endpoint_url: Option<String>,
-    /// Whether requests carry no signature.
+    /// Whether requests are not signed.
     pub anonymous: bool,
-    /// Whether the one who asks agrees to pay for the requests.
+    /// Whether the requester agrees to pay for the requests.
     pub request_payer: bool,
-    /// Requests that a host gets at once, at most.
+    /// Maximum number of concurrent requests to a host.
     pub connections: usize,
-    /// How objects with gaps that are not needed are read.
+    /// How to read objects of which some bytes are not needed.
     pub reads: RemoteReads,
-    /// How objects are made.
+    /// Properties of new objects.
     pub new_objects: NewObjects,
 }
 
-/// How objects with gaps that are not needed are read.
+/// How to read objects of which some bytes are not needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RemoteReads {
-    /// As is quicker, by what requests and bytes take.
+    /// The faster way, by the measured speed of requests and bodies.
     #[default]
     Auto,
-    /// Every gap that is worth it in bytes is jumped over, for stores whose bytes are paid for.
+    /// Skips every gap that is larger than the overhead of a request, for stores that charge for bytes.
     Ranges,
-    /// Nothing is jumped over, for stores whose requests are paid for.
+    /// Skips no gap, for stores that charge for requests.
     Whole,
 }
 
-/// What objects are made with, in the words of the store; nothing: what the bucket sets.
+/// Properties of new objects, in the terms of the store; unset ones are determined by the bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewObjects {
     /// Storage class.
@@ -47,7 +47,7 @@ pub struct NewObjects {
     pub sse: Option<String>,
     /// Key of the encryption.
     pub sse_kms_key_id: Option<String>,
-    /// Access that others have.
+    /// Access control list.
     pub acl: Option<String>,
 }
 

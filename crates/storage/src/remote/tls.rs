@@ -1,4 +1,4 @@
-//! Which certificates are trusted.
+//! Trusted certificates.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use rustls::pki_types::pem::PemObject as _;
@@ -7,17 +7,17 @@ use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Variables that name a file with certificates; `SSL_CERT_FILE` is read with those of the system.
+/// Variables that name a file with certificates; `SSL_CERT_FILE` is read together with the certificates of the system.
 const BUNDLES: [&str; 3] = ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"];
 /// Maximum size of such a file, in bytes.
 const MAX_BUNDLE_BYTES: u64 = 16 << 20;
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the certificates";
 
-/// Returns a configuration that trusts the certificates of the system, those of Mozilla, and those that the environment names.
+/// Returns a configuration that trusts the certificates of the system, of Mozilla, and of files that the environment names.
 pub(super) fn client_config() -> Outcome<ClientConfig> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    // Of a system without certificates, or with damaged ones, the others are left.
+    // If the system has no valid certificates, the others remain.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for name in BUNDLES {
         if let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) {

@@ -19,13 +19,13 @@ const MERGE_CHUNK: usize = 32 * 1024;
 /// Entries between two checks of the cancel flag.
 pub const CANCEL_EVERY: u64 = 1024;
 
-/// Where and within which limits rows are sorted.
+/// Folder and limits of a sort.
 pub struct SortContext<'a> {
     /// Writes the files.
     pub fs: &'a dyn Fs,
     /// Folder of the files.
     pub scratch: &'a Path,
-    /// Ends the steps.
+    /// Cancels the sort.
     pub cancel: &'a Cancel,
     /// Maximum number of sorted runs open at once.
     pub merge_width: usize,

@@ -176,7 +176,7 @@ pub const ELEMENT_TOKENS: &[&[u8]] = &[
     b"\0\0\0\0",
 ];
 
-/// Returns the small files of one family of media, without the `expected.json` of the peer in the same folder.
+/// Returns the small files of one family of media, without the `expected.json` of the reference program in the same folder.
 pub fn media(family: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
     let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
@@ -186,7 +186,7 @@ pub fn media(family: &str) -> Vec<Vec<u8>> {
     found.into_iter().filter(|bytes| bytes.len() <= 64 << 10).collect()
 }
 
-/// Returns media of the RIFF family, and of the two kinds whose frames have no container.
+/// Returns media of the RIFF family, and of the two kinds of frames without a container.
 pub fn riff() -> Vec<Vec<u8>> {
     let mut seeds = media("riff");
     seeds.extend(media("flac_adts"));

@@ -1,4 +1,4 @@
-//! Addresses: with the account of the environment, or with one of their own.
+//! Addresses of blobs: with the account of the environment, or with an account in the address.
 
 use super::super::super::location::RemoteUrl;
 use super::super::msc::check_mapped;
@@ -6,12 +6,12 @@ use super::{SCHEME, WITH_ACCOUNT};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::Path;
 
-/// Ends of the hosts of accounts: of Azure, of Azure in China, and of Azure for the government of the USA.
+/// Suffixes of the hosts of accounts: of Azure, of Azure in China, and of Azure for the government of the USA.
 const SUFFIXES: [&str; 3] = ["core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
-/// The services of an account whose hosts may be in an address. They have the same files.
+/// Services of an account whose hosts may be in an address. Both have the same files.
 const SERVICES: [&str; 2] = ["dfs", "blob"];
 
-/// Checks an address as it is typed. A query may be a signature, so it is not shown.
+/// Checks an address that the user typed. A query may be a signature, so messages omit it.
 pub(super) fn check(text: &str) -> Outcome<String> {
     if let Some((address, _)) = text.split_once('?').filter(|(_, query)| query.contains("sig=")) {
         return Err(Failure::usage("reading the address", "it has a signature, which is not part of a key")
@@ -24,14 +24,14 @@ pub(super) fn check(text: &str) -> Outcome<String> {
             .with_hint("az://CONTAINER/KEY"));
     }
     let address = check_mapped(text)?;
-    // One that is mapped to a profile is checked there.
+    // An address that is mapped to a profile is checked there.
     if let Some(url) = RemoteUrl::parse(Path::new(&address)).filter(|url| url.scheme.title == SCHEME.title) {
         parse_bucket(&url)?;
     }
     Ok(address)
 }
 
-/// Returns the container of an address, and the host of its account if it names one.
+/// Returns the container of an address, and the host of its account if the address contains one.
 pub(super) fn parse_bucket<'a>(url: &RemoteUrl<'a>) -> Outcome<(&'a str, Option<&'a str>)> {
     let refuse = |why: &str, hint: &str| {
         Err(Failure::usage("reading the address", why).on(Subject::path(url.to_path())).with_hint(hint))
@@ -60,7 +60,7 @@ pub(super) fn parse_bucket<'a>(url: &RemoteUrl<'a>) -> Outcome<(&'a str, Option<
     Ok((container, host))
 }
 
-/// Splits the host of an account into the account and the end of the host.
+/// Splits the host of an account into the account and the suffix of the host.
 pub(super) fn split_host(host: &str) -> Option<(&str, &'static str)> {
     let (account, rest) = host.split_once('.')?;
     let (service, suffix) = rest.split_once('.')?;

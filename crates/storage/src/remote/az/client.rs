@@ -1,4 +1,5 @@
-//! Requests to a container: signed, repeated where that may help, and corrected once by what the store answers about credentials and clock.
+//! Requests to a container: signed, repeated after failures that may be temporary, and corrected once if the store refuses the credentials
+//! or the clock.
 
 use super::super::super::store::Condition;
 use super::super::dates::{format_http_date, StoreClock};
@@ -16,18 +17,18 @@ use std::sync::Arc;
 /// Code of the refusal to read a folder as a blob.
 pub(super) const FOLDER: &str = "Folder";
 
-/// What all containers of an account share.
+/// State that all containers of an account share.
 pub(in crate::remote) struct AzureContext {
     pub(super) network: Arc<Network>,
     pub(super) config: AzureConfig,
-    /// The host of the account, if addresses name it.
+    /// The host of the account, if addresses contain it.
     host: Option<String>,
     pub(super) credentials: CurrentKeys,
     pub(super) clock: StoreClock,
 }
 
 impl AzureContext {
-    /// Creates the context of an account, of `host` if addresses name it.
+    /// Creates the context of an account. `host` is its host, if addresses contain it.
     pub(in crate::remote) fn new(
         network: Arc<Network>,
         profile: AzureProfile,
@@ -42,7 +43,7 @@ impl AzureContext {
     }
 }
 
-/// What has already been corrected in a request.
+/// The corrections that were made to a request.
 #[derive(Default)]
 struct Corrections {
     keys: bool,
@@ -60,8 +61,8 @@ impl AzureClient {
         Self { context, container: container.to_owned() }
     }
 
-    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time. What is a folder is refused as a blob, with
-    /// the code [`FOLDER`].
+    /// Sends a request until the store answers with success, or with a refusal that does not depend on time. Reading a folder as a blob is
+    /// refused with the code [`FOLDER`].
     pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
         let network = &self.context.network;
         let mut answer = Answer::default();
@@ -94,7 +95,7 @@ impl AzureClient {
         }
     }
 
-    /// Returns the address of a key as it is typed.
+    /// Returns the address of a key in the form that users type.
     pub(super) fn address(&self, key: &str) -> String {
         let slash = if key.is_empty() { "" } else { "/" };
         match &self.context.host {
@@ -103,7 +104,7 @@ impl AzureClient {
         }
     }
 
-    /// Adds what can be done if a request does not succeed.
+    /// Adds a hint to the failure of a request.
     fn with_hint(&self, failure: Failure, reason: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
         if let Some(hint) = &reason.hint {
@@ -121,7 +122,7 @@ impl AzureClient {
         }
     }
 
-    /// Returns a request with its credentials for what an answer does not have yet.
+    /// Returns a request, with its credentials, for the part that `answer` lacks.
     fn request(&self, call: &Call, keys: Option<&Keys>, answer: &Answer) -> Outcome<Request> {
         let sas = keys.and_then(|keys| keys.token.as_ref());
         let url = self.context.config.url(&self.container, &call.key, &call.query, sas)?;
@@ -153,13 +154,13 @@ impl AzureClient {
         if !call.body.is_empty() {
             body::set(&mut request, call.body.clone());
         } else if call.method == Method::PUT {
-            // Without a body no length is sent, which the store refuses (411).
+            // Without a body the client sends no length, which the store refuses (411).
             insert(request.headers_mut(), "content-length", "0");
         }
         Ok(request)
     }
 
-    /// Changes what a refusal says is wrong, each thing once. Returns whether the request is worth another try.
+    /// Corrects the cause of a refusal, each cause once. Returns whether the request should be repeated.
     async fn correct(&self, refusal: &Refusal, corrections: &mut Corrections) -> bool {
         let Some(keys) = &refusal.keys else { return false };
         if is_clock(refusal) && !keys.id.is_empty() && !corrections.clock {
@@ -176,7 +177,7 @@ impl AzureClient {
     }
 }
 
-/// Whether an answer is about a folder of an account with folders, or about a blob that marks one.
+/// Whether an answer concerns a folder of an account with folders, or a blob that marks one.
 fn is_folder(call: &Call, answer: &Answer) -> bool {
     let is = |name: &str, value: &str| answer.header(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     let is_read = call.action == Action::Read && call.query.is_empty();

@@ -1,4 +1,4 @@
-//! Where the requests of an account go, and the key or the signature that is set for it.
+//! Address of an account, and the configured key or signature (SAS).
 
 use super::super::environment::Environment;
 use super::super::http::is_safe;
@@ -14,24 +14,24 @@ use std::net::IpAddr;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the settings of Azure Storage";
-/// Variables with the name of the account, with its key, and with others.
+/// Variables with the name of the account and with its key; each has two names.
 const ACCOUNT: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
 const KEY: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"];
 const SAS: &str = "AZURE_STORAGE_SAS_TOKEN";
 const CONNECTION: &str = "AZURE_STORAGE_CONNECTION_STRING";
 const ENDPOINT: &str = "AZURE_STORAGE_ENDPOINT";
-/// End of the hosts of accounts by default.
+/// Default suffix of the hosts of accounts.
 const SUFFIX: &str = "core.windows.net";
 
-/// What the flags or a profile of another tool set.
+/// Settings from flags, or from a profile of another tool.
 #[derive(Clone, Debug, Default)]
 pub(in crate::remote) struct AzureProfile {
-    /// Address of the account, and what it is from.
+    /// Address of the account, and the name of the setting.
     pub(in crate::remote) endpoint: Option<(String, String)>,
-    /// A connection string, and what it is from. With one, those of the environment do not count.
+    /// A connection string, and the name of the setting. With one, those of the environment are ignored.
     pub(in crate::remote) connection: Option<(Secret, String)>,
     pub(in crate::remote) is_anonymous: bool,
-    /// Access tier of new blobs; nothing: what the account sets.
+    /// Access tier of new blobs; without one, the account determines it.
     pub(in crate::remote) access_tier: Option<String>,
 }
 
@@ -47,18 +47,18 @@ impl AzureProfile {
 #[derive(Clone, Debug)]
 pub(super) struct AzureConfig {
     pub(super) account: String,
-    /// Address of the account, without a slash at its end.
+    /// Address of the account, without a trailing slash.
     base: String,
-    /// What sets the address, if it is not the usual one.
+    /// Name of the setting with the address, if it is not the usual one.
     pub(super) endpoint_source: Option<String>,
-    /// The key of the account, or a signature.
+    /// The key of the account, or a signature (SAS).
     pub(super) keys: Option<Keys>,
     pub(super) is_anonymous: bool,
     pub(super) access_tier: Option<String>,
 }
 
 impl AzureConfig {
-    /// Takes the settings from a profile, else from the environment. `host` is that of the account, if the address names one.
+    /// Reads the settings from a profile, or else from the environment. `host` is the host of the account, if the address contains one.
     pub(super) fn new(profile: &AzureProfile, environment: &Environment, host: Option<&str>) -> Outcome<Self> {
         let variable = |name: &str| Some((environment.text(name)?, name.to_owned()));
         let is_own = profile.connection.is_some();
@@ -66,7 +66,7 @@ impl AzureConfig {
         let text = text.or_else(|| variable(CONNECTION).map(|(text, source)| (Secret::new(text), source)));
         let connection = text.map(|(text, source)| parse_connection(&text, source)).transpose()?;
         let addressed = host.and_then(split_host);
-        // Settings of the environment are those of the account that it names.
+        // Settings of the environment belong to the account that it names.
         let endpoint_account = |endpoint: &str| account_of(&Url::parse(endpoint).ok()?);
         let set = match is_own {
             true => None,
@@ -80,7 +80,7 @@ impl AzureConfig {
         let given_account = profile.endpoint.as_ref().and_then(|(url, _)| endpoint_account(url));
         let account = addressed.map(|(account, _)| account.to_owned());
         let account = account.or(given_account).or_else(|| set.clone()).or_else(|| connected.clone());
-        // Those without an account are not for one that an address names: the address may be of any data.
+        // Settings without an account do not apply to an account in an address: the address may come from a data set.
         let is_for = |name: &Option<String>| match name {
             Some(name) => account.as_ref().is_none_or(|account| account == name),
             None => addressed.is_none(),
@@ -134,7 +134,7 @@ impl AzureConfig {
         &self.base
     }
 
-    /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.
+    /// Returns the URL of a key, or of the container if the key is empty. `sas` is a signature; a URL with one is never shown.
     pub(super) fn url(
         &self,
         container: &str,
@@ -168,7 +168,7 @@ fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString,
     }
 }
 
-/// Returns the account that the address of a store names. One with a host of its own names none.
+/// Returns the account in the URL of a store; `None` if the host is a custom domain.
 fn account_of(url: &Url) -> Option<String> {
     let account = match is_path_style(url) {
         true => url.path_segments()?.next()?,
@@ -177,13 +177,13 @@ fn account_of(url: &Url) -> Option<String> {
     (!account.is_empty()).then(|| account.to_owned())
 }
 
-/// Whether the account is in the path, as it is with emulators.
+/// Whether the account is in the path, as for emulators.
 fn is_path_style(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     !host.contains('.') || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
 }
 
-/// Checks the address of an account, which `source` sets, and adds the account to its path where it belongs there.
+/// Checks the URL of an account from the setting `source`, and adds the account to its path if it belongs there.
 fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String> {
     let url = Url::parse(address).ok().filter(|url| {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
@@ -200,7 +200,7 @@ fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String
     })
 }
 
-/// Checks that no signature and no token is sent without TLS, except to this machine. A key is not sent.
+/// Checks that signatures and tokens are sent only over TLS, or to this machine. A key is never sent.
 fn check_safety(base: &str, keys: Option<&Keys>, source: &str) -> Outcome<()> {
     let has_key = keys.is_some_and(|keys| !keys.id.is_empty());
     match has_key || Url::parse(base).is_ok_and(|url| is_safe(&url)) {
@@ -238,7 +238,7 @@ fn key_of(secret: Secret, source: &str, account: Option<&str>) -> Outcome<Keys> 
     Ok(Keys { id: account.to_owned(), secret, token: None, expires: None, source: source.to_owned() })
 }
 
-/// Returns a signature (SAS) as keys without an id, whose token is added to addresses.
+/// Returns a signature (SAS) as keys without an id; its token is added to URLs.
 fn signature_of(sas: &Secret, source: &str) -> Outcome<Keys> {
     let text = sas.reveal().trim_start_matches('?');
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {

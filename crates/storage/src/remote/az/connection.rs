@@ -2,12 +2,12 @@
 
 use super::super::secret::Secret;
 
-/// The account of the emulators, and its key, which is the same everywhere.
+/// The account of the emulators, and its well-known key.
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
 const EMULATOR_KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const EMULATOR_ENDPOINT: &str = "http://127.0.0.1:10000/devstoreaccount1";
 
-/// What a connection string says.
+/// Content of a connection string.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionString {
     pub(super) account: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct ConnectionString {
 }
 
 impl ConnectionString {
-    /// Parses a connection string; `None` if it is none.
+    /// Parses a connection string; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parsed = Self::default();
         for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -40,7 +40,7 @@ impl ConnectionString {
                     parsed.key = Some(Secret::new(EMULATOR_KEY));
                     parsed.endpoint = Some(EMULATOR_ENDPOINT.to_owned());
                 }
-                // Those of queues, tables and files.
+                // Endpoints of queues, tables and files.
                 _ => {}
             }
         }

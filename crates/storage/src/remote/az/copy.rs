@@ -15,16 +15,16 @@ use reqwest::Method;
 use std::io;
 use std::ops::Range;
 
-/// Maximum size of a blob that is copied by one request, and size of a block that is copied, in bytes. The answer comes when all is copied, which has
-/// to be within the time for the first byte of an answer.
+/// Maximum size of a blob that is copied by one request, and size of a copied block, in bytes. The store answers when the copy is complete,
+/// so it must finish within the time limit for the first byte of an answer.
 const MAX_COPY_BYTES: u64 = 64 << 20;
-/// Maximum size of a blob that is copied: the number of its blocks is limited.
+/// Maximum size of a copied blob: the number of its blocks is limited.
 const MAX_BYTES: u64 = 50_000 * MAX_COPY_BYTES;
 
 impl AzureStore {
-    /// Copies a blob of any container of the account, of the version that it has now. Returns `false` if the store refuses that.
+    /// Copies the current version of a blob from any container of the account. Returns `false` if the store refuses this.
     pub(super) fn copy_blob(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
-        // What refuses this request is found when the blob is read.
+        // If this request is refused, reading the blob returns the failure.
         let Ok(version) = source.head(from)? else { return Ok(false) };
         let headers = source.source_headers(from, &version)?;
         if version.bytes <= MAX_COPY_BYTES {
@@ -34,7 +34,7 @@ impl AzureStore {
         Ok(version.bytes <= MAX_BYTES && self.copy_blocks((source, from), (to, headers), sizes, watch)?)
     }
 
-    /// Returns the headers that name a source: one version of it, with the right to read it.
+    /// Returns the headers that name a source: one version of it, with the permission to read it.
     pub(super) fn source_headers(&self, key: &str, version: &ObjectVersion) -> io::Result<Vec<(&'static str, String)>> {
         let keys = self.keys()?;
         let config = &self.client.context.config;
@@ -72,7 +72,7 @@ impl AzureStore {
         }
     }
 
-    /// Copies a blob in blocks of a size. Returns `false` if the store refuses that.
+    /// Copies a blob in blocks of a size. Returns `false` if the store refuses this.
     pub(super) fn copy_blocks(
         &self,
         (source, from): (&Self, &str),
@@ -96,7 +96,7 @@ impl AzureStore {
         })
     }
 
-    /// Returns the MD5 of a blob, which it has if it was put by one request.
+    /// Returns the MD5 of a blob; only blobs that were put by one request have one.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
         let answer = self.found(self.send_and_wait(head(key))?, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?;
         let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());

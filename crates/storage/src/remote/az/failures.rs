@@ -1,4 +1,4 @@
-//! What a refusal of the store means to the user. Nothing of its texts is shown, only status and code.
+//! Failures and hints for refusals of the store. Only status and code of a refusal are shown, never its texts.
 
 use super::super::network::ACTIVITY;
 use super::super::s3::{Action, Keys, Refusal};
@@ -7,7 +7,7 @@ use crate::store::NO_CONTAINER;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
-/// Codes of refusals that do not depend on the blob.
+/// Codes of refusals that apply to all blobs.
 const CODES_OF_ALL: [&str; 7] = [
     "ContainerNotFound",
     "ContainerDisabled",
@@ -18,7 +18,8 @@ const CODES_OF_ALL: [&str; 7] = [
     "AuthorizationProtocolMismatch",
 ];
 
-/// Whether there is no such blob, although there is the container. Without credentials, what may not be read is reported as missing.
+/// Whether the blob does not exist although the container does. Without credentials, the store also reports unreadable containers as
+/// missing.
 pub(super) fn is_missing(refusal: &Refusal) -> bool {
     let is_hidden = refusal.keys.is_none() && refusal.code == "ResourceNotFound";
     refusal.status == 404 && !["ContainerNotFound", "ContainerDisabled"].contains(&refusal.code.as_str()) && !is_hidden
@@ -29,8 +30,8 @@ pub(super) fn is_condition(refusal: &Refusal) -> bool {
     refusal.code == "BlobAlreadyExists" || refusal.status == 412 && !refusal.code.starts_with("Lease")
 }
 
-/// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
-/// same for other blobs, in contrast to those of a store that cannot be reached or of wrong credentials.
+/// Returns the failure that states why a request was refused, and what the user can do. Its kind is set if the store may permit the same
+/// for other blobs; it is unset if the store is unreachable or the credentials are wrong.
 pub(super) fn failure_of(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
@@ -112,12 +113,12 @@ fn without_keys(client: &AzureClient) -> (String, String) {
     (why.to_owned(), hint.to_owned())
 }
 
-/// Returns where the credentials of a request are from.
+/// Returns the source of the credentials of a request.
 fn source(refusal: &Refusal) -> &str {
     refusal.keys.as_ref().map_or("none", |keys| keys.source.as_str())
 }
 
-/// Whether requests have a signature in their address.
+/// Whether the credentials are a signature (SAS) in the URL.
 pub(super) fn is_signature(keys: &Keys) -> bool {
     keys.token.is_some()
 }

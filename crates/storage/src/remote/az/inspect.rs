@@ -1,4 +1,4 @@
-//! What `doctor` reports of a container: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
+//! Facts of a container for `doctor`: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::s3::{sum_of, Action, Call, Refusal};
 use super::client::FOLDER;
@@ -12,16 +12,16 @@ use gristmill_core::{Failure, FileStamp};
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Maximum number of pages of a listing with unfinished uploads that are read.
+/// Maximum number of pages of a listing that are searched for unfinished uploads.
 const MAX_PAGES: usize = 10;
-/// Maximum number of empty blobs that are asked for their blocks.
+/// Maximum number of empty blobs whose blocks are requested.
 const MAX_EXAMINED_BLOBS: usize = 100;
 /// A checksum that no short content has, and a version that no blob has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 const OTHER_VERSION: &str = "0x8D0000000000000";
 
 impl AzureStore {
-    /// Returns where the credentials are from, and the address of the container.
+    /// Returns the source of the credentials, and the address of the container.
     pub(super) fn read_settings(&self) -> io::Result<StoreSettings> {
         let keys = self.keys()?;
         let config = &self.client.context.config;
@@ -39,7 +39,7 @@ impl AzureStore {
         Ok(StoreSettings { credentials, region: String::new(), endpoint })
     }
 
-    /// Puts a blob that is there in ways that have to be refused.
+    /// Puts an existing blob by requests that the store must refuse.
     pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
         let is_refused = |call: Call, is_right: &dyn Fn(&Refusal) -> bool| -> io::Result<bool> {
             Ok(matches!(self.send_and_wait(call)?, Err(refusal) if is_right(&refusal)))
@@ -56,7 +56,7 @@ impl AzureStore {
         })
     }
 
-    /// Lists the blobs at a key and below it of which there are only blocks.
+    /// Lists the blobs at and below a key that have only uncommitted blocks.
     pub(super) fn list_uploads(&self, key: &str) -> io::Result<Vec<UnfinishedUpload>> {
         let is_below = |name: &str| {
             key.is_empty() || name.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -83,7 +83,7 @@ impl AzureStore {
         Ok(uploads)
     }
 
-    /// Returns the upload that an empty blob of a listing is; `None` if it is a blob.
+    /// Returns the unfinished upload that a listing shows as an empty blob; `None` if it is a blob.
     fn upload_of(&self, blob: ListedBlob) -> io::Result<Option<UnfinishedUpload>> {
         match self.head(&blob.key)? {
             // A blob that marks a folder is also refused.
@@ -92,7 +92,7 @@ impl AzureStore {
         }
         let blocks = self.send_and_wait(block_list(&blob.key, "uncommitted"))?.ok();
         let now = self.client.context.clock.now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-        // The store does not report when blocks were put; without a time of its creation, the upload counts as new.
+        // The store does not report when blocks were put; without a creation time, the upload counts as new.
         let begun = blob.created_ns.and_then(|time| u128::try_from(time).ok()).unwrap_or(now);
         let age = Duration::from_nanos(u64::try_from(now.saturating_sub(begun)).unwrap_or_default());
         let bytes = blocks.and_then(|answer| sum_of(&answer.body, "Size"));

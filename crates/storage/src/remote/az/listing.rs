@@ -4,21 +4,21 @@ use super::super::dates::parse_http_date;
 use super::super::s3::{get_range, walk, Action, Call};
 use super::super::version::{plain_etag, ObjectVersion};
 
-/// What a complete listing ends with.
+/// Ending of a complete listing.
 const ENDING: &str = "</EnumerationResults>";
 
-/// Maximum number of entries of a page: with their metadata, they are shorter than an answer may be.
+/// Maximum number of entries of a page: with their metadata, they are shorter than the limit of an answer.
 const MAX_RESULTS: usize = 1000;
 
 /// A blob of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedBlob {
     pub(super) key: String,
-    /// Without a tag if none of it was committed.
+    /// Without a tag if no content was committed.
     pub(super) version: ObjectVersion,
-    /// When it was created, as nanoseconds since 1970, if the store reports it.
+    /// Time of its creation in nanoseconds since 1970, if the store reports it.
     pub(super) created_ns: Option<i64>,
-    /// Whether it is a folder of an account with folders, and whether it only marks one, as Microsoft's tools do in accounts without.
+    /// Whether it is a folder of an account with folders, and whether it only marks a folder, as Microsoft's tools do in other accounts.
     pub(super) is_folder: bool,
     is_marker: bool,
 }
@@ -27,9 +27,9 @@ pub(super) struct ListedBlob {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) blobs: Vec<ListedBlob>,
-    /// Each with the slash at its end.
+    /// Common prefixes of keys, each with a trailing slash.
     prefixes: Vec<String>,
-    /// Where the next page begins; `None` after the last one.
+    /// Marker of the next page; `None` after the last one.
     pub(super) next: Option<String>,
     /// Whether the account has folders.
     pub(super) has_folders: bool,
@@ -40,8 +40,8 @@ impl Page {
         self.blobs.is_empty() && self.prefixes.is_empty()
     }
 
-    /// Returns the blobs with their versions, and the prefixes without one. Folders of the account are left out if every blob is listed, else
-    /// they are prefixes. What only marks a folder is left out.
+    /// Returns the blobs with their versions, and the prefixes without one. Folders of the account are omitted if every blob is listed,
+    /// otherwise they are prefixes. Blobs that only mark a folder are omitted.
     pub(super) fn into_entries(self, recursive: bool) -> impl Iterator<Item = (String, Option<ObjectVersion>)> {
         let blobs = self.blobs.into_iter().filter_map(move |blob| match blob.is_folder {
             true => (!recursive).then(|| (format!("{}/", blob.key), None)),
@@ -57,7 +57,7 @@ pub(super) fn list(prefix: &str, recursive: bool, max: Option<usize>, next: Opti
         vec![("restype", "container".to_owned()), ("comp", "list".to_owned()), ("prefix", prefix.to_owned())];
     query.retain(|(_, value)| !value.is_empty());
     query.extend((!recursive).then(|| ("delimiter", "/".to_owned())));
-    // Metadata say what only marks a folder.
+    // The metadata show which blobs only mark a folder.
     query.extend(max.is_none().then(|| ("include", "metadata".to_owned())));
     query.push(("maxresults", max.unwrap_or(MAX_RESULTS).to_string()));
     query.extend(next.map(|next| ("marker", next)));
@@ -71,7 +71,7 @@ pub(super) fn list_containers(next: Option<String>) -> Call {
     Call { action: Action::ListBuckets, query, ending: Some(ENDING), range: None, ..get_range("", 0..0, None) }
 }
 
-/// Parses a page of the list of containers, and where the next one begins; `None` if it is none.
+/// Parses a page of the list of containers and the marker of the next page; `None` if it is invalid.
 pub(super) fn parse_containers(xml: &[u8]) -> Option<(Vec<String>, Option<String>)> {
     let (mut containers, mut next) = (Vec::new(), None);
     walk(xml, &mut |path, text| {
@@ -85,7 +85,7 @@ pub(super) fn parse_containers(xml: &[u8]) -> Option<(Vec<String>, Option<String
     Some((containers, next))
 }
 
-/// Parses a page of a listing; `None` if it is none.
+/// Parses a page of a listing; `None` if it is invalid.
 pub(super) fn parse_page(xml: &[u8]) -> Option<Page> {
     let (mut page, mut blob) = (Page::default(), ListedBlob::default());
     let (mut is_listing, mut has_sizes) = (false, true);

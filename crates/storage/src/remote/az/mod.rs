@@ -1,7 +1,8 @@
 //! `az://CONTAINER/KEY` and `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY`: Azure Blob Storage.
 //!
-//! Owns the form of the requests, the credentials, and what the refusals mean. Its containers are the buckets of the other stores, and its blobs their
-//! objects. How often and when requests are sent is the matter of `remote/network`, which ranges are read that of `remote/blocks`.
+//! Owns the form of the requests, the credentials, and the meaning of refusals. Its containers are the buckets of other stores, and its
+//! blobs their objects. Must not decide how often and when requests are sent (`remote/network`), or which ranges are read
+//! (`remote/blocks`).
 
 mod address;
 mod client;
@@ -45,7 +46,7 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "az",
     usual: "az",
@@ -65,7 +66,8 @@ fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     Ok(store_of_container(&context_of_process(host)?, container))
 }
 
-/// Returns what the containers of an account share, given its host, which is that of the environment if there is none.
+/// Returns the state that the containers of an account share, given the host of the account; without a host, the account of the
+/// environment.
 fn context_of_process(host: Option<&str>) -> Outcome<Arc<AzureContext>> {
     /// Contexts by the host of the account, which is empty for the account of the environment.
     static CONTEXTS: LazyLock<Mutex<HashMap<String, Arc<AzureContext>>>> = LazyLock::new(Mutex::default);
@@ -125,7 +127,7 @@ impl AzureStore {
         keys.finish().and_then(|keys| keys).map_err(Failure::into_io)
     }
 
-    /// Returns the page of a listing that a request asked for. `marker`: where it begins, for all but the first.
+    /// Returns the page of a listing that was requested. `marker` is the start of the page, for all but the first.
     fn page(&self, answer: PendingAnswer, marker: Option<&str>) -> io::Result<Page> {
         let (what, of) = ("with a listing that cannot be read", (Action::List, ""));
         let page = self.parsed(finish_read(answer)?, |answer| parse_page(&answer.body), what, of)?;
@@ -151,7 +153,7 @@ impl AzureStore {
         Ok(containers)
     }
 
-    /// Whether there is a blob below a prefix, given the request for a page of one entry. Pages may be empty and not the last.
+    /// Whether there is a blob below a prefix, given the request for a page of one entry. Pages before the last one may be empty.
     fn has_blobs(&self, prefix: &str, first: PendingAnswer) -> io::Result<bool> {
         let mut page = self.page(first, None)?;
         while let (true, Some(next)) = (page.is_empty(), page.next.take()) {
@@ -161,7 +163,7 @@ impl AzureStore {
     }
 }
 
-/// Returns the refusal of a page whose next one would be the same.
+/// Returns the refusal of a page whose next page would be the same.
 fn endless() -> Refusal {
     Refusal::of_success(200, "with a listing that does not end")
 }
@@ -217,9 +219,10 @@ impl Store for AzureStore {
         while let Some(answer) = pending.take() {
             let page = self.page(answer, marker.as_deref())?;
             marker.clone_from(&page.next);
-            // The next page comes while this one is taken.
+            // The next page is fetched while this one is processed.
             pending = page.next.clone().map(|next| begin(Some(next)));
-            // Accounts with folders do not list in the order of keys. All pages at once take fewer requests than each folder alone.
+            // Accounts with folders do not list in the order of keys. Listing all pages first takes fewer requests than listing each
+            // folder.
             let is_ordered = !page.has_folders;
             entries.extend(page.into_entries(recursive));
             if pending.is_some() && !is_ordered {
@@ -271,7 +274,7 @@ impl Store for AzureStore {
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
         let (source, host) = parse_bucket(from).map_err(Failure::into_io)?;
-        // The signature of the source is one of this account.
+        // The signature of the source is made with the key of this account.
         if host != parse_bucket(to).map_err(Failure::into_io)?.1 {
             return Ok(false);
         }
@@ -301,7 +304,7 @@ impl Store for AzureStore {
     }
 
     fn discard_staged(&self, _: &RemoteUrl<'_>, _: &str) -> io::Result<()> {
-        // Blocks end by themselves after a week, or with the next list of the blob.
+        // Uncommitted blocks expire after a week, or when the next block list of the blob is put.
         Ok(())
     }
 

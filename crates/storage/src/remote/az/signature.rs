@@ -1,4 +1,4 @@
-//! Signatures with the key of an account: of requests (Shared Key), and of the address of one blob (SAS).
+//! Signatures with the key of an account: of requests (Shared Key), and of the URL of one blob (SAS).
 
 use super::super::s3::{encode, insert, Keys};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
@@ -8,9 +8,9 @@ use reqwest::Url;
 use ring::hmac;
 use std::time::{Duration, SystemTime};
 
-/// Version of the interface of the store.
+/// Version of the API of the store.
 pub(super) const VERSION: &str = "2021-12-02";
-/// Time for which the address of a blob is signed.
+/// Time for which the signature of a URL is valid.
 const SIGNED_FOR: Duration = Duration::from_secs(3600);
 /// Headers that are signed with their values only, in this order; the third one is the length of the body.
 const SIGNED: [&str; 11] = [
@@ -27,7 +27,7 @@ const SIGNED: [&str; 11] = [
     "range",
 ];
 
-/// Adds the signature of a request with its headers. `query` is that of the address, not encoded.
+/// Adds the signature of a request to its headers. `query` is the query of the URL, not encoded.
 pub(super) fn sign(
     keys: &Keys,
     method: &str,
@@ -70,7 +70,7 @@ fn text_to_sign(
     text
 }
 
-/// Returns the query by which one blob can be read without other credentials, for some time.
+/// Returns the query with which one blob can be read without other credentials, for [`SIGNED_FOR`].
 pub(super) fn sign_address(keys: &Keys, container: &str, key: &str, now: SystemTime) -> String {
     let stamp = utc::stamp(now + SIGNED_FOR);
     let part = |range: std::ops::Range<usize>| stamp.get(range).unwrap_or_default();
@@ -78,14 +78,14 @@ pub(super) fn sign_address(keys: &Keys, container: &str, key: &str, now: SystemT
         ([part(0..4), part(4..6), part(6..8)].join("-"), [part(9..11), part(11..13), part(13..15)].join(":"));
     let expiry = format!("{date}T{time}Z");
     let resource = format!("/blob/{}/{container}/{key}", keys.id);
-    // Permission, start, end, resource, policy, addresses, protocols, version, kind, snapshot, scope of encryption, five headers of answers.
+    // Permission, start, end, resource, policy, addresses, protocols, version, kind, snapshot, encryption scope, five headers of answers.
     let fields = ["r", "", &expiry, &resource, "", "", "", VERSION, "b", "", "", "", "", "", "", ""];
     let signature = hmac_of(keys, &fields.join("\n"));
     format!("sv={VERSION}&sr=b&sp=r&se={}&sig={}", encode(&expiry, ""), encode(&signature, ""))
 }
 
 fn hmac_of(keys: &Keys, text: &str) -> String {
-    // A key that is not valid is refused when the settings are read.
+    // An invalid key is refused when the settings are read.
     let key = BASE64_STANDARD.decode(keys.secret.reveal()).unwrap_or_default();
     BASE64_STANDARD.encode(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), text.as_bytes()))
 }
@@ -95,7 +95,8 @@ mod tests {
     use super::super::super::secret::Secret;
     use super::*;
 
-    /// The examples of the reference of Azure Storage, "Authorize with Shared Key". It has no key for them, so the texts are compared.
+    /// The examples of the reference of Azure Storage, "Authorize with Shared Key". The reference has no key for them, so the texts are
+    /// compared.
     #[test]
     fn the_texts_of_the_reference_are_signed() {
         let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! Blobs that are sent in blocks while they are made, and completed by their list later.
+//! Blobs that are uploaded in blocks while they are created, and completed later by their block list.
 
 use super::super::s3::{walk, Action, Call, PartQueue, PartTarget, PartUpload, PendingPart};
 use super::write::{block_id, block_list, put};
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::io;
 use uuid::Uuid;
 
-/// The blocks of a blob that is made. Their ids begin with a token of their own.
+/// The uncommitted blocks of a blob. Their ids begin with a unique token.
 struct NewBlocks {
     store: AzureStore,
     key: String,
@@ -17,7 +17,7 @@ struct NewBlocks {
 }
 
 impl AzureStore {
-    /// Begins a blob of a size. Unfinished blocks of others are removed with its list.
+    /// Starts a blob of a size. Unfinished blocks of other runs are removed when its block list is put.
     pub(super) fn begin_blocks(&self, key: &str, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
         let token = Uuid::new_v4().simple().to_string();
         let blocks = NewBlocks { store: self.share(), key: key.to_owned(), token };
@@ -41,7 +41,7 @@ impl AzureStore {
         Ok(is_read.is_some() && names.len() == sent.len() && bytes == object.bytes)
     }
 
-    /// Makes a blob of its blocks; returns whether it is visible.
+    /// Commits the blocks of a blob; returns whether it is visible.
     pub(super) fn complete_blocks(&self, key: &str, object: &StagedObject) -> io::Result<bool> {
         match self.change(key, || self.commit(key, &object.parts, Condition::Always, None))? {
             Some(done) => Ok(done),
@@ -72,6 +72,6 @@ impl PartTarget for NewBlocks {
     }
 
     fn discard(&self) {
-        // Blocks end by themselves after a week. To remove them earlier, an empty blob would have to be visible for a moment.
+        // Uncommitted blocks expire after a week. To remove them earlier, an empty blob would have to be visible for a moment.
     }
 }

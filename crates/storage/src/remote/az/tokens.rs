@@ -1,4 +1,5 @@
-//! Credentials of requests: the key or the signature that is set, else access tokens, which are looked for in the order of Microsoft's tools.
+//! Credentials of requests: the configured key or signature, or else access tokens, whose sources are tried in the order of Microsoft's
+//! tools.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::http::is_safe;
@@ -18,23 +19,23 @@ use tokio::time::timeout;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "getting the credentials";
-/// What the tokens are for.
+/// The resource for which tokens are requested.
 const RESOURCE: &str = "https://storage.azure.com";
-/// Where tokens of applications are from, unless a variable says so.
+/// Default address of the service that issues tokens of applications, and the variable that replaces it.
 const AUTHORITY: &str = "https://login.microsoftonline.com";
 const AUTHORITY_VARIABLE: &str = "AZURE_AUTHORITY_HOST";
-/// Address of the metadata of the machine, unless a variable names another, and the time that it has for its first answer.
+/// Default address of the metadata of the machine, the variable that replaces it, and the time limit for its first answer.
 const METADATA: &str = "http://169.254.169.254";
 const METADATA_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
 const MAX_METADATA_TIME: Duration = Duration::from_secs(1);
-/// Seconds for which a token is used whose answer does not say when it ends.
+/// Seconds for which a token is used if its answer has no expiry.
 const DEFAULT_SECONDS: u64 = 600;
 
 /// Finds credentials.
 pub(super) struct AzureTokens {
     network: Arc<Network>,
     environment: Environment,
-    /// The key or the signature that is set.
+    /// The configured key or signature.
     configured: Option<Keys>,
 }
 
@@ -68,7 +69,7 @@ impl AzureTokens {
         Ok(self.find_by_program().await)
     }
 
-    /// Returns the token of an application with a secret; `None` if none is set.
+    /// Returns the token of an application with a secret; `None` if none is configured.
     async fn find_by_secret(&self) -> Outcome<Option<Keys>> {
         let variable = |name: &str| self.environment.text(name);
         let given = (variable("AZURE_TENANT_ID"), variable("AZURE_CLIENT_ID"), variable("AZURE_CLIENT_SECRET"));
@@ -77,7 +78,7 @@ impl AzureTokens {
         self.token_of_application(&tenant, &form, "AZURE_CLIENT_SECRET").await.map(Some)
     }
 
-    /// Returns the token of an application with a token of the cluster (workload identity); `None` if none is set.
+    /// Returns the token of an application with a token of the cluster (workload identity); `None` if none is configured.
     async fn find_by_workload(&self) -> Outcome<Option<Keys>> {
         const SOURCE: &str = "AZURE_FEDERATED_TOKEN_FILE";
         let variable = |name: &str| self.environment.text(name);
@@ -127,7 +128,7 @@ impl AzureTokens {
         let variable = |name: &str| self.environment.text(name);
         let (Some(address), Some(header)) = (variable(SOURCE), variable("IDENTITY_HEADER")) else { return Ok(None) };
         let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field(SOURCE));
-        // The address is one of the machine, without TLS.
+        // The address is on this machine, without TLS.
         let url = Url::parse(&address).ok().filter(|url| is_safe(url) || is_link_local(url));
         let url = url.ok_or_else(|| refuse("it may only be https, or lead to this machine"))?;
         let request = self.identity(url, "2019-08-01").header("x-identity-header", header);
@@ -136,13 +137,14 @@ impl AzureTokens {
         token.map(Some).ok_or_else(|| refuse(&format!("its answer ({status}) has no token")))
     }
 
-    /// Returns the token of the metadata of the machine (managed identity); `None` if it is not one of Azure, or has no identity.
+    /// Returns the token of the metadata of the machine (managed identity); `None` if it is not an Azure machine, or has no identity.
     async fn find_by_metadata(&self) -> Outcome<Option<Keys>> {
         const SUBJECT: &str = "the metadata of the machine";
         let base = self.environment.text(METADATA_VARIABLE).unwrap_or_else(|| METADATA.to_owned());
         let address = format!("{}/metadata/identity/oauth2/token", base.trim_end_matches('/'));
         let Ok(url) = Url::parse(&address) else { return Ok(None) };
-        // Elsewhere nothing answers, or something else. A token may take longer than this request, which is not complete and therefore refused.
+        // Outside Azure, no service or another one answers. A token may take longer than this request, which is incomplete and therefore
+        // refused.
         let client = self.network.client(true);
         let probe = self.network.send(client, Request::new(Method::GET, url.clone()), SUBJECT);
         match timeout(MAX_METADATA_TIME, probe).await {
@@ -154,7 +156,7 @@ impl AzureTokens {
         Ok(parse_token(&answer, "the identity of the machine").filter(|_| status == 200))
     }
 
-    /// Returns a request for the token of an identity of the machine: of `AZURE_CLIENT_ID`, if it has several.
+    /// Returns a request for the token of an identity of the machine: the identity of `AZURE_CLIENT_ID`, if it has several.
     fn identity(&self, url: Url, version: &str) -> RequestBuilder {
         let client = self.environment.text("AZURE_CLIENT_ID");
         let client = client.iter().map(|client| ("client_id", client.as_str()));
@@ -163,7 +165,7 @@ impl AzureTokens {
         self.network.client(true).get(url)
     }
 
-    /// Returns the token that the program `az` prints; `None` if it is not there, or no user has logged in.
+    /// Returns the token that the program `az` prints; `None` if it is not installed, or no user has logged in.
     async fn find_by_program(&self) -> Option<Keys> {
         let folders = self.environment.text("PATH")?;
         let program =
@@ -176,13 +178,13 @@ impl AzureTokens {
     }
 }
 
-/// Whether an address is one of the network of this machine alone.
+/// Whether a URL is plain HTTP to a link-local address, which never leaves the network of this machine.
 fn is_link_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().parse::<std::net::Ipv4Addr>();
     url.scheme() == "http" && host.is_ok_and(|host| host.is_link_local())
 }
 
-/// Parses a token as the services answer it, whose numbers may be texts, and as the program `az` prints it.
+/// Parses a token in the form of the services, whose numbers may be strings, or in the form that the program `az` prints.
 fn parse_token(json: &[u8], source: &str) -> Option<Keys> {
     let json: Value = serde_json::from_slice(json).ok()?;
     let text = |name: &str| json.get(name)?.as_str().filter(|token| !token.is_empty());
@@ -191,7 +193,7 @@ fn parse_token(json: &[u8], source: &str) -> Option<Keys> {
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     };
     let token = text("access_token").or_else(|| text("accessToken"))?;
-    // A time from now does not depend on the clock.
+    // A relative expiry does not depend on the clock.
     let end = match (number("expires_in"), number("expires_on")) {
         (None, Some(seconds)) => UNIX_EPOCH.checked_add(Duration::from_secs(seconds)),
         (seconds, _) => SystemTime::now().checked_add(Duration::from_secs(seconds.unwrap_or(DEFAULT_SECONDS))),

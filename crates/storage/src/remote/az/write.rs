@@ -1,4 +1,4 @@
-//! Puts and removes blobs: small ones by one request, others in blocks that are visible only when their list is put.
+//! Puts and removes blobs: small ones by one request, others in blocks that become visible when their block list is put.
 
 use super::super::network::Answer;
 use super::super::s3::{
@@ -18,13 +18,13 @@ use std::io;
 use std::ops::Range;
 use uuid::Uuid;
 
-/// Header with the token of a run that ends an upload.
+/// Header with the token of a run that removes an upload.
 const ENDED_BY: &str = "x-ms-meta-gristmill_ended_by";
 
-/// A blob that is made of blocks.
+/// A blob that is put in blocks.
 pub(super) struct Blocks<'a> {
     pub(super) key: &'a str,
-    /// What a refusal of a block concerns, and its key.
+    /// Action and key that a refusal of a block concerns.
     pub(super) source: (Action, &'a str),
     /// Size of the blob.
     pub(super) bytes: u64,
@@ -47,15 +47,15 @@ pub(super) fn put_blob(key: &str, body: Bytes) -> Call {
     call
 }
 
-/// Returns the id of a block of the blob that a token belongs to. All ids of a blob have one length.
+/// Returns the id of a block. `token` identifies the upload. All ids of a blob have the same length.
 pub(super) fn block_id(token: &str, number: u64) -> String {
     BASE64_STANDARD.encode(format!("{token}{number:08}"))
 }
 
-/// Returns a request that makes a blob of its blocks.
+/// Returns a request that commits the blocks of a blob.
 fn put_list(key: &str, ids: &[String]) -> Call {
     let mut body = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
-    // The latest ones are also those that an earlier try has committed, if its answer was lost.
+    // `Latest` also finds blocks that an earlier try has committed, if its answer was lost.
     ids.iter().for_each(|id| _ = write!(body, "<Latest>{id}</Latest>"));
     body.push_str("</BlockList>");
     put(key, vec![("comp", "blocklist".to_owned())], body.into())
@@ -69,7 +69,7 @@ impl AzureStore {
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.put_whole(key, read_part(file, 0, file.len())?, condition)
             }
-            // Unfinished blocks of others are removed with the list of these.
+            // Unfinished blocks of other runs are removed when this block list is put.
             Content::File(file) | Content::UnlockedFile(file) => {
                 let block = |range: Range<u64>| {
                     Ok(put(key, Vec::new(), read_part(file, range.start, range.end - range.start)?))
@@ -84,31 +84,31 @@ impl AzureStore {
         let Some(etag) = self.etag_before(key, condition)? else { return self.is_content(key, &body) };
         match self.send_and_wait(self.with_tier(Call { condition, etag, ..put_blob(key, body.clone()) }))? {
             Ok(_) => Ok(true),
-            // If the answer to an earlier try was lost, the blob that is there is this one.
+            // If the answer to an earlier try was lost, the existing blob is this one.
             Err(refusal) if is_condition(&refusal) => self.is_content(key, &body),
             Err(refusal) => Err(self.failure_of(&refusal, Action::Write, key)),
         }
     }
 
-    /// Adds the access tier of new blobs to a request that makes one.
+    /// Adds the access tier of new blobs to a request that creates one.
     pub(super) fn with_tier(&self, mut call: Call) -> Call {
         let tier = self.client.context.config.access_tier.clone();
         call.headers.extend(tier.map(|tier| ("x-ms-access-tier", tier)));
         call
     }
 
-    /// Returns the tag that the blob has to have when it is replaced, if the condition is about one; `None` if it has another stamp.
+    /// Returns the tag of the blob that is replaced, if the condition has a stamp; `None` if the blob has another stamp.
     fn etag_before(&self, key: &str, condition: Condition) -> io::Result<Option<Option<String>>> {
         let Condition::IfStamp(stamp) = condition else { return Ok(Some(None)) };
         let version = self.found(self.head(key)?, Action::Read, key)?;
         Ok(version.filter(|version| version.info().stamp == stamp).map(|version| Some(version.etag)))
     }
 
-    /// Makes a blob of blocks; returns whether the condition held.
+    /// Puts a blob in blocks; returns whether the condition held.
     pub(super) fn put_blocks(&self, blocks: &Blocks<'_>, condition: Condition) -> io::Result<bool> {
         let Some(etag) = self.etag_before(blocks.key, condition)? else { return Ok(false) };
         for _ in 0..MAX_UPLOADS {
-            // Blocks of other runs are never in a list: the ids of each begin with its own token.
+            // Blocks of other runs are never in a list: the ids of each upload begin with its own token.
             let ids = self.send_blocks(blocks, &Uuid::new_v4().simple().to_string())?;
             if let Some(done) = self.commit(blocks.key, &ids, condition, etag.clone())? {
                 return Ok(done);
@@ -119,7 +119,7 @@ impl AzureStore {
         Err(failure.with_hint("run the same command again").into_io())
     }
 
-    /// Sends all blocks and returns their ids, in order.
+    /// Uploads all blocks and returns their ids, in order.
     fn send_blocks(&self, blocks: &Blocks<'_>, token: &str) -> io::Result<Vec<String>> {
         let mut ids = Vec::new();
         let mut take = |part: PendingPart| match part.finish()? {
@@ -136,7 +136,8 @@ impl AzureStore {
         Ok(ids)
     }
 
-    /// Makes a blob of its blocks. Returns whether the condition held, or `None` if the blocks are gone. `etag` is the version that it replaces.
+    /// Commits the blocks of a blob. Returns whether the condition held, or `None` if the blocks are gone. `etag` is the version that it
+    /// replaces.
     pub(super) fn commit(
         &self,
         key: &str,
@@ -152,13 +153,13 @@ impl AzureStore {
         }
     }
 
-    /// Whether a blob is made of these blocks.
+    /// Whether a blob consists of these blocks.
     pub(super) fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
         let answer = self.found(self.send_and_wait(block_list(key, "committed"))?, Action::Read, key)?;
         Ok(answer.is_some_and(|answer| text_of(&answer.body, "Name").as_ref() == ids.first()))
     }
 
-    /// Removes a blob if it has a version; returns whether it had.
+    /// Removes a blob if it has this version, and returns whether it had.
     pub(super) fn remove_blob_version(&self, key: &str, stamp: FileStamp) -> io::Result<bool> {
         let Some(etag) = self.etag_before(key, Condition::IfStamp(stamp))? else { return Ok(false) };
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
@@ -170,8 +171,8 @@ impl AzureStore {
         }
     }
 
-    /// Removes the blocks of a blob that is not there. There is no request for that: an empty list, which makes an empty blob, removes them, and
-    /// then that blob is removed.
+    /// Removes the uncommitted blocks of a blob that does not exist. The store has no request for this: putting an empty block list creates
+    /// an empty blob and removes them, and then the blob is removed.
     pub(super) fn remove_uncommitted_blocks(&self, key: &str) -> io::Result<()> {
         let (action, condition) = (Action::EndUpload, Condition::IfAbsent);
         let token = Uuid::new_v4().simple().to_string();
@@ -201,7 +202,7 @@ impl AzureStore {
     }
 }
 
-/// Whether a blob is the empty one by which an upload was ended.
+/// Whether a blob is the empty one that was put to remove an upload.
 fn is_ended_by(answer: &Answer, token: &str) -> bool {
     answer.header("content-length") == Some("0") && answer.header(ENDED_BY) == Some(token)
 }

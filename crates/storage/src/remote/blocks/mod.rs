@@ -1,6 +1,6 @@
-//! Reads an object by ranges: in blocks that are fetched once, and ahead of those who read in order.
+//! Reads an object by ranges: in blocks that are fetched once, and ahead of sequential readers.
 //!
-//! Owns which ranges are fetched and how long their bytes are kept. Must not know where they come from ([`FetchRange`]).
+//! Owns which ranges are fetched and how long their bytes stay in memory. Must not know their source ([`FetchRange`]).
 
 mod room;
 mod streams;
@@ -19,44 +19,44 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use streams::{Order, Stream, Streams};
 
-/// Borders of blocks are multiples of this, in bytes.
+/// Boundaries of blocks are multiples of this, in bytes.
 pub(super) const BLOCK_UNIT: u64 = 64 << 10;
 /// Maximum size of a block, in bytes.
 const MAX_BLOCK_BYTES: u64 = 8 << 20;
-/// Maximum number of bytes that are fetched ahead of one reader, and number from which on they are fetched in whole blocks.
+/// Maximum number of bytes that are fetched ahead of one reader, and the number above which whole blocks are fetched.
 const MAX_WINDOW_BYTES: u64 = 64 << 20;
 const BLOCKS_WINDOW_BYTES: u64 = MAX_BLOCK_BYTES + MAX_BLOCK_BYTES / 2;
-/// Bytes that are fetched ahead of a second read in order, as to fetch them takes no longer than to wait for a store, and how many times as many as
-/// were read they are later.
+/// Number of bytes that are fetched ahead of a second sequential read, which takes no longer than waiting for the store; later, this
+/// multiple of the bytes read so far is fetched.
 const MIN_WINDOW_BYTES: u64 = 1 << 20;
 const WINDOW_GROWTH: u64 = 16;
-/// Minimum share of a reader in the memory for what is fetched ahead: many of those that are open may not be reading.
+/// Minimum share of a reader in the memory for read-ahead: many of the open readers may not be reading.
 const MIN_SHARE_BYTES: u64 = 2 << 20;
-/// Maximum number of bytes of an object that are kept although they were read.
+/// Maximum number of bytes of an object that stay in memory after they were read.
 const MAX_READ_BYTES: u64 = 1 << 20;
-/// Bytes of all objects in memory above which nothing more is fetched ahead: a share of the memory of the run within these limits.
+/// Bytes of all objects in memory above which nothing is fetched ahead: a share of the memory of the run within these limits.
 const TOTAL_SHARE: u64 = 8;
 const MIN_TOTAL_BYTES: u64 = 64 << 20;
 const MAX_TOTAL_BYTES: u64 = 256 << 20;
-/// Bytes of the first request to an object: if none was read before, and if the one before it was read in order.
+/// Size of the first request to an object: of the first object, and of an object after one that was read sequentially.
 pub(super) const FIRST_UNKNOWN_BYTES: u64 = 256 << 10;
 const FIRST_BYTES: u64 = 2 << 20;
-/// Bytes of the first request for a part that is read in order, and the bytes that are fetched ahead of its reader from then on. The first request
-/// for a larger part is small, as the others follow its answer.
+/// Size of the first request for a part that is read sequentially, and the number of bytes that are fetched ahead of its reader afterwards.
+/// The first request for a larger part is small, because the others wait for its answer.
 const FIRST_PART_BYTES: u64 = 4 << 20;
 const PART_WINDOW_BYTES: u64 = 8 << 20;
 const FIRST_LARGE_PART_BYTES: u64 = 1 << 20;
 /// Time after which a block that failed is fetched again.
 const FAILURE_LIFETIME: Duration = Duration::from_secs(1);
 
-/// Bytes of all objects that are in memory or on their way.
+/// Bytes of all objects that are in memory or requested.
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
 
 fn total_limit() -> u64 {
     (run_memory() / TOTAL_SHARE).clamp(MIN_TOTAL_BYTES, MAX_TOTAL_BYTES)
 }
 
-/// Whether there is memory for this number of bytes more.
+/// Whether there is memory for this number of additional bytes.
 fn has_room(bytes: u64) -> bool {
     TOTAL_BYTES.load(Ordering::Relaxed).saturating_add(bytes) <= total_limit()
 }
@@ -85,10 +85,10 @@ impl Drop for CountedBytes {
     }
 }
 
-/// Objects that are open.
+/// Number of open objects.
 static READERS: AtomicUsize = AtomicUsize::new(0);
 
-/// How much of the objects of a store the first request asks for: more if the last object was read in order, so that a small one takes a
+/// Size of the first request to each object of a store: larger if the last object was read sequentially, so that a small object takes a
 /// single request.
 #[derive(Clone, Debug)]
 pub(super) struct FirstRequest(Arc<AtomicU64>);
@@ -107,25 +107,25 @@ impl FirstRequest {
     }
 }
 
-/// Ends a fetch whose result is of no use any more.
+/// Cancels a fetch whose result is no longer needed.
 pub(super) type CancelFetch = Box<dyn Fn() + Send + Sync>;
 
 /// Fetches ranges of an object.
 pub(super) trait FetchRange: Send + Sync {
-    /// Begins to fetch a range, without waiting for it. The result goes to `done`: exactly the bytes of the range.
+    /// Starts to fetch a range, without waiting for it. `done` receives the result: exactly the bytes of the range.
     fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch;
 }
 
-/// Takes the result of a fetch.
+/// Receives the result of a fetch.
 pub(super) struct FetchDone {
     blocks: Weak<Blocks>,
-    /// Number of the block: another one may be in its place by now.
+    /// Number of the block: another block may have replaced it by now.
     number: u64,
     is_finished: bool,
 }
 
 impl FetchDone {
-    /// Takes the result.
+    /// Stores the result.
     pub(super) fn finish(mut self, result: Outcome<Vec<u8>>) {
         self.store(result);
     }
@@ -166,7 +166,7 @@ impl Drop for FetchDone {
 pub(super) struct BlockReader {
     source: Box<dyn FetchRange>,
     blocks: Arc<Blocks>,
-    /// Learns how the object is read.
+    /// Adapts the first requests to other objects to how this one is read.
     first: Option<FirstRequest>,
 }
 
@@ -185,28 +185,28 @@ impl Blocks {
 
 #[derive(Default)]
 struct BlockState {
-    /// Blocks that there ever were.
+    /// Number of blocks created so far.
     count: u64,
-    /// The one that was used last is at the end.
+    /// The most recently used block is the last one.
     blocks: VecDeque<Block>,
     streams: Streams,
-    /// When it was read last, or opened.
+    /// Time of the last read, or of opening.
     used: Option<Instant>,
-    /// Whether a range was read alone.
+    /// Whether a range was read without the bytes around it.
     has_jumps: bool,
-    /// Whether ranges of the last object were read alone, so that nothing is fetched ahead of the first read.
+    /// Whether ranges of the last object were read separately, so that nothing is fetched ahead of the first read.
     expects_jumps: bool,
 }
 
 struct Block {
-    /// Distinguishes it from earlier ones in its place.
+    /// Distinguishes the block from earlier ones with the same range.
     number: u64,
     range: Range<u64>,
     content: Content,
-    /// Readers that wait for it; while there are any, it is kept.
+    /// Number of readers that wait for the block; it is not removed while there are any.
     waiting: usize,
     cancel: Option<CancelFetch>,
-    /// Its bytes; none once it has failed.
+    /// Its counted bytes; `None` once it has failed.
     counted: Option<CountedBytes>,
 }
 
@@ -224,7 +224,7 @@ enum Content {
     Failed(Box<Failure>, Instant),
 }
 
-/// Returns the range of the first request to an object of which a part is read in order.
+/// Returns the range of the first request to an object of which a part is read sequentially.
 pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     let start = part.start - part.start % BLOCK_UNIT;
     let end = end_of_part(part.end);
@@ -232,19 +232,20 @@ pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     start..end.min(start + first)
 }
 
-/// Returns the maximum number of bytes that are fetched ahead of a reader: its share, so that none has to do with small requests for want of memory.
+/// Returns the maximum number of bytes that are fetched ahead of a reader: its share of the memory, so that no reader is limited to small
+/// requests.
 fn max_window() -> u64 {
     let readers = READERS.load(Ordering::Relaxed).max(1) as u64;
     (total_limit() / readers).clamp(MIN_SHARE_BYTES, MAX_WINDOW_BYTES)
 }
 
-/// Returns up to where an object is fetched for a part: with what its reader may need of what follows.
+/// Returns the end of the range that is fetched for a part: it includes bytes that its reader may need after the part.
 fn end_of_part(end: u64) -> u64 {
     (end.min(u64::MAX / 2) + AFTER_PART_BYTES).next_multiple_of(BLOCK_UNIT)
 }
 
 impl BlockReader {
-    /// Opens an object of a size. `first` are bytes at its beginning that are known: a whole number of units, or all.
+    /// Opens an object of a size. `first` are its known first bytes: a multiple of [`BLOCK_UNIT`], or all.
     pub(super) fn new(source: Box<dyn FetchRange>, bytes: u64, first: Vec<u8>) -> Self {
         let mut state = BlockState { used: Some(Instant::now()), ..BlockState::default() };
         if !first.is_empty() {
@@ -257,7 +258,7 @@ impl BlockReader {
         Self { source, blocks, first: None }
     }
 
-    /// Opens an object of which a part is read in order. `first` are the bytes of [`first_of_part`].
+    /// Opens an object of which a part is read sequentially. `first` are the bytes of [`first_of_part`].
     pub(super) fn of_part(source: Box<dyn FetchRange>, bytes: u64, part: &Range<u64>, first: Vec<u8>) -> Self {
         let reader = Self::new(source, bytes, Vec::new());
         let start = first_of_part(part).start;
@@ -267,14 +268,15 @@ impl BlockReader {
             state.insert_needed(start..fetched).content = Content::Ready(Arc::new(first));
         }
         let end = end_of_part(part.end).min(bytes);
-        // A larger one is fetched as any other that is read in order, but as deep as possible from the beginning.
+        // A larger part is fetched like any sequential read, but with the maximum window from the start.
         let window = if end.saturating_sub(start) > PART_WINDOW_BYTES { max_window() } else { PART_WINDOW_BYTES };
         state.streams.put(Stream::new(part.start, fetched, window, end));
         drop(state);
         reader
     }
 
-    /// Opens an object of which a part is read in order, and begins to fetch this part without waiting for it: all of it only if there is room.
+    /// Opens an object of which a part is read sequentially, and starts to fetch the part without waiting for it. If there is no room, only
+    /// the beginning is fetched.
     pub(super) fn of_part_ahead(source: Box<dyn FetchRange>, bytes: u64, part: &Range<u64>) -> Self {
         let reader = Self::of_part(source, bytes, part, Vec::new());
         let first = first_of_part(part);
@@ -299,14 +301,14 @@ impl BlockReader {
         missing.into_iter().map(|range| (state.insert_needed(range.clone()).number, range)).collect()
     }
 
-    /// Lets the first requests to other objects depend on how this one is read.
+    /// Adapts the first requests to other objects to how this one is read.
     pub(super) fn with_first(mut self, first: &FirstRequest) -> Self {
         self.blocks.lock().expects_jumps = first.expects_jumps();
         self.first = Some(first.clone());
         self
     }
 
-    /// Begins to fetch what a read needs and, unless it is alone, what probably follows.
+    /// Starts to fetch the bytes that a read needs and, unless it is alone, the bytes that probably follow.
     fn prepare(&self, read: &Range<u64>, is_alone: bool) {
         let mut state = self.blocks.lock();
         state.used = Some(Instant::now());
@@ -327,7 +329,7 @@ impl BlockReader {
             let size = range.end - range.start;
             let counted = if at < first_ahead { Some(CountedBytes::needed(size)) } else { CountedBytes::ahead(size) };
             let Some(counted) = counted else {
-                // The rest is fetched ahead by a later read.
+                // A later read fetches the rest ahead.
                 if let Some(stream) = state.streams.last_mut() {
                     stream.fetched = stream.fetched.min(range.start);
                 }
@@ -343,7 +345,7 @@ impl BlockReader {
         }
     }
 
-    /// Begins to fetch blocks, given by their numbers and ranges.
+    /// Starts to fetch blocks, given by their numbers and ranges.
     fn begin(&self, blocks: Vec<(u64, Range<u64>)>) {
         for (number, range) in blocks {
             let done = FetchDone { blocks: Arc::downgrade(&self.blocks), number, is_finished: false };
@@ -356,7 +358,7 @@ impl BlockReader {
         }
     }
 
-    /// Copies what the block at an offset has of a read; `None` if there is no such block any more.
+    /// Copies the bytes of a read that are in the block at an offset; `None` if there is no longer such a block.
     fn copy(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let mut state = self.blocks.lock();
         loop {
@@ -465,7 +467,7 @@ impl BlockState {
         &mut self.blocks[last]
     }
 
-    /// Returns the ranges of a range that no block has, with borders at multiples of `unit`, each at most as large as a block may be.
+    /// Returns the parts of a range that are in no block, with boundaries at multiples of `unit`, each at most as large as a block may be.
     fn missing(&mut self, wanted: &Range<u64>, unit: u64, size: u64) -> Vec<Range<u64>> {
         let is_current =
             |block: &Block| !matches!(&block.content, Content::Failed(_, at) if at.elapsed() > FAILURE_LIFETIME);
@@ -480,7 +482,7 @@ impl BlockState {
             let before = self.blocks.iter().map(|block| block.range.end).filter(|end| *end <= at).max();
             let start = (at - at % unit).max(before.unwrap_or(0));
             let wanted_to = wanted.end.next_multiple_of(unit);
-            // Borders between blocks are those of the blocks that stores keep.
+            // Boundaries match the blocks in which stores hold objects.
             let border = (start + 1).next_multiple_of(MAX_BLOCK_BYTES);
             let whole = if wanted_to - start > MAX_BLOCK_BYTES { border } else { wanted_to }.min(size);
             let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > at).min();
@@ -491,7 +493,7 @@ impl BlockState {
         missing
     }
 
-    /// Returns what to fetch ahead of a read. Empty if it does not follow another one, or enough was fetched already.
+    /// Returns the range to fetch ahead of a read. Empty if it does not follow another read, or enough was already fetched.
     fn ahead_of(&mut self, read: &Range<u64>, size: u64) -> Range<u64> {
         let (mut stream, order) = self.streams.take(read);
         if order == Order::Late {
@@ -501,13 +503,13 @@ impl BlockState {
         }
         let expects_order = read.start == 0 && !self.expects_jumps;
         if read.start >= stream.end {
-            // It reads on after its part.
+            // The reader continues after its part.
             (stream.window, stream.end) = (0, u64::MAX);
         }
         let window = match stream.window {
-            // What is read from the beginning is expected to be read in order.
+            // A read at the beginning is expected to start a sequential read.
             0 if order == Order::First && !expects_order => 0,
-            // As much as the first request has brought.
+            // As many bytes as the first request returned.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
             window => window
                 .max(read.end.saturating_sub(stream.start).saturating_mul(WINDOW_GROWTH))
@@ -519,7 +521,7 @@ impl BlockState {
         stream.advance(read, order);
         let end = read.end.next_multiple_of(BLOCK_UNIT);
         let mut ahead = end..end;
-        // What another one reads in order is not fetched twice.
+        // Bytes that another sequential reader fetches are not fetched twice.
         let others = self.streams.iter().filter(|other| other.window > 0 && other.start > read.end);
         let last = others.map(|other| other.start).min().unwrap_or(size).min(size).min(stream.end);
         let mut to = (read.end + window).min(last);
@@ -540,7 +542,7 @@ impl BlockState {
         ahead
     }
 
-    /// Drops what was read, up to a limit for those who read near by again. What was fetched ahead is kept for its reader.
+    /// Removes bytes that were read, except a limited number for repeated reads nearby. Bytes fetched ahead are kept for their reader.
     fn evict(&mut self, read_to: u64) {
         if let Some(at) = self.blocks.iter().position(|block| block.range.contains(&read_to.saturating_sub(1))) {
             let block = self.blocks.remove(at);
@@ -549,14 +551,14 @@ impl BlockState {
         self.drop_read(MAX_READ_BYTES);
     }
 
-    /// Gives up what was fetched ahead of readers that have not read for a time, and everything if none has.
+    /// Removes bytes fetched ahead of readers that have not read for this time, and all bytes if no reader has.
     fn give_up_idle(&mut self, idle: Duration) {
         self.streams.drop_idle(idle);
         let is_idle = self.used.is_none_or(|used| used.elapsed() >= idle);
         self.drop_read(if is_idle { 0 } else { MAX_READ_BYTES });
     }
 
-    /// Drops what was read, except for the last bytes, at most `max_kept`.
+    /// Removes bytes that were read, except for the last ones, at most `max_kept`.
     fn drop_read(&mut self, max_kept: u64) {
         let streams = &self.streams;
         let is_ahead = |block: &Block| {

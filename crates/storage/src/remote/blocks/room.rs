@@ -4,24 +4,24 @@ use super::Blocks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Time without a read after which what was fetched ahead of a reader is given up if there is no room for others.
+/// Time without a read after which bytes fetched ahead of a reader are removed if others need the memory.
 pub(super) const IDLE: Duration = Duration::from_secs(5);
 
-/// All objects that are open.
+/// All open objects.
 static OBJECTS: Mutex<Vec<Weak<Blocks>>> = Mutex::new(Vec::new());
 
 fn lock() -> MutexGuard<'static, Vec<Weak<Blocks>>> {
     OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes an object that was opened.
+/// Adds an object that was opened.
 pub(super) fn add(blocks: &Arc<Blocks>) {
     let mut objects = lock();
     objects.retain(|object| object.strong_count() > 0);
     objects.push(Arc::downgrade(blocks));
 }
 
-/// Drops what was fetched ahead of readers that have stopped, of all objects. The caller holds the state of none.
+/// Removes bytes of all objects that were fetched ahead of idle readers. The caller must not hold the state of any object.
 pub(super) fn make() {
     let objects: Vec<Arc<Blocks>> = lock().iter().filter_map(Weak::upgrade).collect();
     objects.iter().for_each(|blocks| blocks.lock().give_up_idle(IDLE));

@@ -1,13 +1,13 @@
-//! Readers in order, recognised by the offsets of their reads, which may arrive a little out of order.
+//! Recognises sequential readers by the offsets of their reads, which may arrive slightly out of order.
 
 use super::BLOCK_UNIT;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Readers in order that are distinguished in one object.
+/// Maximum number of sequential readers that are distinguished in one object.
 const MAX_STREAMS: usize = 8;
-/// Maximum number of bytes by which a read may be early or late, and the number of reads of its size if nothing is fetched ahead yet.
+/// Maximum number of bytes by which a read may be early or late, and the limit as a multiple of its size if nothing is fetched ahead yet.
 const MAX_SKIPPED_BYTES: u64 = 4 << 20;
 const MAX_SKIPPED_READS: u64 = 8;
 
@@ -16,17 +16,17 @@ const MAX_SKIPPED_READS: u64 = 8;
 pub(super) struct Stream {
     /// Offset of the first read.
     pub(super) start: u64,
-    /// Offset that is read next.
+    /// Offset of the next expected read.
     pub(super) next: u64,
-    /// End of what was fetched for it.
+    /// End of the bytes fetched for it.
     pub(super) fetched: u64,
-    /// Bytes to fetch ahead.
+    /// Number of bytes to fetch ahead.
     pub(super) window: u64,
     /// Offset after which nothing is fetched ahead.
     pub(super) end: u64,
     /// The gap that an early read left, while a late read may still fill it.
     skipped: Range<u64>,
-    /// When it read last.
+    /// Time of its last read.
     read: Instant,
 }
 
@@ -41,20 +41,20 @@ pub(super) enum Order {
     Late,
 }
 
-/// The readers in order of an object.
+/// The sequential readers of an object.
 #[derive(Debug, Default)]
 pub(super) struct Streams(
-    /// The one that was used last is at the end.
+    /// The most recently used stream is the last one.
     VecDeque<Stream>,
 );
 
 impl Stream {
-    /// Returns a stream that begins at an offset, of which what is before `fetched` was fetched.
+    /// Returns a stream that starts at an offset; bytes before `fetched` are already fetched.
     pub(super) fn new(start: u64, fetched: u64, window: u64, end: u64) -> Self {
         Self { start, next: start, fetched, window, end, skipped: 0..0, read: Instant::now() }
     }
 
-    /// Returns the offset from which on what was fetched is going to be read.
+    /// Returns the offset of the first fetched byte that will still be read.
     pub(super) fn first_unread(&self) -> u64 {
         if self.skipped.is_empty() {
             self.next
@@ -63,12 +63,12 @@ impl Stream {
         }
     }
 
-    /// Whether a read begins where the last one has ended. A reader may leave out a little, as the padding of a tar file.
+    /// Whether a read begins where the last one ended. A reader may skip a few bytes, such as the padding of a tar file.
     fn is_continued_by(&self, read: &Range<u64>) -> bool {
         (self.next..=self.next + BLOCK_UNIT).contains(&read.start)
     }
 
-    /// Returns what a read that is a little out of order is to this stream; `None` if it is of another one.
+    /// Returns the order of a read that is slightly out of order; `None` if it belongs to another stream.
     fn order_of(&self, read: &Range<u64>) -> Option<Order> {
         let slack = (MAX_SKIPPED_READS * (read.end - read.start)).max(self.window).clamp(BLOCK_UNIT, MAX_SKIPPED_BYTES);
         let is_before_the_first = self.window == 0 && read.end <= self.start && read.end + slack >= self.start;
@@ -79,7 +79,7 @@ impl Stream {
         }
     }
 
-    /// Notes a read of this stream.
+    /// Records a read of this stream.
     pub(super) fn advance(&mut self, read: &Range<u64>, order: Order) {
         self.read = Instant::now();
         match order {
@@ -103,7 +103,7 @@ impl Stream {
 }
 
 impl Streams {
-    /// Takes out the stream of a read; without one, returns a new one.
+    /// Removes and returns the stream of a read; returns a new one if there is none.
     pub(super) fn take(&mut self, read: &Range<u64>) -> (Stream, Order) {
         let continued = self.0.iter().rposition(|stream| stream.is_continued_by(read)).map(|at| (at, Order::Next));
         let near = || {
@@ -114,7 +114,7 @@ impl Streams {
         known.unwrap_or_else(|| (Stream::new(read.start, 0, 0, u64::MAX), Order::First))
     }
 
-    /// Adds a stream as the one that was used last.
+    /// Adds a stream as the most recently used one.
     pub(super) fn put(&mut self, stream: Stream) {
         if self.0.len() == MAX_STREAMS {
             self.0.pop_front();
@@ -122,12 +122,12 @@ impl Streams {
         self.0.push_back(stream);
     }
 
-    /// Drops those that have not read for a time.
+    /// Removes streams that have not read for this time.
     pub(super) fn drop_idle(&mut self, idle: Duration) {
         self.0.retain(|stream| stream.read.elapsed() < idle);
     }
 
-    /// Returns the stream that was used last.
+    /// Returns the most recently used stream.
     pub(super) fn last_mut(&mut self) -> Option<&mut Stream> {
         self.0.back_mut()
     }

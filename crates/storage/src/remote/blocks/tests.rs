@@ -2,11 +2,11 @@ use super::*;
 use proptest::prelude::*;
 use std::sync::mpsc;
 
-/// Answers from a byte string, on a thread, in an order of its own.
+/// Answers from a byte string, on a thread, in another order.
 struct StringSource {
     bytes: Arc<Vec<u8>>,
     ranges: Arc<Mutex<Vec<Range<u64>>>>,
-    /// What borders of ranges are multiples of.
+    /// Boundaries of ranges are multiples of this.
     unit: u64,
     queue: mpsc::Sender<(Range<u64>, FetchDone)>,
 }
@@ -101,7 +101,7 @@ fn reads_that_arrive_out_of_order_are_fetched_once_and_ahead() {
     const READ: u64 = 128 << 10;
     let bytes = content((40 << 20) + 17);
     let count = (bytes.len() as u64).div_ceil(READ);
-    // Pairs, then groups of eight, are in reverse, and the first read is not the first of the object.
+    // Pairs, then groups of eight reads are in reverse order, and the first read is not at the beginning of the object.
     for group in [2, 8] {
         let (source, ranges) = StringSource::new(&bytes, None);
         let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
@@ -138,7 +138,7 @@ fn of_a_part_little_more_than_the_part_is_fetched() {
         let all = fetched + first.end.min(size) - first.start.min(size);
         assert!(all <= end - part.start + 3 * BLOCK_UNIT, "{part:?}: {all}");
         assert!(ranges.lock().unwrap().len() <= 3, "{part:?}: {:?}", ranges.lock().unwrap());
-        // The end of the last line, and what follows if it is read on.
+        // The end of the last line, and the following bytes if the reader continues.
         for at in (end..size.min(end + (1 << 20))).step_by(4000) {
             let count = (4000).min(size - at);
             assert_eq!(read(&reader, at, count as usize), bytes[at as usize..(at + count) as usize]);
@@ -184,7 +184,7 @@ fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
     assert_eq!(ranges.lock().unwrap().len(), 0, "the first block is known");
     alone(3_000_001, 4096);
     alone(3_000_101, 1000);
-    // A block that is there is not fetched again, and one more byte is only that.
+    // A fetched block is not fetched again; of a longer range, only the missing bytes are fetched.
     alone(3_004_000, 200);
     assert_eq!(*ranges.lock().unwrap(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
     assert_eq!(read(&reader, 2_990_000, 20_000), bytes[2_990_000..3_010_000]);

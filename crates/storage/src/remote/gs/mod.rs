@@ -1,4 +1,4 @@
-//! `gs://BUCKET/KEY`: Google Cloud Storage, by its XML interface, which is that of Amazon with access tokens in place of signatures.
+//! `gs://BUCKET/KEY`: Google Cloud Storage, by its XML API, which is the API of Amazon S3 with access tokens instead of signatures.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) use tokens::GoogleCredentials;
 use tokens::GoogleTokens;
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "gs",
     usual: "gs",
@@ -24,7 +24,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: msc::check_mapped,
     title: "Google Cloud Storage",
-    // That needs the name of a project.
+    // Listing buckets requires the name of a project.
     buckets: None,
     is_bucket: |url| url.key.is_empty(),
     open,
@@ -33,7 +33,7 @@ pub(crate) const ALIAS: Scheme = Scheme { name: "gcs", is_hidden: true, ..SCHEME
 
 /// Address of the store.
 const ENDPOINT: &str = "https://storage.googleapis.com";
-/// Variable with the address of an emulator, which takes requests without a token.
+/// Variable with the address of an emulator, which accepts requests without a token.
 const EMULATOR: &str = "STORAGE_EMULATOR_HOST";
 
 fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
@@ -46,16 +46,16 @@ fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     Ok(s3::store_of_bucket(&CONTEXT.get_or_init(new).clone()?, url.bucket))
 }
 
-/// What the flags or a profile of another tool set.
+/// Settings from flags, or from a profile of another tool.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GoogleProfile {
-    /// Address of the store, and what it is from.
+    /// Address of the store, and the name of the setting.
     pub(super) endpoint: Option<(String, String)>,
     pub(super) credentials: Option<GoogleCredentials>,
     pub(super) is_anonymous: bool,
 }
 
-/// Returns what all buckets share.
+/// Returns the state that all buckets share.
 pub(super) fn context(network: Arc<Network>, environment: Environment, profile: GoogleProfile) -> Outcome<S3Context> {
     let emulator = environment.text(EMULATOR).map(|host| match host.contains("://") {
         true => (host, EMULATOR.to_owned()),

@@ -1,4 +1,4 @@
-//! Access tokens of Google: where they are looked for, in the order of Google's tools.
+//! Access tokens of Google: their sources, in the order of Google's tools.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::http::is_safe;
@@ -22,24 +22,24 @@ use tokio::time::timeout;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "getting the credentials";
-/// What the tokens are for.
+/// The scope for which tokens are requested.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_write";
-/// Where tokens are from, unless a file says so.
+/// Default address of the service that issues tokens; a file may name another one.
 const TOKEN_ADDRESS: &str = "https://oauth2.googleapis.com/token";
-/// Host of the metadata of the machine, and the time that it has for its answer.
+/// Host of the metadata of the machine, and the time limit for its answer.
 const METADATA_HOST: &str = "metadata.google.internal";
 const MAX_METADATA_TIME: Duration = Duration::from_secs(1);
 /// Seconds for which a signed request for a token is valid.
 const ASSERTION_SECONDS: u64 = 3600;
-/// Variable with a token, which Google's own program also takes.
+/// Variable with a token, which Google's own program also reads.
 const TOKEN_VARIABLE: &str = "CLOUDSDK_AUTH_ACCESS_TOKEN";
 
-/// Credentials that a profile of another tool gives.
+/// Credentials from a profile of another tool.
 #[derive(Clone, Debug)]
 pub(in crate::remote) enum GoogleCredentials {
-    /// A file with them.
+    /// A file with credentials.
     File(PathBuf),
-    /// The content of such a file, and what it is from.
+    /// The content of such a file, and the name of the setting.
     Content(Secret, String),
 }
 
@@ -77,7 +77,7 @@ impl GoogleTokens {
         }
         let folder = self.environment.text("CLOUDSDK_CONFIG").unwrap_or_else(|| "~/.config/gcloud".to_owned());
         let path = self.environment.path(&folder).join("application_default_credentials.json");
-        // Without a home folder there is none.
+        // Without a home folder there is no such file.
         if !path.starts_with("~") && path.is_file() {
             return self.token_of_file(&path).await;
         }
@@ -131,7 +131,7 @@ impl GoogleTokens {
         token.map(Some).ok_or_else(|| refuse("the answer of the token service has no token"))
     }
 
-    /// Asks the metadata of the machine once; `None` if it is not one of Google.
+    /// Requests a token from the metadata of the machine once; `None` if it is not a Google machine.
     async fn token_of_machine(&self) -> Option<Keys> {
         let host = self.environment.text("GCE_METADATA_HOST").unwrap_or_else(|| METADATA_HOST.to_owned());
         let address = format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token");

@@ -1,4 +1,4 @@
-//! The cache that the Python tools share: content by checksum, links by commit and path, commits by revision.
+//! The cache of the hub, shared with the Python tools: content by checksum, links by commit and path, commits by revision.
 //!
 //! ```text
 //! datasets--OWNER--NAME/refs/main                 the commit
@@ -8,7 +8,7 @@
 //! .locks/datasets--OWNER--NAME/CHECKSUM.lock      locked while the content is written
 //! ```
 //!
-//! Nothing in it is ever removed, except unfinished downloads that turn out to be damaged.
+//! No file in it is ever removed, except unfinished downloads that turn out to be damaged.
 
 use super::super::retry::Check;
 use super::digest::{is_hex, Digest};
@@ -29,9 +29,9 @@ const FOLDER_MODE: u32 = 0o755;
 pub(super) const FILE_MODE: u32 = 0o644;
 /// Maximum size of a file with a commit, in bytes.
 const MAX_REF_BYTES: u64 = 256;
-/// Digits of a commit.
+/// Number of digits of a commit.
 const COMMIT_DIGITS: usize = 40;
-/// How often a lock that another process has is tried.
+/// Interval between attempts to take a lock that another process holds.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Whether a revision is a commit.
@@ -53,7 +53,7 @@ impl RepositoryCache {
         Self { root: root.to_owned(), name }
     }
 
-    /// Returns the folder of the cache.
+    /// Returns the folder of the whole cache.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -76,27 +76,27 @@ impl RepositoryCache {
         self.folder().join("blobs").join(digest.hex())
     }
 
-    /// Returns the path at which content is written.
+    /// Returns the path of unfinished content.
     pub(super) fn incomplete(&self, digest: &Digest) -> PathBuf {
         self.folder().join("blobs").join(format!("{}.incomplete", digest.hex()))
     }
 
-    /// Whether a file of a commit is there.
+    /// Whether the cache has a file of a commit.
     pub(super) fn has(&self, commit: &str, file: &RepositoryFile) -> bool {
         has_size(&self.snapshot(commit).join(&file.path), file.size)
     }
 
-    /// Whether the content of a file is there.
+    /// Whether the cache has the content of a file.
     pub(super) fn has_blob(&self, file: &RepositoryFile) -> bool {
         has_size(&self.blob(&file.digest), file.size)
     }
 
-    /// Returns the bytes of a file that an unfinished download left.
+    /// Returns the number of bytes of a file that an unfinished download left.
     pub(super) fn incomplete_bytes(&self, file: &RepositoryFile) -> u64 {
         std::fs::metadata(self.incomplete(&file.digest)).map_or(0, |facts| facts.len().min(file.size))
     }
 
-    /// Returns the commit of a revision, as it was when the repository was last asked.
+    /// Returns the commit of a revision, as of the last query of the repository.
     pub(super) fn commit(&self, revision: &str) -> Outcome<Option<String>> {
         if is_commit(revision) {
             return Ok(Some(revision.to_owned()));
@@ -116,7 +116,7 @@ impl RepositoryCache {
         write_file(fs, &path, commit.as_bytes(), FILE_MODE)
     }
 
-    /// Links a file of a commit to its content, which is there. On a file system without links the content itself is moved.
+    /// Links a file of a commit to its content, which must exist. On a file system without links the content itself is moved.
     pub(super) fn link(&self, fs: &dyn Fs, commit: &str, file: &RepositoryFile) -> Outcome<()> {
         let at = self.snapshot(commit).join(&file.path);
         if self.has(commit, file) {
@@ -137,7 +137,7 @@ impl RepositoryCache {
         Ok(())
     }
 
-    /// Waits for the right to write some content. File systems without locks give it at once.
+    /// Waits for the lock on some content. Returns `None` at once if the file system has no locks.
     pub(super) fn lock(&self, fs: &dyn Fs, digest: &Digest, check: Check<'_>) -> Outcome<Option<OwnedFd>> {
         let path = self.root.join(".locks").join(&self.name).join(format!("{}.lock", digest.hex()));
         make_parents(fs, &path)?;

@@ -1,4 +1,4 @@
-//! Checksums by which the hub names the content of files.
+//! Checksums that identify the content of files on the hub.
 
 use gristmill_core::text::hex;
 use sha1::Sha1;
@@ -14,17 +14,17 @@ pub enum Digest {
 }
 
 impl Digest {
-    /// Returns a checksum; `None` if its letters are not those of one.
+    /// Returns a checksum; `None` if the text is not 64 hexadecimal digits.
     pub(super) fn sha256(hex: &str) -> Option<Self> {
         is_hex(hex, 64).then(|| Self::Sha256(hex.to_owned()))
     }
 
-    /// Returns the id of a Git object; `None` if its letters are not those of one.
+    /// Returns the id of a Git object; `None` if the text is not 40 hexadecimal digits.
     pub(super) fn git_blob(hex: &str) -> Option<Self> {
         is_hex(hex, 40).then(|| Self::GitBlob(hex.to_owned()))
     }
 
-    /// Returns the letters.
+    /// Returns the hexadecimal digits.
     pub fn hex(&self) -> &str {
         match self {
             Self::Sha256(hex) | Self::GitBlob(hex) => hex,

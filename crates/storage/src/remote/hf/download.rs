@@ -1,4 +1,4 @@
-//! Download of one file into the cache: resumed where it stopped, and compared with its checksum before it counts as there.
+//! Downloads one file into the cache: resumes where it stopped, and compares the checksum before the file becomes visible.
 
 use super::super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
 use super::super::retry::{Check, RetryReason};
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "downloading";
-/// Bytes that are read at a time.
+/// Number of bytes read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Complete downloads of a file with a wrong checksum before it is given up.
+/// Maximum number of complete downloads of a file with a wrong checksum.
 const MAX_WRONG_DOWNLOADS: u32 = 3;
 
-/// What content with a wrong checksum means.
+/// Hint for content with a wrong checksum.
 pub(super) const WRONG_CHECKSUM_HINT: &str =
     "something between here and the hub changes it, or the hub's copy is damaged";
 
@@ -33,7 +33,7 @@ pub(super) struct Download<'a> {
     pub(super) file: &'a RepositoryFile,
     /// Address of the file at the hub.
     pub(super) url: Url,
-    /// What messages call the file.
+    /// Name of the file in messages.
     pub(super) name: String,
     pub(super) progress: &'a Progress,
     pub(super) check: Check<'a>,
@@ -41,20 +41,20 @@ pub(super) struct Download<'a> {
 
 /// Result of one try.
 enum Attempt {
-    /// All bytes came.
+    /// All bytes arrived.
     Complete,
-    /// It may be tried again; what came is kept.
+    /// Another try may succeed; the bytes that arrived are kept.
     Retry(RetryReason),
-    /// The signed address, which had worked before, has ended.
+    /// The signed address, which had worked before, has expired.
     AddressEnded,
     Refused(Refusal),
 }
 
 impl Download<'_> {
-    /// Downloads the file. Another process that does the same is waited for.
+    /// Downloads the file. If another process downloads it, waits for that process.
     ///
     /// # Errors
-    /// The hub refuses: the answer is returned as the inner error. Everything else is a failure.
+    /// The hub refuses: the refusal is returned as the inner error. All other errors are failures.
     pub(super) fn run(&self) -> Outcome<Result<(), Refusal>> {
         let lock = self.cache.lock(self.fs, &self.file.digest, self.check)?;
         if self.cache.has_blob(self.file) {
@@ -75,7 +75,7 @@ impl Download<'_> {
         }
     }
 
-    /// Gets all bytes with the right checksum.
+    /// Downloads all bytes with the right checksum.
     fn fill(&self, partial: &mut Partial) -> Outcome<Result<(), Refusal>> {
         let mut policy = self.http.retry_policy();
         let mut source = Source { address: None, version: None };
@@ -160,7 +160,7 @@ impl Download<'_> {
                 Ok(0) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
                 Ok(0) => return Ok(Attempt::Retry(RetryReason::new("the server sends less than the whole file"))),
                 Ok(count) => count,
-                // The end of the message is missing, but not of the file.
+                // The end of the message is missing, but the file is complete.
                 Err(_) if partial.bytes == self.file.size => return Ok(Attempt::Complete),
                 Err(error) => return Ok(Attempt::Retry(RetryReason::new(read_error(&error)))),
             };
@@ -173,16 +173,16 @@ impl Download<'_> {
     }
 }
 
-/// Where the bytes come from.
+/// Source of the bytes.
 struct Source {
     /// Signed address of the content, while it is valid.
     address: Option<Url>,
-    /// Version of the content, for requests that go on with it.
+    /// Version of the content, for requests that continue it.
     version: Option<String>,
 }
 
 impl Source {
-    /// Whether an answer with a part has exactly what follows the first `start` bytes of the same file.
+    /// Whether an answer with a range has exactly the bytes after the first `start` bytes of the same file.
     fn is_continued_by(&self, headers: &HeaderMap, start: u64, size: u64) -> bool {
         let range = headers.get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let expected = format!("bytes {start}-{}/", size.saturating_sub(1));
@@ -193,24 +193,24 @@ impl Source {
     }
 }
 
-/// Returns the version of an answer that identifies its bytes.
+/// Returns the version in an answer, if it identifies the exact bytes.
 fn version_of(headers: &HeaderMap) -> Option<String> {
     let version = headers.get(ETAG)?.to_str().ok()?;
     (!version.starts_with("W/")).then(|| version.to_owned())
 }
 
-/// A file of the cache that is not complete.
+/// An incomplete file in the cache.
 struct Partial {
     path: PathBuf,
     writer: Box<dyn WriteFile>,
     bytes: u64,
     hasher: Hasher,
-    /// Bytes that the progress has: those of a second download are not added again.
+    /// Number of bytes already counted in the progress: bytes of a second download are not added again.
     counted: u64,
 }
 
 impl Partial {
-    /// Opens the file with what an earlier download left.
+    /// Opens the file with the bytes that an earlier download left.
     fn open(download: &Download<'_>, path: &Path) -> Outcome<Self> {
         let (fs, file) = (download.fs, download.file);
         let mut hasher = file.digest.hasher(file.size);
@@ -244,7 +244,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Drops all bytes.
+    /// Discards all bytes.
     fn restart(&mut self, download: &Download<'_>) -> Outcome<()> {
         self.writer = download.fs.reopen_file(&self.path, 0)?;
         self.hasher = download.file.digest.hasher(download.file.size);
@@ -261,7 +261,7 @@ impl Partial {
     }
 }
 
-/// Names the variable that moves the cache in a failure to write to it.
+/// Adds the variable that moves the cache to a failure of writing to it.
 fn write_failure(failure: Failure, cache: &RepositoryCache) -> Failure {
     let hint = format!(
         "HF_HOME or HF_HUB_CACHE names another folder than {} for the cache; the same command resumes the download",

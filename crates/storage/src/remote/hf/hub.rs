@@ -1,4 +1,4 @@
-//! The hub: the commit of a revision, its files, and their download into the cache.
+//! The hub: looks up the commit of a revision, lists its files, and downloads them into the cache.
 
 use super::super::http::{Answer, HttpClient, HttpRequest, Refusal};
 use super::super::retry::Check;
@@ -22,31 +22,31 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Name of the steps in errors.
+/// Names of the steps in errors.
 const REQUEST_ACTIVITY: &str = "asking the hub";
 const DOWNLOAD_ACTIVITY: &str = "downloading";
 /// Maximum number of pages of a list: ten million files.
 const MAX_PAGES: usize = 10_000;
-/// Files that are downloaded at the same time.
+/// Number of files that are downloaded at the same time.
 const CONNECTIONS: usize = 4;
-/// Files that a message about missing ones names.
+/// Number of files named in a message about missing ones.
 const NAMED_FILES: usize = 3;
-/// Revision with the tables that the hub makes of data in other formats.
+/// Revision with the tables that the hub creates from data in other formats.
 const CONVERTED: &str = "refs/convert/parquet";
 
-/// The state of a repository that a revision names.
+/// The state of a repository at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The commit.
     pub commit: String,
     /// Its files below the path of the address.
     pub files: Vec<RepositoryFile>,
-    /// Whether these are all files; `false` if no request is made and only the cache is known.
+    /// Whether these are all files; `false` if requests are off and only the cache is known.
     pub is_whole: bool,
 }
 
 impl Revision {
-    /// Returns the problems of reading some of its files by an address: that they are not, or may not be, all of the data set.
+    /// Returns the problems of reading some of its files by an address: that files are missing, or may be.
     pub fn losses<'f>(&self, address: &str, mut files: impl Iterator<Item = &'f RepositoryFile>) -> Vec<Problem> {
         let problem = |message: &str, hint: &str| {
             Problem::problem(ProblemKind::MissingFile, Subject::path(address), message).with_hint(hint)
@@ -67,19 +67,19 @@ impl Revision {
     }
 }
 
-/// How a download is followed.
+/// Progress and cancel flag of a download.
 #[derive(Clone, Copy)]
 pub struct Transfer<'a> {
     /// Receives files and bytes.
     pub progress: &'a Progress,
-    /// Ends the download.
+    /// Cancels the download.
     pub cancel: &'a Cancel,
 }
 
 /// The hub, with its cache.
 pub struct Hub<'a> {
     settings: HubSettings,
-    /// `None` if no request is made.
+    /// `None` if requests are off.
     http: Option<HttpClient>,
     fs: &'a dyn Fs,
 }
@@ -89,11 +89,11 @@ struct RevisionAnswer {
     sha: String,
 }
 
-/// Why the state of a repository is not known.
+/// Why the state of a repository is unknown.
 pub(super) enum NoRevision {
-    /// The hub answers that it does not exist, or that it may not be read.
+    /// The hub answers that it does not exist, or that it must not be read.
     Refused(Refusal),
-    /// There is no answer of use.
+    /// There is no valid answer.
     Failed(Failure),
 }
 
@@ -110,12 +110,12 @@ impl<'a> Hub<'a> {
         Ok(Self { settings, http, fs })
     }
 
-    /// Whether requests are made.
+    /// Whether requests are on.
     pub fn makes_requests(&self) -> bool {
         self.http.is_some()
     }
 
-    /// Returns whether requests carry a token, and the address of the hub, in words.
+    /// Returns a text that states whether requests have a token, and the address of the hub.
     pub(super) fn access(&self) -> (String, String) {
         let token = match self.settings.token {
             Some(_) => "a token, of HF_TOKEN or of the file `token` in HF_HOME",
@@ -128,11 +128,11 @@ impl<'a> Hub<'a> {
         RepositoryCache::new(&self.settings.cache, url)
     }
 
-    /// Returns the state that the revision of an address has now, with the files below its path.
+    /// Returns the current state of the revision of an address, with the files below its path.
     ///
     /// # Errors
-    /// There is no such repository, revision or path, or access is refused; the hub cannot be reached; without requests, the cache does not
-    /// know the revision.
+    /// There is no such repository, revision or path, or access is refused; the hub is unreachable; requests are off, and the cache does
+    /// not have the revision.
     pub fn revision(&self, url: &RepositoryUrl, cancel: &Cancel) -> Outcome<Revision> {
         self.find_revision(url, cancel).map_err(|reason| match reason {
             NoRevision::Refused(refusal) => self.refused(url, &refusal),
@@ -145,7 +145,7 @@ impl<'a> Hub<'a> {
         refused(url, refusal, &self.settings)
     }
 
-    /// As [`revision`](Self::revision), with the refusals of the hub apart.
+    /// Like [`revision`](Self::revision), but returns refusals of the hub separately.
     pub(super) fn find_revision(&self, url: &RepositoryUrl, cancel: &Cancel) -> Result<Revision, NoRevision> {
         let check = || cancel.check();
         let cache = self.cache(url);
@@ -175,7 +175,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// Returns the failure for a path that a revision does not have.
+    /// Returns the failure for a path that does not exist in a revision.
     pub(super) fn no_entry(&self, url: &RepositoryUrl, revision: &Revision) -> Failure {
         match revision.is_whole {
             true => self.refused(url, &Refusal::entry_not_found()),
@@ -199,11 +199,11 @@ impl<'a> Hub<'a> {
         let snapshot = cache.snapshot(&commit);
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(snapshot.join(&url.path)).follow_links(true).sort_by_file_name() {
-            // Links to content that was removed are no files.
+            // Links to removed content are not files.
             let Some(entry) = entry.ok().filter(|entry| entry.file_type().is_file()) else { continue };
             let path = entry.path().strip_prefix(&snapshot).ok().and_then(|path| path.to_str());
             let (Some(path), Ok(facts)) = (path, entry.metadata()) else { continue };
-            // The checksum is not known, and not needed: the file is there.
+            // The checksum is unknown, and not needed: the file exists.
             let digest = Digest::GitBlob(String::new());
             files.push(RepositoryFile { path: path.to_owned(), size: facts.len(), digest });
         }
@@ -228,7 +228,7 @@ impl<'a> Hub<'a> {
             let has_grown = tree.entries() > before;
             match next_page(&answer, &page) {
                 None => return Ok(tree),
-                // The hub may be behind another address, which is not in its links.
+                // The hub may be reached through another address, which its links do not have.
                 Some(Some(next)) if next.query() != page.query() && has_grown => page.set_query(next.query()),
                 Some(_) => return Err(invalid(url, "the list of files").into()),
             }
@@ -245,7 +245,7 @@ impl<'a> Hub<'a> {
     /// Downloads files of a commit that the cache does not have. Returns the folder with all of them.
     ///
     /// # Errors
-    /// As for [`revision`](Self::revision); a file does not have its checksum; the disk is full; without requests, a file is missing.
+    /// As for [`revision`](Self::revision); a file does not match its checksum; the disk is full; requests are off, and a file is missing.
     pub fn fetch(
         &self,
         url: &RepositoryUrl,
@@ -312,17 +312,17 @@ impl<'a> Hub<'a> {
         Ok(())
     }
 
-    /// Returns where the cache has a file of a commit, if it has it.
+    /// Returns the path of a file of a commit in the cache, if the cache has it.
     pub(super) fn cached(&self, url: &RepositoryUrl, commit: &str, file: &RepositoryFile) -> Option<PathBuf> {
         let cache = self.cache(url);
         let has_file = cache.has(commit, file).then(|| cache.snapshot(commit).join(&file.path));
         has_file.or_else(|| cache.has_blob(file).then(|| cache.blob(&file.digest)))
     }
 
-    /// Returns how ranges of a file of a commit are asked for.
+    /// Returns the data for requests of ranges of a file of a commit.
     ///
     /// # Errors
-    /// No requests are made.
+    /// Requests are off.
     pub(super) fn web_file(&self, url: &RepositoryUrl, commit: &str, file: &RepositoryFile) -> Outcome<WebFile> {
         let Some(http) = &self.http else { return Err(self.offline_failure(url, &[file])) };
         let name = url.of_file(&file.path);
@@ -380,7 +380,7 @@ impl<'a> Hub<'a> {
             .with_hint("without HF_HUB_OFFLINE they are read from the hub")
     }
 
-    /// Returns whether the hub has tables made of a data set's files: `Some(true)` if they are only a part of it.
+    /// Returns whether the hub has tables created from a data set's files: `Some(true)` if they are only a part of it.
     pub fn converted(&self, url: &RepositoryUrl, cancel: &Cancel) -> Option<bool> {
         let converted = RepositoryUrl { revision: Some(CONVERTED.to_owned()), path: String::new(), ..url.clone() };
         let files = self.revision(&converted, cancel).ok()?.files;
@@ -390,7 +390,7 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Whether a table of converted data is of a split that was converted only in part.
+/// Whether a table of converted data belongs to a split that was only partly converted.
 fn is_partial(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with("partial-"))
 }
@@ -411,7 +411,7 @@ fn address_at(http: &HttpClient, url: &RepositoryUrl, commit: &str, path: &str) 
     http.url(segments.chain(path.split('/')))
 }
 
-/// Returns the segments of an address of the hub's interface.
+/// Returns the segments of an address of the hub's API.
 fn api<'s>(url: &'s RepositoryUrl, rest: &[&'s str]) -> Vec<&'s str> {
     ["api", url.kind.plural()].into_iter().chain(url.name.split('/')).chain(rest.iter().copied()).collect()
 }
@@ -435,7 +435,7 @@ fn invalid(url: &RepositoryUrl, what: &str) -> Failure {
         .with_hint("HF_ENDPOINT has to name a hub; a proxy may also have changed the answer")
 }
 
-/// Returns the failure for an answer by which the hub refuses a request.
+/// Returns the failure for a refused request.
 pub(super) fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSettings) -> Failure {
     let has_token = settings.token.is_some();
     let (noun, revision) = (url.kind.noun(), url.revision());

@@ -1,5 +1,5 @@
-//! The files of a repository at a commit, as the hub lists them and as the Python tools keep them in the cache: `trees/COMMIT.json`. Without
-//! requests the list says whether the cache has all files.
+//! The files of a repository at a commit, as the hub lists them and as the Python tools store them in the cache: `trees/COMMIT.json`.
+//! Without requests, the list shows whether the cache has all files.
 
 use super::cache::{make_parents, FILE_MODE};
 use super::digest::Digest;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Maximum size of a kept list, in bytes.
+/// Maximum size of a stored list, in bytes.
 const MAX_LIST_BYTES: u64 = 1 << 30;
-/// Version of the format of a kept list.
+/// Version of the format of a stored list.
 const VERSION: u32 = 1;
 
 /// All files of a repository at a commit, by their paths.
@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 pub(super) struct Tree {
     format_version: u32,
     files: BTreeMap<String, TreeFile>,
-    /// Folders and others, which only show that the list goes on.
+    /// Folders and other entries, which only show whether a page has added entries.
     #[serde(skip)]
     folders: BTreeSet<String>,
 }
@@ -96,13 +96,13 @@ impl Tree {
         files.map(|(path, file)| file.repository_file(path)).collect()
     }
 
-    /// Reads a kept list; `None` if there is none that can be used.
+    /// Reads a stored list; `None` if there is no valid one.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let bytes = read_whole(path, MAX_LIST_BYTES).ok()??;
         serde_json::from_slice(&bytes).ok().filter(|tree: &Self| tree.format_version == VERSION)
     }
 
-    /// Keeps the list. Errors are ignored: the hub has it.
+    /// Stores the list. Errors are ignored, because the hub has the list.
     pub(super) fn write(&self, fs: &dyn Fs, path: &Path) {
         if let (Ok(bytes), Ok(())) = (serde_json::to_vec_pretty(self), make_parents(fs, path)) {
             let _ = write_file(fs, path, &bytes, FILE_MODE);

@@ -1,4 +1,4 @@
-//! Data sets of the Hugging Face hub: addresses, requests, and the cache that the Python tools share.
+//! Data sets of the Hugging Face hub: addresses, requests, and the cache that is shared with the Python tools.
 
 #[cfg(feature = "remote")]
 mod cache;

@@ -1,4 +1,4 @@
-//! What the environment says about the hub: its address, the token, the cache, and whether requests are allowed.
+//! Settings of the hub from the environment: its address, the token, the cache, and whether requests are permitted.
 
 use super::super::secret::Secret;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Address of the hub by default.
+/// Default address of the hub.
 const ENDPOINT: &str = "https://huggingface.co";
-/// Pause before the second try of a request by default.
+/// Default pause before the second try of a request.
 const BASE_PAUSE: Duration = Duration::from_secs(1);
 /// Variable with that pause in milliseconds, for tests.
 const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
@@ -18,12 +18,12 @@ const MAX_TOKEN_BYTES: u64 = 64 << 10;
 /// Settings of the hub.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
-    /// Address of the hub, without a slash at its end (`HF_ENDPOINT`).
+    /// Address of the hub, without a trailing slash (`HF_ENDPOINT`).
     pub(in crate::remote) endpoint: String,
     pub(in crate::remote) token: Option<Secret>,
     /// Folder of the repositories in the cache.
     pub(in crate::remote) cache: PathBuf,
-    /// Whether no request is made (`HF_HUB_OFFLINE`).
+    /// Whether requests are off (`HF_HUB_OFFLINE`).
     pub(in crate::remote) is_offline: bool,
     /// Pause before the second try of a request.
     pub(in crate::remote) base_pause: Duration,
@@ -33,7 +33,7 @@ impl HubSettings {
     /// Reads the variables that the Python tools read.
     ///
     /// # Errors
-    /// The file with the token cannot be read, the token has characters that no request can carry, or there is no folder for the cache.
+    /// The file with the token cannot be read, the token has characters that are invalid in a request, or there is no folder for the cache.
     pub fn from_env() -> Outcome<Self> {
         Self::from(&|name| std::env::var_os(name))
     }
@@ -72,7 +72,7 @@ impl HubSettings {
         &self.cache
     }
 
-    /// Whether no request is made.
+    /// Whether requests are off.
     pub fn is_offline(&self) -> bool {
         self.is_offline
     }

@@ -1,7 +1,7 @@
 //! `hf://datasets/OWNER/NAME[@REVISION]/PATH`: data sets of the hub, read by ranges.
 //!
-//! A process reads one commit of each revision. Files that the cache has are read there. Nothing is added to it but lists of files, and files
-//! of a server that does not answer ranges.
+//! A process reads one commit of each revision. Cached files are read from the cache. Only lists of files, and files of a server that does
+//! not support ranges, are added to it.
 
 use super::digest::{Digest, Hasher};
 use super::download::WRONG_CHECKSUM_HINT;
@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The row of the store.
+/// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "hf",
     usual: "hf",
@@ -38,15 +38,15 @@ pub(crate) const SCHEME: Scheme = Scheme {
     open: |_| Ok(Arc::new(HfStore::new(HubSettings::from_env()?, Network::of_process()?)?)),
 };
 
-/// The addresses that the user gave, each also without its path.
+/// The addresses that the user gave, with and without their paths.
 static GIVEN_ADDRESSES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Checks an address as it is typed; returns its usual form.
+/// Checks an address that the user typed; returns its usual form.
 fn check(text: &str) -> Outcome<String> {
     let url = RepositoryUrl::parse(text)?;
     let mut given = GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
     given.insert(url.root().to_string());
-    // What may be a pattern may be missing.
+    // A path that may be a pattern need not exist.
     if !url.path.contains(['*', '?', '[', '{']) {
         given.insert(url.to_string());
     }
@@ -58,16 +58,17 @@ fn is_given(url: &RepositoryUrl) -> bool {
     GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
 }
 
-/// Whether a repository has the name of one that the user gave, and more: a file next to a folder, which is asked for on a disk, would be one.
+/// Whether the name of a repository extends the name of one that the user gave: such an address results from looking for a file next to a
+/// folder.
 fn is_next_to_given(root: &RepositoryUrl) -> bool {
     let (given, name) = (GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
     !given.contains(&name) && given.iter().any(|given| name.starts_with(given))
 }
 
-/// Returns the address as one of the hub; `None` if it is above its repositories.
+/// Returns the address as an address of the hub; `None` if it is above a repository.
 fn parse(url: &RemoteUrl<'_>) -> Option<RepositoryUrl> {
     let url = RepositoryUrl::parse(url.to_path().to_str()?).ok()?;
-    // The name of an owner could also be that of a data set without one, which has a revision in its usual form.
+    // The name of an owner could also be the name of a data set without an owner, whose usual form has a revision.
     let is_whole = url.name.contains('/') || url.revision.is_some() || is_given(&url.root());
     is_whole.then_some(url)
 }
@@ -77,22 +78,22 @@ pub(super) struct HfStore {
     hub: Hub<'static>,
     client: Arc<WebClient>,
     first: FirstRequest,
-    /// What is known of each repository and revision. A request for one of them does not block the others.
+    /// Known state of each repository and revision. A request for one of them does not block the others.
     revisions: Mutex<HashMap<(String, String), RevisionCell>>,
 }
 
-/// The commit that is read, or why there is none; `None` until it was asked for.
+/// The commit that is read, or why there is none; `None` until it was requested.
 type RevisionCell = Arc<Mutex<Option<FoundRevision>>>;
 type FoundRevision = Outcome<Result<Arc<Revision>, http::Refusal>>;
 
-/// What an address names.
+/// A file or folder of a repository.
 struct Entry {
     url: RepositoryUrl,
     revision: Arc<Revision>,
 }
 
 impl Entry {
-    /// Returns the file at the path, and what begins with it.
+    /// Returns the file at the path, if there is one.
     fn file(&self) -> Option<&RepositoryFile> {
         let files = &self.revision.files;
         let at = files.binary_search_by(|file| file.path.as_str().cmp(&self.url.path)).ok()?;
@@ -112,7 +113,7 @@ impl Entry {
 
     fn info(&self, file: &RepositoryFile) -> FileInfo {
         let version = match file.digest.hex() {
-            // Without a list of the hub, the checksum of what the cache has is not known.
+            // Without a list of the hub, the checksum of cached content is unknown.
             "" => &self.revision.commit,
             checksum => checksum,
         };
@@ -130,7 +131,7 @@ impl HfStore {
         })
     }
 
-    /// Returns the entry of an address; `None` if it is in no data set.
+    /// Returns the entry of an address; `None` if it is not in a data set.
     fn entry(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Entry>> {
         let Some(url) = parse(url) else { return Ok(None) };
         let root = url.root();
@@ -138,14 +139,14 @@ impl HfStore {
             Ok(Ok(revision)) => Ok(Some(Entry { url, revision })),
             Ok(Err(refusal)) if refusal.is_missing_revision() && is_next_to_given(&root) => Ok(None),
             Ok(Err(refusal)) => Err(self.hub.refused(&root, &refusal).into_io()),
-            // The cache does not have it.
+            // The cache does not have the repository.
             Err(_) if !self.hub.makes_requests() && is_next_to_given(&root) => Ok(None),
             Err(failure) => Err(failure.into_io()),
         }
     }
 
-    /// Returns the commit of a revision. Commits and refusals are kept. A failure of the network is that of all who wait for the same
-    /// request; the next one is asked again.
+    /// Returns the commit of a revision. Commits and refusals are cached. A failure of the network is returned to all threads that wait for
+    /// the same request; the next call sends it again.
     fn revision(&self, root: &RepositoryUrl) -> FoundRevision {
         let revisions = || self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (root.name.clone(), root.revision().to_owned());
@@ -171,7 +172,7 @@ impl HfStore {
 }
 
 impl HfStore {
-    /// Opens a file of a server that does not answer ranges: all of it is downloaded into the cache first.
+    /// Opens a file of a server that does not support ranges: the whole file is downloaded into the cache first.
     fn open_whole(&self, entry: &Entry, file: &RepositoryFile) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let (commit, cancel) = (&entry.revision.commit, Cancel::of_thread());
         let transfer = Transfer { progress: &Progress::default(), cancel: &cancel };
@@ -262,13 +263,13 @@ impl Store for HfStore {
     }
 }
 
-/// A file that is read by ranges. What is read of it in order, from its beginning to its end, has to have its checksum.
+/// A file that is read by ranges. If it is read sequentially from its beginning to its end, its checksum is compared.
 struct CheckedFile {
     source: BlockReader,
     size: u64,
     digest: Digest,
     name: String,
-    /// Number of bytes that were read in order from the beginning, and what they are; `None` after a jump.
+    /// Number of bytes that were read sequentially from the beginning, and their hash; `None` after a jump.
     read: Mutex<Option<(u64, Hasher)>>,
 }
 
@@ -313,7 +314,7 @@ impl RangeRead for CheckedFile {
     }
 }
 
-/// A file of the cache.
+/// Reads a file of the cache.
 impl RangeRead for ReadFile {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read_exact_at(buffer, offset)

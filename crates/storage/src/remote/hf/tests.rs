@@ -26,7 +26,7 @@ struct World {
     bytes: Vec<u8>,
 }
 
-/// Returns the checksum of the large file, and that of the small one.
+/// Returns the checksums of the large and of the small file.
 fn checksums() -> (String, String) {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let small = sha1::Sha1::digest([format!("blob {}\0", SMALL.len()).as_bytes(), SMALL].concat());
@@ -74,7 +74,7 @@ impl World {
         HfStore::new(self.settings(), Network::start(limits()).unwrap()).unwrap()
     }
 
-    /// Lets the hub redirect the next request for the large file.
+    /// Makes the hub redirect the next request for the large file.
     fn redirect(&self, checksum: &str) {
         let location = format!("{}/b/large?signature=secret", self.data.address);
         let headers = format!("Location: {location}\r\nX-Linked-Etag: \"{checksum}\"\r\n");
@@ -90,7 +90,7 @@ fn url(path: &Path) -> RemoteUrl<'_> {
     RemoteUrl::parse(path).unwrap()
 }
 
-/// Reads a file after its first byte was looked at.
+/// Reads the first byte of a file, then the whole file.
 fn read(store: &HfStore, path: &str) -> io::Result<Vec<u8>> {
     let (info, file) = store.open(&url(Path::new(path)))?;
     file.read_exact_at(&mut [0], 0)?;
@@ -181,7 +181,7 @@ fn what_is_not_the_file_of_the_list_is_refused() {
     let refused = failure(&read(&world.store(), small.to_str().unwrap()).unwrap_err());
     assert!(refused.why.contains("does not have the checksum"), "{refused}");
     assert_eq!((refused.kind, refused.class), (unreadable, ExitClass::Environment));
-    // These concern all files.
+    // These refusals apply to all files.
     world.hub.fault("/b/datasets", Fault::Answer(403, code("GatedRepo"), String::new()));
     refuse("restricted", None);
     world.hub.fault("/b/datasets", Fault::Answer(401, String::new(), String::new()));
@@ -223,7 +223,7 @@ fn a_file_of_the_cache_is_read_without_a_request() {
     assert!(offline.losses(&url(Path::new(path))).unwrap().is_empty());
     given("hf://datasets/o/n");
     assert_eq!(offline.info(&url(Path::new("hf://datasets/o/n.gristmill/plan.yaml"))).unwrap(), None);
-    // Without the list of the hub, the data set may have more.
+    // Without the list of the hub, the data set may have more files.
     std::fs::remove_dir_all(cache.tree(COMMIT).parent().unwrap()).unwrap();
     let settings = HubSettings { is_offline: true, ..world.settings() };
     let offline = HfStore::new(settings, Network::start(limits()).unwrap()).unwrap();
@@ -263,7 +263,7 @@ fn refusals_of_the_hub_are_kept_and_other_failures_are_not() {
         assert_eq!(world.hub.requests().len(), requests, "{path}");
     }
     assert!(info("hf://datasets/o/other").is_err());
-    // What cannot be asked for may be there.
+    // A file that cannot be requested may exist.
     for path in ["hf://datasets/o/n.gristmill/lock", "hf://datasets/o/n"] {
         world.hub.fault("/b/api/datasets/o/n", Fault::Answer(200, String::new(), "x".to_owned()));
         let failed = info(path).unwrap_err();

@@ -25,7 +25,7 @@ pub enum RepositoryKind {
 }
 
 impl RepositoryKind {
-    /// Returns what a message calls it.
+    /// Returns the noun for messages.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Dataset => "data set",
@@ -33,7 +33,7 @@ impl RepositoryKind {
         }
     }
 
-    /// Returns the name of its section in addresses of the hub's interface and in the names of cache folders.
+    /// Returns the name of its section in the hub's API and in the names of cache folders.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Dataset => "datasets",
@@ -55,16 +55,16 @@ pub struct RepositoryUrl {
     pub path: String,
 }
 
-/// Whether a text is meant as an address of the hub.
+/// Whether a text has the form of an address of the hub.
 pub fn is_hub_url(text: &str) -> bool {
     text.starts_with(SCHEME)
 }
 
 impl RepositoryUrl {
-    /// Parses the address of a data set. `hf://OWNER/NAME` is one, too.
+    /// Parses the address of a data set, which may also be `hf://OWNER/NAME`.
     ///
     /// # Errors
-    /// It is a usage failure if the text is no such address.
+    /// A usage failure if the text is not such an address.
     pub fn parse(text: &str) -> Outcome<Self> {
         let refuse = |why: &str| {
             Err(Failure::usage("reading the address", why)
@@ -100,7 +100,7 @@ impl RepositoryUrl {
         Ok(Self { kind: RepositoryKind::Dataset, name: name.to_owned(), revision, path: path.to_owned() })
     }
 
-    /// Returns the model of a name such as `OWNER/NAME` or `OWNER/NAME@REVISION`; `None` if it cannot be one.
+    /// Returns the model with a name such as `OWNER/NAME` or `OWNER/NAME@REVISION`; `None` if the name is invalid.
     pub fn model(name: &str) -> Option<Self> {
         let (name, revision) = match name.split_once('@') {
             Some((name, revision)) => (name, Some(revision)),
@@ -115,7 +115,7 @@ impl RepositoryUrl {
         })
     }
 
-    /// Returns the revision: the one of the address, or the usual one.
+    /// Returns the revision of the address, or the default revision.
     pub fn revision(&self) -> &str {
         self.revision.as_deref().unwrap_or(DEFAULT_REVISION)
     }
@@ -128,7 +128,7 @@ impl RepositoryUrl {
 
     /// Returns the address of a file of the repository at this revision.
     pub fn of_file(&self, path: &str) -> String {
-        // A path could be the second part of a name that has only one.
+        // Without a revision, the path could be read as the second part of the name.
         let usual = (!self.name.contains('/')).then_some(DEFAULT_REVISION);
         let revision = self.revision.as_deref().or(usual).map(|revision| format!("@{}", revision.replace('/', "%2F")));
         format!("{SCHEME}{}/{}{}/{path}", self.kind.plural(), self.name, revision.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The files with profiles of multi-storage-client and of rclone, and which of them are read.
+//! The files with profiles of multi-storage-client and of rclone.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::rclone::{self, RcloneFile};
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of files that a file includes.
+/// Maximum number of files that a file may include.
 const MAX_INCLUDES: usize = 100;
 
-/// The section of a profile with keys.
+/// Section of a profile with its keys.
 const CREDENTIALS: &str = "credentials_provider";
 
-/// A profile as it is written, and the file that has it.
+/// An unparsed profile, and the file that contains it.
 #[derive(Clone, PartialEq)]
 pub(super) struct RawProfile {
     pub(super) content: Value,
@@ -26,23 +26,23 @@ pub(super) struct RawProfile {
 
 impl fmt::Debug for RawProfile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Its content has keys.
+        // The content has keys.
         formatter.debug_struct("RawProfile").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
-/// What the files say.
+/// Content of the files.
 #[derive(Debug, Default)]
 pub(super) struct MscConfig {
     profiles: BTreeMap<String, RawProfile>,
-    /// Beginnings of other addresses, and the profiles that have what is below them.
+    /// Prefixes of other addresses, and the profiles that replace them.
     mappings: BTreeMap<String, String>,
     /// The files that were read.
     files: Vec<PathBuf>,
 }
 
 impl MscConfig {
-    /// Reads the file of multi-storage-client, those that it includes, and that of rclone, as far as they exist.
+    /// Reads the file of multi-storage-client, the files that it includes, and the file of rclone, as far as they exist.
     pub(super) fn read(environment: &Environment) -> Outcome<Self> {
         let mut config = Self::read_own(environment)?;
         if let Some(RcloneFile { path, profiles }) = rclone::read(environment)? {
@@ -54,7 +54,7 @@ impl MscConfig {
         Ok(config)
     }
 
-    /// Reads the file of multi-storage-client and those that it includes.
+    /// Reads the file of multi-storage-client and the files that it includes.
     pub(super) fn read_own(environment: &Environment) -> Outcome<Self> {
         let mut config = Self::default();
         for path in paths(environment) {
@@ -74,7 +74,7 @@ impl MscConfig {
         Ok(config)
     }
 
-    /// Adds the content of a file; returns what it includes.
+    /// Adds the content of a file; returns the files that it includes.
     fn add(&mut self, path: &Path, content: &Value) -> Outcome<Vec<String>> {
         self.files.push(path.to_owned());
         let none = Map::new();
@@ -108,14 +108,14 @@ impl MscConfig {
         }
     }
 
-    /// Returns a profile with the variables of the environment in place of their names.
+    /// Returns a profile in which names of environment variables are replaced by their values.
     pub(super) fn profile(&self, name: &str, environment: &Environment) -> Outcome<RawProfile> {
         let Some(raw) = self.profiles.get(name) else { return Err(self.unknown(name)) };
         let mut profile = raw.clone();
         let sections = profile.content.as_object_mut().into_iter().flatten();
         for (section, content) in sections {
             expand_all(content, environment).map_err(|variable| {
-                // In a secret, what follows a $ need not be a name.
+                // In a secret, the text after a $ need not be a name.
                 let variable = if section == CREDENTIALS { String::new() } else { format!(" {variable}") };
                 let why = format!("{section} of its profile {name} names a variable{variable} that is not set");
                 refuse(&raw.file, why)
@@ -129,7 +129,7 @@ impl MscConfig {
         self.profiles.keys().map(String::as_str)
     }
 
-    /// Whether there is a profile of a name.
+    /// Whether there is a profile with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.profiles.contains_key(name)
     }
@@ -152,9 +152,9 @@ impl MscConfig {
         Failure::usage(ACTIVITY, why).on(Subject::path(format!("msc://{name}"))).with_hint(hint)
     }
 
-    /// Returns the address in a profile that another address is mapped to, by its longest beginning.
+    /// Returns the address in a profile to which another address is mapped, by its longest matching prefix.
     pub(super) fn mapped(&self, address: &str) -> Option<String> {
-        // The beginnings end with a slash, which the address of a bucket need not have.
+        // The prefixes end with a slash, which the address of a bucket may lack.
         let address = format!("{address}/");
         let found = self.mappings.iter().filter(|(from, _)| address.starts_with(from.as_str()));
         let (from, profile) = found.max_by_key(|(from, _)| from.len())?;
@@ -162,12 +162,12 @@ impl MscConfig {
     }
 }
 
-/// Returns a failure about a file. Nothing of its values is in it.
+/// Returns a failure about a file. It contains none of its values.
 pub(super) fn refuse(file: &Path, why: String) -> Failure {
     Failure::usage(ACTIVITY, why).on(Subject::path(file))
 }
 
-/// Returns where the file may be, in the order of multi-storage-client.
+/// Returns the possible paths of the file, in the order of multi-storage-client.
 fn paths(environment: &Environment) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         environment.text("MSC_CONFIG").map(|path| environment.path(&path)).into_iter().collect();
@@ -187,7 +187,7 @@ fn paths(environment: &Environment) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads a file, JSON or YAML by its name; `None` if there is none.
+/// Reads a file, JSON or YAML by its name; `None` if it does not exist.
 fn read_file(path: &Path) -> Outcome<Option<Value>> {
     let Some(bytes) = read_local(path, MAX_FILE_BYTES)? else { return Ok(None) };
     let is_json = path.extension().is_some_and(|end| end == "json");
@@ -197,7 +197,7 @@ fn read_file(path: &Path) -> Outcome<Option<Value>> {
     match parsed {
         Ok(content @ (Value::Object(_) | Value::Null)) => Ok(Some(content)),
         Ok(_) => Err(refuse(path, "it has no profiles".to_owned())),
-        // The parser's own text may have a part of the file, and with it a key.
+        // The parser's message may quote the file, and with it a key.
         Err(line) => Err(refuse(path, format!("it is not valid {kind}, at line {line}"))),
     }
 }
@@ -220,7 +220,7 @@ fn parse_yaml(bytes: &[u8]) -> Result<Value, u64> {
     serde_yaml::from_str_with_options(text, options).map_err(|error| error.location().map_or(1, |at| at.line()))
 }
 
-/// Puts variables in place of `$NAME` and `${NAME}` in all texts of a value; the error is the name of one that is not set.
+/// Replaces `$NAME` and `${NAME}` by variables in all texts of a value; the error is the name of an unset variable.
 fn expand_all(value: &mut Value, environment: &Environment) -> Result<(), String> {
     match value {
         Value::String(text) => expand(text, environment).map(|expanded| *text = expanded),
@@ -242,7 +242,7 @@ fn expand(text: &str, environment: &Environment) -> Result<String, String> {
             None => after.split_at(end),
         };
         if is_name(name) {
-            // An empty variable is set, too.
+            // An empty variable counts as set.
             expanded.push_str(&environment.raw(name).ok_or_else(|| name.to_owned())?);
             rest = next;
         } else {

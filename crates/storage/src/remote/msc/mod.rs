@@ -1,7 +1,7 @@
-//! `msc://PROFILE/PATH`: stores by the profiles of multi-storage-client and of rclone.
+//! `msc://PROFILE/PATH`: stores of the profiles of multi-storage-client and of rclone.
 //!
-//! Owns what the profiles mean. An address stays as it is given; each access asks the store that the profile names. A profile of the type
-//! `file` is a folder of this machine, and its addresses are replaced by local paths when they are checked.
+//! Owns the meaning of the profiles. An address is not changed; each access queries the store of its profile. A profile of the type `file`
+//! is a folder of this machine, and its addresses are replaced by local paths when they are checked.
 
 mod config;
 mod profile;
@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The row of the store.
+/// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "msc",
     usual: "msc",
@@ -52,7 +52,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the profiles of multi-storage-client";
-/// The profile with the root of this machine, which needs no file, and its former name.
+/// The profile with the root folder of this machine, which needs no file, and its former name.
 const FILESYSTEM_PROFILES: [&str; 2] = ["__filesystem__", "default"];
 
 fn config_of_process() -> Outcome<&'static MscConfig> {
@@ -60,13 +60,14 @@ fn config_of_process() -> Outcome<&'static MscConfig> {
     CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
 }
 
-/// Returns the names of the profiles whose folders can be listed: not those of this machine, nor those that need the name of a bucket.
+/// Returns the names of the profiles whose folders can be listed: neither profiles of this machine, nor profiles that need the name of a
+/// bucket.
 fn profiles_of_process() -> Outcome<Vec<String>> {
     let names = config_of_process()?.names();
     let is_listed = |name: &&str| match target_of_process(name) {
         Ok(Target::Local(_)) => false,
         Ok(Target::Bucket(_, base)) => !base.is_empty(),
-        // What is wrong with it is said when it is opened.
+        // An invalid profile is reported when it is opened.
         Err(_) => true,
     };
     Ok(names.filter(is_listed).map(str::to_owned).collect())
@@ -76,7 +77,7 @@ fn target_of_process(name: &str) -> Outcome<Target> {
     target(config_of_process()?, name, &Environment::of_process())
 }
 
-/// Returns where the addresses of a profile lead.
+/// Returns the target of the addresses of a profile.
 fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<Target> {
     match config.profile(name, environment) {
         Err(_) if FILESYSTEM_PROFILES.contains(&name) && !config.has(name) => Ok(Target::Local(PathBuf::from("/"))),
@@ -84,24 +85,24 @@ fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<
     }
 }
 
-/// Returns what the file of multi-storage-client says, without the remotes of rclone.
+/// Returns the content of the file of multi-storage-client, without the remotes of rclone.
 fn mappings_of_process() -> Outcome<&'static MscConfig> {
     static MAPPINGS: OnceLock<Outcome<MscConfig>> = OnceLock::new();
     MAPPINGS.get_or_init(|| MscConfig::read_own(&Environment::of_process())).as_ref().map_err(Failure::clone)
 }
 
-/// Checks an address of another store; one that is mapped to a profile (`path_mapping`) is replaced by its address there.
+/// Checks an address of another store; an address that is mapped to a profile (`path_mapping`) is replaced by its address there.
 pub(super) fn check_mapped(text: &str) -> Outcome<String> {
     let address = check_object_address(text)?;
-    // A file that cannot be read could lead the address elsewhere.
+    // A file that cannot be read could map the address.
     match mappings_of_process()?.mapped(&address) {
         Some(address) => check(&address, &target_of_process),
         None => Ok(address),
     }
 }
 
-/// Returns the address in a profile that an absolute path of this machine is mapped to. A file of profiles that cannot be read maps none,
-/// which is a [notice](notices).
+/// Returns the address in a profile to which an absolute path of this machine is mapped. If the file of profiles cannot be read, no path is
+/// mapped, and a [notice](notices) reports it.
 pub fn mapped_path(path: &str) -> Outcome<Option<String>> {
     static IS_NOTICED: Once = Once::new();
     if !path.starts_with('/') {
@@ -124,13 +125,13 @@ fn unmapped(failure: &Failure) -> Problem {
     Problem { severity: Severity::Note, ..problem }
 }
 
-/// Returns an address of the same object in a profile, if one has it.
+/// Returns an address of the same object in a profile, if there is one.
 pub fn address_in_profile(url: &RemoteUrl<'_>) -> Option<String> {
     let names = config_of_process().ok()?.names();
     let store = store_of(url).ok()?;
     let wanted = (store.service(url), store.usual_address(url));
     let whole = format!("{}/{}", url.bucket, url.key);
-    // A profile has a bucket, a prefix in it, or all buckets: the path in it is an end of the whole path.
+    // A profile has a bucket, a prefix in it, or all buckets: the path in it is a suffix of the whole path.
     let ends = || std::iter::successors(Some(whole.as_str()), |path| path.split_once('/').map(|(_, below)| below));
     let addresses = names.flat_map(|name| ends().map(move |path| format!("msc://{name}/{path}")));
     let is_same = |address: &String| {
@@ -141,7 +142,7 @@ pub fn address_in_profile(url: &RemoteUrl<'_>) -> Option<String> {
     addresses.filter(is_same).min_by_key(String::len)
 }
 
-/// Checks an address; that of a folder of this machine is replaced by its path.
+/// Checks an address; an address in a folder of this machine is replaced by its path.
 fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String> {
     let refuse = |why: &str, hint: String| {
         Err(Failure::usage("reading the address", why).on(Subject::path(text)).with_hint(hint))
@@ -160,7 +161,7 @@ fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String
     }
 }
 
-/// Whether an address is that of a whole bucket: of a profile without a bucket, also the first name in its addresses.
+/// Whether an address is a whole bucket; for a profile without a bucket, also if its path is a single name.
 fn is_bucket(url: &RemoteUrl<'_>, target: &dyn Fn(&str) -> Outcome<Target>) -> bool {
     let begins_with_bucket = || matches!(target(url.bucket), Ok(Target::Bucket(_, base)) if base.is_empty());
     url.key.is_empty() || !url.key.contains('/') && begins_with_bucket()
@@ -172,20 +173,20 @@ fn local(url: &RemoteUrl<'_>) -> Failure {
         .with_hint("give its address as an argument, or the local path")
 }
 
-/// A profile with a store that has buckets.
+/// A profile of a store with buckets.
 struct MscStore {
     open: OpenBucket,
-    /// The bucket, and the beginning of its keys, with a slash at its end unless it is empty. `None`: addresses begin with the bucket.
+    /// The bucket and the prefix of its keys, with a trailing slash unless it is empty. `None` if addresses begin with the bucket.
     base: Option<(String, String)>,
     buckets: Mutex<HashMap<String, Arc<dyn Store>>>,
 }
 
-/// An object or a prefix, as its own store knows it.
+/// The address of an object or a prefix in its own store.
 struct Inner {
     store: Arc<dyn Store>,
     bucket: String,
     key: String,
-    /// Bytes at the beginning of keys that the address does not have, and what it has in their place.
+    /// Number of bytes at the beginning of keys that the address of the profile lacks, and the text that replaces them.
     cut: usize,
     added: String,
 }
@@ -221,7 +222,7 @@ impl MscStore {
     }
 }
 
-/// Defines methods of [`Store`] that ask the store of the profile about the address there.
+/// Defines methods of [`Store`] that call the store of the profile with its own address.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {$(
         fn $name(&self, url: &RemoteUrl<'_> $(, $argument: $kind)*) $(-> $result)? {
@@ -267,7 +268,7 @@ impl Store for MscStore {
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
-        // Another profile may have other keys.
+        // Another profile may have other credentials.
         if from.bucket != to.bucket {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! What a profile says: which store it is, where in it, and with which keys.
+//! Parses a profile: its kind of store, its bucket and prefix, and its credentials.
 
 use super::super::super::store::Store;
 use super::super::az::{self, AzureContext, AzureProfile};
@@ -14,12 +14,12 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Parts of a profile that change what an address means, and are not read.
+/// Sections of a profile that change the meaning of an address, and are not supported.
 const UNSUPPORTED: [&str; 4] = ["provider_bundle", "storage_provider_profiles", "metadata_provider", "replicas"];
-/// Types of storage with the interface of Amazon S3.
+/// Types of storage with the API of Amazon S3.
 const S3_TYPES: [&str; 4] = ["s3", "s8k", "gcs_s3", "ais_s3"];
 
-/// What a store with buckets is reached by.
+/// Settings of the connection to a store with buckets.
 #[derive(Debug)]
 pub(super) enum BucketSettings {
     S3(Box<S3Settings>),
@@ -27,11 +27,11 @@ pub(super) enum BucketSettings {
     Azure(AzureProfile),
 }
 
-/// Returns the store of a bucket.
+/// Opens a bucket.
 pub(super) type OpenBucket = Box<dyn Fn(&str) -> Arc<dyn Store> + Send + Sync>;
 
 impl BucketSettings {
-    /// Returns what opens the buckets.
+    /// Returns the function that opens buckets.
     pub(super) fn opener(self, network: Arc<Network>, environment: Environment) -> Outcome<OpenBucket> {
         let context = match self {
             Self::S3(settings) => S3Context::new(network, *settings, environment)?,
@@ -46,16 +46,16 @@ impl BucketSettings {
     }
 }
 
-/// Where the addresses of a profile lead.
+/// Target of the addresses of a profile.
 #[derive(Debug)]
 pub(super) enum Target {
     /// Below a folder of this machine.
     Local(PathBuf),
-    /// Into a bucket, below a prefix: `BUCKET` or `BUCKET/PREFIX`. If it is empty, addresses begin with the bucket.
+    /// A prefix in a bucket: `BUCKET` or `BUCKET/PREFIX`. If it is empty, addresses begin with the bucket.
     Bucket(Box<BucketSettings>, String),
 }
 
-/// Parses a profile. `flags` are those that also apply to stores of profiles.
+/// Parses a profile. `flags` are flags that also apply to stores of profiles.
 pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Outcome<Target> {
     let unsupported =
         |what: String| refuse(&raw.file, format!("its profile {name} has {what}, which is not supported"));
@@ -69,7 +69,7 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
     let option = |pointer: &str| text(raw.content.pointer(&format!("/storage_provider/options/{pointer}"))?);
     let base = option("base_path").unwrap_or_default();
     let endpoint_url = option("endpoint_url");
-    // A value from a variable is a text.
+    // A value from a variable is a string.
     let is_true =
         |value: &Value| *value == true || value.as_str().is_some_and(|text| text.eq_ignore_ascii_case("true"));
     let verify = raw.content.pointer("/storage_provider/options/verify");
@@ -140,7 +140,7 @@ impl<'a> Provider<'a> {
             .ok_or_else(|| refuse(self.file, format!("the credentials of its profile {} have no {option}", self.name)))
     }
 
-    /// Returns the failure for a type that is none of those of the store.
+    /// Returns the failure for a type of credentials that the store does not support.
     fn unsupported(&self, supported: &str) -> Failure {
         let (name, kind) = (self.name, self.kind);
         let why = format!("the credentials of its profile {name} are of the type {kind}, which is not supported");
@@ -182,7 +182,7 @@ fn azure_connection(name: &str, raw: &RawProfile) -> Outcome<Option<(Secret, Str
     let has_options = provider.content.get("options").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     match provider.kind {
         "AzureCredentials" => Ok(Some((Secret::new(provider.required("connection")?), source(name, &raw.file)))),
-        // Its options select an identity, or leave out sources.
+        // Its options would select an identity, or disable sources.
         "DefaultAzureCredentials" if !has_options => Ok(None),
         _ => Err(provider.unsupported("AzureCredentials, DefaultAzureCredentials without options")),
     }
@@ -192,7 +192,7 @@ fn source(name: &str, file: &Path) -> String {
     format!("the profile {name} of {}", file.display())
 }
 
-/// Returns a text, or a number as it is written; an empty text counts as none.
+/// Returns a string, or a number as text; an empty string counts as absent.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),

@@ -46,7 +46,7 @@ pub(super) fn read(environment: &Environment) -> Outcome<Option<RcloneFile>> {
     Ok(None)
 }
 
-/// Returns where the file may be, in the order of multi-storage-client.
+/// Returns the possible paths of the file, in the order of multi-storage-client.
 fn paths(environment: &Environment) -> Vec<PathBuf> {
     let programs = environment.text("PATH").unwrap_or_default();
     let program = programs.split(':').map(Path::new).find(|folder| folder.join("rclone").is_file());
@@ -77,7 +77,7 @@ fn parse(text: &str) -> Vec<(String, Section)> {
     sections
 }
 
-/// Returns a section as a profile; `None` if its type is none of a store.
+/// Returns a section as a profile; `None` if its type is not a store.
 fn profile(section: &Section) -> Option<Value> {
     let kind = match section.get("type")?.to_ascii_lowercase().as_str() {
         "azureblob" => "azure".to_owned(),
@@ -97,7 +97,7 @@ fn profile(section: &Section) -> Option<Value> {
         "azure" => azure_credentials(section),
         _ => None,
     };
-    // Without credentials of its own, only its address names the account.
+    // Without credentials in the section, only the address names the account.
     if let (Some(account), "azure", None) = (section.get("account"), kind.as_str(), &provider) {
         storage.entry("endpoint_url").or_insert_with(|| format!("https://{account}.blob.core.windows.net").into());
     }
@@ -112,7 +112,8 @@ fn profile(section: &Section) -> Option<Value> {
     Some(Value::Object(profile))
 }
 
-/// Returns the credentials of a remote of Google; `None` if those of the machine are to be found. A remote must not be used with others than its own.
+/// Returns the credentials of a Google remote; `None` if the credentials of the machine apply. A remote must only be used with its own
+/// credentials.
 fn google_credentials(section: &Section) -> Option<Value> {
     let given = |name: &str| section.get(name).filter(|text| !text.is_empty());
     let of_account =
@@ -128,7 +129,7 @@ fn google_credentials(section: &Section) -> Option<Value> {
     Some(serde_json::json!({"type": format!("{other} of rclone"), "options": {}}))
 }
 
-/// Returns the credentials of a remote of Azure as a connection string; `None` if those of the machine are to be found.
+/// Returns the credentials of an Azure remote as a connection string; `None` if the credentials of the machine apply.
 fn azure_credentials(section: &Section) -> Option<Value> {
     let given = |name: &str| section.get(name).filter(|text| !text.is_empty() && *text != "false");
     let connection = if given("use_emulator").is_some() {
@@ -136,7 +137,7 @@ fn azure_credentials(section: &Section) -> Option<Value> {
     } else if let (Some(account), Some(key)) = (given("account"), given("key")) {
         Some(format!("AccountName={account};AccountKey={key}"))
     } else if let Some((address, sas)) = given("sas_url").and_then(|url| url.split_once('?')) {
-        // The path is the container, which is part of the addresses, too.
+        // The path is the container, which the addresses also contain.
         let host = address.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         Some(format!("BlobEndpoint={host};SharedAccessSignature={sas}"))
     } else {

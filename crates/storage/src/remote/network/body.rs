@@ -8,10 +8,10 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Bytes that are passed on at a time.
+/// Number of bytes passed on at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What is left of a body.
+/// The remaining bytes of a body.
 struct CountedBody(Bytes);
 
 impl Body for CountedBody {
@@ -24,7 +24,7 @@ impl Body for CountedBody {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let length = self.0.len().min(PIECE_BYTES);
         let piece = self.0.split_to(length);
-        // The next one is asked for when the connection has taken those before it.
+        // The next piece is requested once the connection has accepted the previous ones.
         count_sent(piece.len());
         Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
     }
@@ -38,7 +38,7 @@ impl Body for CountedBody {
     }
 }
 
-/// Gives a request a body.
+/// Sets the body of a request.
 pub(in crate::remote) fn set(request: &mut Request, body: Bytes) {
     *request.body_mut() = Some(reqwest::Body::wrap(CountedBody(body)));
 }

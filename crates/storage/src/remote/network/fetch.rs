@@ -1,4 +1,4 @@
-//! Requests whose answers are small, such as those for credentials.
+//! Requests with small answers, such as requests for credentials.
 
 use super::super::retry::RetryReason;
 use super::Network;
@@ -9,8 +9,8 @@ use reqwest::RequestBuilder;
 pub(in crate::remote) const MAX_SMALL_ANSWER_BYTES: usize = 1 << 20;
 
 impl Network {
-    /// Sends a request, with further tries if they may help. Returns the status and the body of the answer. `what` is the step in errors,
-    /// `subject` what is asked.
+    /// Sends a request, with further tries if they may succeed. Returns the status and the body of the answer. `what` is the step in
+    /// errors, `subject` the name of the requested resource.
     pub(in crate::remote) async fn fetch(
         &self,
         what: &str,

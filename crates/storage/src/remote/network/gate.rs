@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep_until, timeout, Instant};
 
-/// Requests at once to begin with.
+/// Initial number of concurrent requests.
 const FIRST_LIMIT: f64 = 16.0;
-/// Time without a refusal after which the host gets one request more.
+/// Time without a refusal after which the limit is raised by one request.
 const RAISE_EVERY: Duration = Duration::from_millis(100);
-/// Share of the limit that is left after a refusal.
+/// Factor of the limit after a refusal.
 const LOWERED: f64 = 0.7;
 
 /// Admits the requests of one host.
@@ -22,19 +22,19 @@ pub(in crate::remote) struct HostGate {
 
 struct GateState {
     limit: f64,
-    /// When the limit was last raised or lowered.
+    /// Time of the last change of the limit.
     changed: Instant,
-    /// When it was last lowered.
+    /// Time at which the limit was last lowered.
     lowered: Option<Instant>,
     active: usize,
-    /// End of the pause that the host asked for.
+    /// End of the pause that the host requested.
     paused_until: Instant,
     has_answered: bool,
     /// Whether a request has failed because the host has never answered.
     is_given_up: bool,
 }
 
-/// The right to have one request under way; given back when it is dropped.
+/// The permission for one request in progress; returned when it is dropped.
 pub(in crate::remote) struct Slot(Arc<HostGate>);
 
 impl Drop for Slot {
@@ -64,7 +64,7 @@ impl HostGate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the host may get another request.
+    /// Waits until another request may be sent to the host.
     pub(super) async fn wait_for_slot(self: &Arc<Self>) -> Slot {
         loop {
             let (paused_until, now) = {
@@ -92,11 +92,11 @@ impl HostGate {
         }
     }
 
-    /// Lowers the limit. With a pause, no request of the host begins before its end.
+    /// Lowers the limit. With a pause, no request of the host starts before its end.
     pub(super) fn refuse(&self, pause: Option<Duration>) {
         let mut state = self.lock();
         let now = Instant::now();
-        // Answers that were under way together count once.
+        // Refusals of requests that were in progress together count once.
         if state.lowered.is_none_or(|lowered| now.duration_since(lowered) >= RAISE_EVERY) {
             state.limit = (state.limit * LOWERED).max(1.0);
             state.lowered = Some(now);
@@ -118,12 +118,12 @@ impl HostGate {
         state.is_given_up = !state.has_answered;
     }
 
-    /// Whether the next request of a host that has never answered has one short try, as others have waited before.
+    /// Whether the next request to a host that has never answered has one short try, because earlier requests have already waited.
     pub(super) fn is_given_up(&self) -> bool {
         self.lock().is_given_up
     }
 
-    /// Returns the time to the head of an answer.
+    /// Returns the time limit for the head of an answer.
     pub(super) fn first_byte(&self, limits: &NetworkLimits) -> Duration {
         let state = self.lock();
         match (state.has_answered, state.is_given_up) {

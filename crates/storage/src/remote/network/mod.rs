@@ -1,7 +1,7 @@
 //! The requests of all stores: one thread with a runtime, one client, and the limits that the requests of a host share.
 //!
-//! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`RetryLimiter`] that counts the tries. Threads of
-//! the program wait for a future by [`Pending::finish`]. Must not know what the requests mean.
+//! [`Network::send`] sends a request once. A store repeats it as its protocol requires, with a [`RetryLimiter`] that counts the tries.
+//! Threads of the program wait for a future with [`Pending::finish`]. Must not know the meaning of the requests.
 
 pub(super) mod body;
 mod fetch;
@@ -41,9 +41,9 @@ use tokio::time::timeout;
 
 /// Name of this step in errors.
 pub(super) const ACTIVITY: &str = "asking the store";
-/// Bytes in a second below which the upload of a body counts as broken.
+/// Minimum speed of an upload in bytes per second, below which it counts as broken.
 const MIN_UPLOAD_RATE: u64 = 128 << 10;
-/// Time after which one who waits for an answer looks whether its work was cancelled.
+/// Interval at which a thread that waits for an answer checks whether its work was cancelled.
 pub(super) const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// Variable with the first pause in milliseconds, for tests.
 const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
@@ -51,19 +51,19 @@ const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
 /// Limits of every request.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkLimits {
-    /// Requests that a host gets at once.
+    /// Maximum number of concurrent requests to a host.
     pub(super) connections: usize,
-    /// Time to connect.
+    /// Time limit for connecting.
     pub(super) connect: Duration,
-    /// Time to the head of the answer.
+    /// Time limit for the head of the answer.
     pub(super) first_byte: Duration,
-    /// Time between two pieces of a body.
+    /// Time limit between two pieces of a body.
     pub(super) silence: Duration,
     /// Pause before the second try; doubled for each further one.
     pub(super) base_pause: Duration,
     /// Time without a byte of progress after which a request fails.
     pub(super) patience: Duration,
-    /// The same for a host that has never answered, and the time that it has for the head of an answer.
+    /// The same for a host that has never answered, and its time limit for the head of an answer.
     pub(super) first_patience: Duration,
 }
 
@@ -83,11 +83,11 @@ impl NetworkLimits {
     }
 }
 
-/// The thread of all requests, and what it shares between them.
+/// The thread of all requests, and its shared state.
 pub(super) struct Network {
     runtime: Handle,
     client: Client,
-    /// Without a proxy, for addresses of this machine that describe it.
+    /// Sends requests without a proxy, for local services that describe this machine.
     direct: Client,
     limits: NetworkLimits,
     hosts: Mutex<HashMap<String, Arc<HostGate>>>,
@@ -133,7 +133,7 @@ impl Network {
         Ok(Arc::new(Self { runtime: handle, client, direct, limits, hosts: Mutex::default(), _end: end }))
     }
 
-    /// Runs a future on the thread of the network; its result is waited for later, or never.
+    /// Runs a future on the thread of the network; its result may be awaited later.
     pub(super) fn begin<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task = self.spawn(async move { _ = sender.send(future.await) });
@@ -145,7 +145,7 @@ impl Network {
         self.runtime.spawn(future).abort_handle()
     }
 
-    /// Returns the client that builds and sends requests. `is_direct`: without a proxy.
+    /// Returns the client that builds and sends requests, without a proxy if `is_direct`.
     pub(super) fn client(&self, is_direct: bool) -> &Client {
         if is_direct {
             &self.direct
@@ -154,7 +154,7 @@ impl Network {
         }
     }
 
-    /// Returns the number of tries and the time that a request to an address has.
+    /// Returns the limits on the tries and the time of a request to a URL.
     pub(super) fn patience(&self, url: &Url) -> RetryLimiter {
         RetryLimiter::new(self.limits.clone(), self.gate(url))
     }
@@ -165,7 +165,7 @@ impl Network {
         Arc::clone(gate)
     }
 
-    /// Sends a request once and returns the head of the answer, which may be a refusal. `subject` is what the log calls the thing asked for.
+    /// Sends a request once and returns the head of the answer, which may be a refusal. `subject` names the requested resource in the log.
     pub(super) async fn send(
         &self,
         client: &Client,
@@ -184,7 +184,7 @@ impl Network {
             id: String::new(),
             begin: Instant::now(),
         };
-        // The answer begins after the body was sent.
+        // The answer starts after the body was sent.
         let body = body::len(&request);
         let first_byte = gate.first_byte(&self.limits);
         let allowed = first_byte + Duration::from_secs(body / MIN_UPLOAD_RATE);
@@ -218,7 +218,7 @@ impl Network {
     }
 }
 
-/// The result of a future that runs to its end, even if nothing waits for it: then its connection can be used again.
+/// The result of a future that runs to its end even if no thread waits for it, so that its connection can be reused.
 pub(super) struct Pending<T> {
     receiver: mpsc::Receiver<T>,
     task: AbortHandle,
@@ -230,18 +230,18 @@ impl<T> Pending<T> {
         self.receiver.recv().map_err(|_| ended())
     }
 
-    /// Ends the future, unless it has come to its end, and waits until nothing of it is left.
+    /// Aborts the future, unless it has finished, and waits until it is gone.
     pub(super) fn give_up(&self) {
         self.task.abort();
         _ = self.receiver.recv();
     }
 
-    /// Waits for the result, unless the work of this thread is cancelled before.
+    /// Waits for the result, unless the work of this thread is cancelled first.
     pub(super) fn finish_read(self) -> Outcome<T> {
         self.wait()
     }
 
-    /// Does the same, and leaves what is not over to the caller.
+    /// Like [`finish_read`](Self::finish_read), but the caller can continue to wait.
     pub(super) fn wait(&self) -> Outcome<T> {
         let cancel = Cancel::of_thread();
         loop {
@@ -257,7 +257,7 @@ fn ended() -> Failure {
     Failure::internal(ACTIVITY, "the thread of the network ended")
 }
 
-/// The answer to a request, whose body is still to be read.
+/// The answer to a request, whose body is not read yet.
 pub(super) struct Reply {
     response: Response,
     line: LogLine,
@@ -283,7 +283,7 @@ impl Reply {
         self.headers().get(name)?.to_str().ok()
     }
 
-    /// Reads the body to its end and appends it, at most `max` bytes. What came before a reason is appended, too.
+    /// Reads the body to its end and appends it, at most `max` bytes. After an error, the bytes that arrived are appended, too.
     pub(super) async fn read(&mut self, body: &mut Vec<u8>, max: usize) -> Result<(), RetryReason> {
         let mut rest = max;
         loop {
@@ -303,7 +303,7 @@ impl Reply {
     }
 }
 
-/// What the log states of a request: no headers, and no query, which can be a signature.
+/// Log entry of a request: without headers, and without the query, which may be a signature.
 struct LogLine {
     method: String,
     subject: String,
@@ -330,12 +330,12 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
         E::Expired | E::ExpiredContext { .. } => "it has expired".to_owned(),
         E::NotValidYet | E::NotValidYetContext { .. } => "it is not valid yet".to_owned(),
         E::NotValidForNameContext { presented, .. } => {
-            // As in `DnsName("example.com")`.
+            // The form is `DnsName("example.com")`.
             let names = presented.iter().map(|name| name.split('"').nth(1).unwrap_or(name));
             let names: Vec<_> = names.map(|name| display_safe(name).into_owned()).collect();
             format!("it is for {}", names.join(", "))
         }
-        // The reason of the library that checks certificates has a name only.
+        // The library that checks certificates only names this reason.
         E::Other(reason) if reason.to_string() == "CaUsedAsEndEntity" => {
             "it is a CA certificate; the server needs a certificate that the CA has signed (CA:FALSE)".to_owned()
         }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, Instant};
 
-/// Tries without a byte of progress before a request fails.
+/// Maximum number of tries without a byte of progress.
 const MAX_TRIES: u32 = 10;
 /// The same for a host that has never answered.
 const MAX_FIRST_TRIES: u32 = 3;
-/// The longest pause that is not asked for.
+/// The longest pause that the host did not request.
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 /// Counts the tries of one request.
@@ -20,7 +20,7 @@ pub(in crate::remote) struct RetryLimiter {
     limits: NetworkLimits,
     gate: Arc<HostGate>,
     tries: u32,
-    /// When the first try began, or the last byte came.
+    /// Time at which the first try started, or the last byte arrived.
     progress: Instant,
 }
 
@@ -35,7 +35,7 @@ impl RetryLimiter {
         self.progress = Instant::now();
     }
 
-    /// Waits before the next try. A pause that the host asked for is waited for by all its requests.
+    /// Waits before the next try. A pause that the host requested applies to all its requests.
     ///
     /// # Errors
     /// There is no next try. The failure has no subject and no hint.

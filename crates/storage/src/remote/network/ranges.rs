@@ -1,4 +1,4 @@
-//! Answers to requests for a range of an object, which may come in several pieces.
+//! Answers to requests for a range of an object, which may arrive in several pieces.
 
 use super::super::retry::RetryReason;
 use super::Reply;
@@ -8,40 +8,40 @@ use std::ops::Range;
 /// Maximum size of an answer, in bytes.
 pub(in crate::remote) const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// An answer with success, or what has come of it.
+/// A successful answer, or the bytes of it that have arrived.
 #[derive(Debug, Default)]
 pub(in crate::remote) struct Answer {
     pub(in crate::remote) headers: HeaderMap,
     pub(in crate::remote) body: Vec<u8>,
-    /// Size of the object, if a range was asked for.
+    /// Size of the object, if a range was requested.
     pub(in crate::remote) total: u64,
-    /// Version of the object, if a range was asked for.
+    /// Version of the object, if a range was requested.
     pub(in crate::remote) version: String,
-    /// Earlier tries of the request whose answers were no success or were lost, some of which the store may have carried out.
+    /// Number of earlier tries of the request that failed or whose answers were lost; the store may have executed some of them.
     pub(in crate::remote) lost_answers: usize,
 }
 
-/// A range that is asked for.
+/// A request for a range.
 pub(in crate::remote) struct RangeCall<'a> {
-    /// Bytes to get. Those after the end of the object are left out.
+    /// Requested bytes. Bytes after the end of the object are omitted.
     pub(in crate::remote) range: &'a Range<u64>,
-    /// Version that the object has to have.
+    /// Required version of the object.
     pub(in crate::remote) version: Option<&'a str>,
-    /// Returns the version that the headers of an answer name.
+    /// Returns the version in the headers of an answer.
     pub(in crate::remote) version_of: fn(&HeaderMap) -> String,
 }
 
-/// What an answer to a request for a range is.
+/// Result of an answer to a request for a range.
 pub(in crate::remote) enum RangeResult {
-    /// All bytes are there.
+    /// All bytes have arrived.
     Complete,
-    /// Some are missing, and may come later.
+    /// Some bytes are missing; another try may succeed.
     Retry(RetryReason),
-    /// The answer is not about a range.
+    /// The answer does not contain a range.
     NoRanges,
-    /// The range is another one.
+    /// The answer contains another range.
     OtherRange,
-    /// The object is not the one that is asked for, or that earlier bytes are of.
+    /// The object has another version than the requested one, or than the earlier bytes.
     OtherVersion,
 }
 
@@ -50,14 +50,14 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns the header `Range` for what is missing of a range.
+    /// Returns the header `Range` for the missing bytes of a range.
     pub(in crate::remote) fn missing_range(&self, range: &Range<u64>) -> String {
         let end = if self.total > 0 { range.end.min(self.total) } else { range.end };
         let start = range.start + self.body.len() as u64;
         format!("bytes={start}-{}", end.saturating_sub(1))
     }
 
-    /// Reads the body of an answer with success, after what earlier answers brought of it.
+    /// Reads the body of a successful answer, and appends it to the bytes of earlier answers.
     pub(in crate::remote) async fn read_range(&mut self, call: &RangeCall<'_>, reply: &mut Reply) -> RangeResult {
         let start = call.range.start + self.body.len() as u64;
         let version = (call.version_of)(reply.headers());
@@ -86,7 +86,7 @@ impl Answer {
         self.body.reserve_exact(rest.min(MAX_ANSWER_BYTES));
         let size = self.body.len() + rest;
         match reply.read(&mut self.body, rest).await {
-            // Of a connection that is cut after the last byte nothing is missing.
+            // If the connection is cut after the last byte, no byte is missing.
             _ if self.body.len() == size => RangeResult::Complete,
             Ok(()) => RangeResult::Retry(RetryReason::new("the body of the answer ends early")),
             Err(reason) => RangeResult::Retry(reason),

@@ -4,7 +4,7 @@ use crate::remote::store_settings::{remote_settings, RemoteReads};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Until something was measured: time to the first byte in seconds, and bytes in a second of one body and of all together.
+/// Defaults until the first measurement: time to the first byte in seconds, and bytes per second of one body and of all bodies together.
 const FIRST_BYTE: f64 = 0.03;
 const BODY_RATE: f64 = 60e6;
 const TOTAL_RATE: f64 = 400e6;
@@ -14,16 +14,16 @@ const MIN_BODY_BYTES: usize = 256 << 10;
 const SMOOTHING: f64 = 0.125;
 /// Bytes assumed to be read after a gap was skipped.
 const JUMP_BYTES: f64 = 4096.0;
-/// Jumps are preferred unless reading is this much quicker: bytes that are read may have to be paid for.
+/// A gap is skipped unless reading it is faster by this factor, because stores may charge for the bytes that are read.
 const PREFERENCE: f64 = 2.0;
-/// Bytes that are read rather than jumped over in any case, and the most that are: a slow answer can also be that of a busy machine.
+/// Bytes of a gap that are always read, and the maximum: a slow answer may also be caused by a busy machine.
 const MIN_JUMP: f64 = 16e3;
 const MAX_JUMP: f64 = 768e3;
 
 /// The measurements of the process.
 static SPEED: Speed = Speed::new();
 
-/// Returns the number of bytes that are read more quickly than jumped over, if several readers read at once.
+/// Returns the size of a gap, in bytes, up to which reading is faster than skipping, if several readers read at once.
 pub(in crate::remote) fn bytes_worth_a_jump(readers: usize) -> u64 {
     match remote_settings().reads {
         RemoteReads::Auto => SPEED.bytes_worth_a_jump(readers),
@@ -32,13 +32,13 @@ pub(in crate::remote) fn bytes_worth_a_jump(readers: usize) -> u64 {
     }
 }
 
-/// Counts a body that begins to arrive, `first_byte` after its request.
+/// Counts a body that starts to arrive `first_byte` after its request.
 pub(super) fn begin_body(first_byte: Duration) -> BodyTimer {
     SPEED.begin(first_byte);
     BodyTimer { begin: Instant::now(), bytes: 0 }
 }
 
-/// A body that arrives.
+/// A body that is arriving.
 pub(super) struct BodyTimer {
     begin: Instant,
     /// Bytes that have arrived.
@@ -57,7 +57,7 @@ struct Measurements {
     first_byte: f64,
     body_rate: f64,
     total_rate: f64,
-    /// Bodies that arrive now, since when there were any, and the bytes of those that have ended since.
+    /// Number of bodies that are arriving, the time since when there are any, and the bytes of the bodies that have ended since.
     active: usize,
     since: Option<Instant>,
     bytes: usize,
@@ -122,7 +122,7 @@ fn approach(value: &mut f64, measured: f64) {
 mod tests {
     use super::*;
 
-    /// Lets bodies of a size arrive, each alone.
+    /// Measures bodies of a size that arrive one after another.
     fn measured(first_byte: u64, bytes: usize, time: u64) -> Speed {
         let speed = Speed::new();
         for _ in 0..100 {

@@ -6,7 +6,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Returns how many requests a host gets at once.
+/// Returns the number of concurrent requests that a host permits.
 async fn at_once(gate: &Arc<HostGate>) -> usize {
     let mut slots = Vec::new();
     while let Ok(slot) = timeout(Duration::from_millis(20), gate.wait_for_slot()).await {
@@ -20,7 +20,7 @@ fn a_host_gets_fewer_requests_after_refusals_and_more_with_time() {
     runtime().block_on(async {
         let gate = Arc::new(HostGate::new(20));
         assert_eq!(at_once(&gate).await, 16);
-        // Refusals that come together count once.
+        // Refusals that arrive together count once.
         (0..5).for_each(|_| gate.refuse(None));
         assert_eq!(at_once(&gate).await, 11);
         tokio::time::sleep(Duration::from_millis(350)).await;

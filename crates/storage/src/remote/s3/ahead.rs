@@ -1,4 +1,4 @@
-//! Uploads of files that still grow.
+//! Uploads files while they grow.
 
 use super::client::Action;
 use super::upload::{PendingParts, SentPart, UploadAhead};
@@ -8,27 +8,27 @@ use crate::read::ReadFile;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of parts that are sent by one call.
+/// Maximum number of parts sent by one call.
 const MAX_PARTS_OF_CALL: u64 = 8;
 
 impl UploadAhead {
-    /// Returns the number of parts that were sent or are on their way.
+    /// Returns the number of parts that were sent or are in transfer.
     fn count(&self) -> u64 {
         (self.sent.len() + self.pending.len()) as u64
     }
 }
 
 impl S3Store {
-    /// Removes the upload of a key from those that still grow.
+    /// Removes and returns the upload of a growing file.
     pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
         let upload = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
         let taken = upload.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken
     }
 
-    /// Begins to upload some of the parts that the first bytes of a file have in addition to those that were sent, and the last one of a complete
-    /// file, which is smaller. An object so small that it is put by one request has none. Waits only for the parts before those that may be on
-    /// their way at once. Returns up to which size there is nothing more to upload.
+    /// Starts to upload new parts of the first bytes of a file, and the last, smaller one of a complete file. An object that is small
+    /// enough for one request has no parts. Waits only for parts beyond the number that may be in transfer at once. Returns the number of
+    /// bytes for which no upload remains to be started.
     pub(super) fn upload_parts_ahead(
         &self,
         key: &str,
@@ -38,7 +38,7 @@ impl S3Store {
         let before = self.take_ahead(key);
         let part_bytes = before.as_ref().map_or_else(|| part_bytes(0), |before| before.part_bytes);
         let count = before.as_ref().map_or(0, UploadAhead::count);
-        // Of a larger object, the parts are larger.
+        // The parts of larger objects are larger.
         let all = if is_complete { bytes.div_ceil(part_bytes) } else { bytes / part_bytes }.min(MAX_PARTS / 2);
         let end = all.min(count + MAX_PARTS_OF_CALL);
         if end <= count || bytes <= MAX_PUT_BYTES {
@@ -56,7 +56,7 @@ impl S3Store {
             }
         };
         let result = self.send_ahead(key, file, &mut ahead, (end, bytes));
-        // Also after a failure, so that it is ended.
+        // Stored even after a failure, so that the upload is aborted.
         self.keep_ahead(key, ahead);
         result.map(|()| if end < all { end * part_bytes } else { bytes })
     }
@@ -69,7 +69,7 @@ impl S3Store {
             .insert(key.to_owned(), Arc::new(Mutex::new(Some(ahead))));
     }
 
-    /// Begins to send the parts before a number that were not sent yet, and that a file of a size has.
+    /// Starts to send the unsent parts before a part number, as far as the file has them.
     fn send_ahead(
         &self,
         key: &str,
@@ -90,7 +90,7 @@ impl S3Store {
         Ok(())
     }
 
-    /// Waits for the first part that is on its way.
+    /// Waits for the first part in transfer.
     fn wait_for_part(&self, key: &str, ahead: &mut UploadAhead) -> io::Result<()> {
         let Some((part, answer)) = ahead.pending.pop_front() else { return Ok(()) };
         ahead.sent.push(self.sent_part(key, part, answer)?);
@@ -102,8 +102,8 @@ impl S3Store {
         Ok(part.with_answer(&answer))
     }
 
-    /// Waits for what is on its way of all uploads that are kept, so that only parts of one are in memory. Those after one that failed are sent again
-    /// when the object is put.
+    /// Waits for the parts in transfer of all stored uploads, so that only parts of one object are in memory. Parts after a failed one are
+    /// sent again when the object is put.
     pub(super) fn wait_for_others(&self) {
         let all = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (key, upload) in all {
@@ -118,17 +118,17 @@ impl S3Store {
         }
     }
 
-    /// Ends the upload of a key that still grows.
+    /// Aborts the upload of a growing file.
     pub(super) fn end_upload_ahead(&self, key: &str) {
         if let Some(ahead) = self.take_ahead(key) {
             self.end_pending(key, &ahead.upload, ahead.pending);
         }
     }
 
-    /// Ends an upload after the parts that are on their way, which are given up.
+    /// Aborts an upload, after the parts in transfer are cancelled.
     pub(super) fn end_pending(&self, key: &str, upload: &str, pending: PendingParts) {
         drop(pending);
-        // What cannot be removed now is ended by the next run that puts the object.
+        // The next run that puts the object aborts an upload that cannot be aborted now.
         let _ = self.end_one_upload(key, upload);
     }
 }

@@ -1,4 +1,4 @@
-//! The answers of the store that are XML.
+//! Parses the XML answers of the store.
 
 use super::super::dates::parse_iso_date;
 use super::super::version::ObjectVersion;
@@ -6,26 +6,26 @@ use super::maker::Vendor;
 use quick_xml::events::Event;
 use quick_xml::Reader;
 
-/// Maximum number of elements within each other.
+/// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 16;
 
 /// A page of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) objects: Vec<(String, ObjectVersion)>,
-    /// Each with the slash at its end.
+    /// Common prefixes of keys, each with a trailing slash.
     pub(super) prefixes: Vec<String>,
-    /// Where the next page begins; `None` after the last one.
+    /// Marker of the next page; `None` after the last one.
     pub(super) next: Option<String>,
 }
 
-/// Calls a function with the names of the elements around each text, the innermost last, and the text; at the end of an element that
-/// contains others, with an empty text. Returns `None` if it is no valid XML. Entities are not expanded, except those that XML itself has.
+/// Calls a function with the names of the elements around each text, the innermost last, and the text; at the end of an element with
+/// children, with an empty text. Returns `None` if the XML is invalid. Only the predefined entities of XML are expanded.
 pub(in crate::remote) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<()> {
     let mut reader = Reader::from_reader(xml);
     let mut path: Vec<String> = Vec::new();
     let (mut text, mut has_text) = (String::new(), false);
-    // Microsoft's way to write names with characters that XML cannot hold.
+    // Microsoft's encoding of names with characters that XML does not permit.
     let mut is_encoded = false;
     loop {
         match reader.read_event().ok()? {
@@ -59,7 +59,7 @@ pub(in crate::remote) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str))
     }
 }
 
-/// Returns the text of the first element of a name.
+/// Returns the text of the first element with this name.
 pub(in crate::remote) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     walk(xml, &mut |path, text| {
@@ -70,12 +70,12 @@ pub(in crate::remote) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     found
 }
 
-/// An unfinished upload of a list.
+/// An unfinished upload in a list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedUpload {
     pub(super) key: String,
     pub(super) id: String,
-    /// When it was begun, as the store writes it.
+    /// Time of its start, in the format of the store.
     pub(super) initiated: String,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct UploadPage {
     pub(super) next: Option<(String, String)>,
 }
 
-/// Parses a page of a list of unfinished uploads; `None` if it is none.
+/// Parses a page of a list of unfinished uploads; `None` if it is invalid.
 pub(super) fn parse_uploads(xml: &[u8]) -> Option<UploadPage> {
     let (mut page, mut upload) = (UploadPage::default(), ListedUpload::default());
     let (mut is_encoded, mut is_truncated, mut next) = (false, false, (String::new(), String::new()));
@@ -129,7 +129,7 @@ pub(super) struct ListedPart {
     pub(super) bytes: u64,
 }
 
-/// Parses a page of a list of parts; `None` if it is none.
+/// Parses a page of a list of parts; `None` if it is invalid.
 pub(super) fn parse_parts(xml: &[u8]) -> Option<PartPage> {
     let (mut page, mut part, mut is_truncated) = (PartPage::default(), ListedPart::default(), false);
     walk(xml, &mut |path, text| {
@@ -148,7 +148,7 @@ pub(super) fn parse_parts(xml: &[u8]) -> Option<PartPage> {
     Some(page)
 }
 
-/// Parses the list of all buckets; `None` if it is none.
+/// Parses the list of all buckets; `None` if it is invalid.
 pub(super) fn parse_buckets(xml: &[u8]) -> Option<Vec<String>> {
     let mut buckets = Vec::new();
     walk(xml, &mut |path, text| {
@@ -159,7 +159,7 @@ pub(super) fn parse_buckets(xml: &[u8]) -> Option<Vec<String>> {
     Some(buckets)
 }
 
-/// Returns the sum of the numbers in the elements of a name; `None` if there are more on another page.
+/// Returns the sum of the numbers in the elements with this name; `None` if there are more on another page.
 pub(in crate::remote) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
     let (mut sum, mut is_truncated) = (0_u64, false);
     walk(xml, &mut |path, text| match path.last().map(String::as_str) {
@@ -170,7 +170,7 @@ pub(in crate::remote) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
     (!is_truncated).then_some(sum)
 }
 
-/// Parses a page of a listing; `None` if it is none.
+/// Parses a page of a listing; `None` if it is invalid.
 pub(super) fn parse_page(xml: &[u8], maker: Vendor) -> Option<Page> {
     let mut page = Page::default();
     let (mut is_listing, mut is_encoded, mut is_truncated) = (false, false, false);
@@ -199,7 +199,7 @@ pub(super) fn parse_page(xml: &[u8], maker: Vendor) -> Option<Page> {
         names.into_iter().try_for_each(|name| decode(name).map(|plain| *name = plain))?;
     }
     page.next = page.next.filter(|_| is_truncated);
-    // A page that is not the last one has to say where the next one begins.
+    // A page that is not the last one must have the marker of the next one.
     (is_listing && has_size && is_truncated == page.next.is_some()).then_some(page)
 }
 

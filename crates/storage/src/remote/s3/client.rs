@@ -1,4 +1,5 @@
-//! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
+//! Requests to a bucket: signed, repeated after failures that may be temporary, and corrected once if the store refuses the region, the
+//! keys or the clock.
 
 use super::super::super::store::Condition;
 use super::super::dates::StoreClock;
@@ -26,13 +27,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Difference between the clocks that a store accepts.
+/// Maximum difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 
-/// Header with the kind of checksum that the parts of an upload have.
+/// Header with the algorithm of the checksums of the parts of an upload.
 const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
 
-/// What all buckets share.
+/// State that all buckets share.
 pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
@@ -55,7 +56,7 @@ impl S3Context {
         Ok(Self { network, config, maker: Vendor::Amazon, credentials })
     }
 
-    /// Creates the context of Google's store. `endpoint` is another one than the usual, and what it is from.
+    /// Creates the context of Google's store. `endpoint` is an unusual endpoint and the name of its setting.
     pub(in crate::remote) fn of_google(
         network: Arc<Network>,
         usual: &str,
@@ -68,7 +69,7 @@ impl S3Context {
     }
 }
 
-/// What a request does, for messages.
+/// Action of a request, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Action {
     ListBuckets,
@@ -88,15 +89,15 @@ pub(in crate::remote) struct Call {
     /// Empty for the bucket.
     pub(in crate::remote) key: String,
     pub(in crate::remote) query: Vec<(&'static str, String)>,
-    /// Bytes to get. Those after the end of the object are left out.
+    /// Requested bytes. Bytes after the end of the object are omitted.
     pub(in crate::remote) range: Option<Range<u64>>,
-    /// Version that the object has to have.
+    /// Required version of the object.
     pub(in crate::remote) etag: Option<String>,
-    /// What a complete answer ends with.
+    /// Ending of a complete answer.
     pub(in crate::remote) ending: Option<&'static str>,
-    /// What is written; every try sends the same.
+    /// Content to write; every try sends the same.
     pub(in crate::remote) body: Bytes,
-    /// When it is written.
+    /// Condition of the write.
     pub(in crate::remote) condition: Condition,
     /// Further headers.
     pub(in crate::remote) headers: Vec<(&'static str, String)>,
@@ -108,7 +109,7 @@ impl Call {
         [Method::GET, Method::HEAD].contains(&self.method)
     }
 
-    /// Whether the request says with which properties an object is made.
+    /// Whether the request determines the properties of a new object.
     fn makes_object(&self) -> bool {
         let has = |name: &str| self.query.iter().any(|(known, _)| *known == name);
         match self.method {
@@ -119,7 +120,7 @@ impl Call {
     }
 }
 
-/// What has already been corrected in a request.
+/// The corrections that were made to a request.
 #[derive(Default)]
 struct Corrections {
     region: bool,
@@ -131,17 +132,17 @@ struct Corrections {
 pub(super) struct S3Client {
     pub(super) context: Arc<S3Context>,
     pub(super) bucket: String,
-    /// The region that the store named, if it is not the one that is set.
+    /// The region that the store named, if it is not the configured one.
     region: Mutex<Option<String>>,
     clock: StoreClock,
-    /// Whether the store has refused checksums, and whether its answers have named them.
+    /// Whether the store has refused checksums, and whether its answers have contained them.
     has_no_checksums: AtomicBool,
     names_checksums: AtomicBool,
     /// Whether the store has refused a body that is not signed.
     must_sign: AtomicBool,
     /// Uploads of objects whose files still grow, by their keys.
     pub(super) ahead: Mutex<HashMap<String, GrowingUpload>>,
-    /// Whether the store obeys `If-None-Match`, once that is known.
+    /// Whether the store obeys `If-None-Match`, once known.
     pub(super) obeys_absence: OnceLock<bool>,
 }
 
@@ -160,7 +161,7 @@ impl S3Client {
         }
     }
 
-    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    /// Sends a request until the store answers with success, or with a refusal that does not depend on time.
     pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
         let network = &self.context.network;
         let mut answer = Answer::default();
@@ -168,7 +169,7 @@ impl S3Client {
         let mut patience = None;
         let mut checksum = self.checksum(call);
         let has_checksum = checksum.is_some();
-        // A refusal of HEAD has no code. The same object is then asked for by GET, to learn it.
+        // A refusal of HEAD has no code. The same object is then requested by GET to obtain it.
         let mut inquiry: Option<Call> = None;
         loop {
             let keys = self.context.credentials.get().await?;
@@ -220,7 +221,7 @@ impl S3Client {
         }
     }
 
-    /// Returns the address of a key as it is typed.
+    /// Returns the address of a key in the form that users type.
     pub(super) fn address(&self, key: &str) -> String {
         match key {
             "" => format!("{}://{}", self.context.maker.scheme(), self.bucket),
@@ -228,7 +229,7 @@ impl S3Client {
         }
     }
 
-    /// Returns the address of the server, if one is set.
+    /// Returns the address of the server, if one is configured.
     pub(super) fn endpoint(&self) -> Option<&str> {
         self.context.config.endpoint.as_ref().map(|(address, _)| address.as_str())
     }
@@ -239,7 +240,7 @@ impl S3Client {
         named.or_else(|| self.context.config.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned())
     }
 
-    /// Adds what can be done if a request does not succeed.
+    /// Adds a hint to the failure of a request.
     fn with_hint(&self, failure: Failure, reason: &RetryReason) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
         if let Some(hint) = &reason.hint {
@@ -260,7 +261,7 @@ impl S3Client {
         self.context.config.url(region, &self.bucket, &call.key, &query)
     }
 
-    /// Returns the header by which the store checks the body of a request, or announces that for the parts of an upload.
+    /// Returns the header with which the store checks the body of a request, or the header that announces it for the parts of an upload.
     fn checksum(&self, call: &Call) -> Option<(&'static str, String)> {
         if self.context.maker != Vendor::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
             return None;
@@ -272,7 +273,7 @@ impl S3Client {
         }
     }
 
-    /// Whether an answer to a request with a checksum names no other one.
+    /// Whether the answer to a request with a checksum does not contain a different one.
     fn check_sum(&self, answer: &Answer, checksum: Option<&(&'static str, String)>) -> bool {
         let sent = checksum.filter(|(name, _)| *name == CHECKSUM);
         let Some((stored, (_, sent))) = answer.header(CHECKSUM).zip(sent) else { return true };
@@ -280,7 +281,7 @@ impl S3Client {
         stored == sent
     }
 
-    /// Returns a signed request for what an answer does not have yet.
+    /// Returns a signed request for the part that `answer` lacks.
     fn request(
         &self,
         call: &Call,
@@ -313,7 +314,7 @@ impl S3Client {
         checksum.into_iter().for_each(|(name, value)| insert(headers, name, value));
         if let Some(keys) = keys.filter(|_| self.context.maker == Vendor::Amazon) {
             let signer = Signer { keys, region, service: "s3", time: self.clock.now() };
-            // What the store compares with a checksum need not be signed where it cannot be changed on its way.
+            // A body that the store compares with a checksum need not be signed if TLS protects it.
             let is_checked = url.scheme() == "https"
                 && self.names_checksums.load(Ordering::Relaxed)
                 && !self.must_sign.load(Ordering::Relaxed)
@@ -323,13 +324,13 @@ impl S3Client {
         if !call.body.is_empty() {
             body::set(&mut request, call.body.clone());
         } else if [Method::PUT, Method::POST].contains(&call.method) {
-            // Without a body no length is sent, which some stores refuse (411).
+            // Without a body the client sends no length, which some stores refuse (411).
             insert(request.headers_mut(), "content-length", "0");
         }
         Ok(request)
     }
 
-    /// Changes what a refusal of a request to a region says is wrong, each thing once. Returns whether the request is worth another try.
+    /// Corrects the cause of a refusal of a request to a region, each cause once. Returns whether the request should be repeated.
     async fn correct(&self, refusal: &Refusal, region: &str, corrections: &mut Corrections) -> bool {
         if let (Some(named), false) = (&refusal.region, corrections.region) {
             if [301, 307, 400, 403].contains(&refusal.status) && named != region {
@@ -338,7 +339,7 @@ impl S3Client {
                 return true;
             }
         }
-        // An access token that is not accepted has no code of its own.
+        // The refusal of an access token has no specific code.
         let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str())
             || refusal.status == 401 && self.context.maker == Vendor::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
@@ -368,7 +369,7 @@ pub(in crate::remote) enum Attempt {
     Refused(Refusal),
 }
 
-/// Sends a request once and reads the answer, after what earlier answers brought of it.
+/// Sends a request once and reads the answer, appending to the bytes of earlier answers.
 pub(in crate::remote) async fn attempt(
     client: &impl ObjectClient,
     call: &Call,
@@ -385,7 +386,7 @@ pub(in crate::remote) async fn attempt(
     })
 }
 
-/// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
+/// Reads the body of an answer, appending to the bytes of earlier answers. An answer that does not match the request is refused.
 async fn read_answer(
     call: &Call,
     version_of: fn(&HeaderMap) -> String,

@@ -1,4 +1,4 @@
-//! Where the requests of a bucket go: endpoint, region, and whether the bucket is in the host or in the path.
+//! Settings of the requests to a bucket: endpoint, region, and whether the bucket is in the host or in the path.
 
 use super::super::environment::Environment;
 use super::super::store_settings::NewObjects;
@@ -9,29 +9,29 @@ use super::signature::encode;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
 
-/// Region that is asked first if none is set. Its answers name the right one.
+/// Region of the first request if none is configured. The answers name the right one.
 pub(super) const FIRST_REGION: &str = "us-east-1";
 
 /// Settings of the requests.
 #[derive(Clone, Debug)]
 pub(super) struct S3Config {
-    /// The profile that is named by a flag or in the settings.
+    /// The profile that a flag or the settings name.
     pub(super) profile: Option<String>,
-    /// The region that is set.
+    /// The configured region.
     pub(super) region: Option<String>,
-    /// An endpoint in place of that of Amazon, without a slash at its end, and what sets it.
+    /// An endpoint other than Amazon's, without a trailing slash, and the name of its setting.
     pub(super) endpoint: Option<(String, String)>,
-    /// The address of the maker, if it does not depend on the region.
+    /// The address of the vendor, if it does not depend on the region.
     base: Option<String>,
     is_path_style: bool,
     pub(super) is_anonymous: bool,
     pub(super) request_payer: bool,
-    /// Headers of the requests that make objects.
+    /// Headers of the requests that create objects.
     pub(super) object_headers: Vec<(&'static str, String)>,
 }
 
 impl S3Config {
-    /// Takes the settings from those that are given, else from the environment, else from the profile.
+    /// Combines the given settings with the environment and the profile, in this order of precedence.
     pub(super) fn new(settings: &S3Settings, environment: &Environment, profiles: &Profiles) -> Outcome<Self> {
         let region = settings.flags.region.clone();
         let region = region.or_else(|| environment.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
@@ -57,7 +57,7 @@ impl S3Config {
         })
     }
 
-    /// Returns the settings of Google's store at its usual address or at another one.
+    /// Returns the settings of Google's store, at its usual address or at another one.
     pub(super) fn of_google(
         usual: &str,
         endpoint: Option<(String, String)>,
@@ -77,10 +77,10 @@ impl S3Config {
         })
     }
 
-    /// Returns the address of a key, of the bucket if the key is empty, or of all buckets if there is neither.
+    /// Returns the URL of a key, of the bucket if the key is empty, or of all buckets if both are empty.
     ///
     /// # Errors
-    /// The address has no bucket, or one whose name cannot be in an address.
+    /// The address has no bucket, or the name of the bucket is invalid in a URL.
     pub(super) fn url(&self, region: &str, bucket: &str, key: &str, query: &[(&str, &str)]) -> Outcome<Url> {
         let refuse = |why: &str| Failure::usage("reading the address", why).on(Subject::path(format!("s3://{bucket}")));
         let is_name = |bucket: &str| bucket.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
@@ -114,7 +114,7 @@ impl S3Config {
     }
 }
 
-/// Returns the domain of the services of a region.
+/// Returns the domain of the services in a region.
 pub(super) fn domain(region: &str) -> &'static str {
     match region.starts_with("cn-") {
         true => "amazonaws.com.cn",
@@ -151,7 +151,7 @@ fn check_region(region: String) -> Outcome<String> {
     }
 }
 
-/// Checks the address of a store, which `source` sets; returns both.
+/// Checks the URL of a store from the setting `source`; returns both.
 fn check_endpoint(endpoint: &str, source: String) -> Outcome<(String, String)> {
     let url = Url::parse(endpoint).ok().filter(|url| {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();

@@ -15,10 +15,10 @@ use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 
-/// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when all is copied, which has to be
-/// within the time for the first byte of an answer.
+/// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when the copy is
+/// complete, so it must finish within the time limit for the first byte of an answer.
 const MAX_COPY_BYTES: u64 = 64 << 20;
-/// Minimum size of a part that is copied, in bytes.
+/// Minimum size of a copied part, in bytes.
 const MIN_PART_BYTES: u64 = 64 << 20;
 
 /// Returns the size of the parts of an object.
@@ -27,13 +27,13 @@ fn part_bytes(size: u64) -> u64 {
 }
 
 impl S3Store {
-    /// Copies an object of any bucket, of the version that it has now. Returns `false` if the store refuses that.
+    /// Copies the current version of an object from any bucket. Returns `false` if the store refuses this.
     pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
         if self.client.context.maker == Vendor::Google {
-            // Its requests to copy have other headers, and it copies no parts.
+            // Its copy requests have other headers, and it does not copy parts.
             return Ok(false);
         }
-        // What refuses this request is found when the object is read.
+        // If this request is refused, reading the object returns the failure.
         let Ok(version) = source.head(from)? else { return Ok(false) };
         match version.bytes <= MAX_COPY_BYTES {
             true => self.copy_whole((source, from), &version, to, watch),
@@ -57,7 +57,7 @@ impl S3Store {
         }
     }
 
-    /// Copies an object in parts of a size. Returns `false` if the store refuses that.
+    /// Copies an object in parts of a size. Returns `false` if the store refuses this.
     pub(super) fn copy_parts(
         &self,
         (source, from): (&Self, &str),
@@ -88,7 +88,7 @@ impl S3Store {
         })
     }
 
-    /// Returns the MD5 of an object, which is the tag of one that was put by one request.
+    /// Returns the MD5 of an object, which is the tag of an object that was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
         if self.client.context.maker == Vendor::Google {
             return Ok(None);

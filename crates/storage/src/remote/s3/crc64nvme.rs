@@ -6,9 +6,9 @@ use base64::prelude::{Engine as _, BASE64_STANDARD};
 pub(super) const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
 /// The polynomial, its lowest bit first.
 const POLYNOMIAL: u64 = 0x9a6c_9329_ac4b_c9b5;
-/// Bytes that are taken at once.
+/// Number of bytes processed at once.
 const STEP: usize = 16;
-/// Checksums of single bytes, and of those that zeros follow, as many as the number of the table.
+/// Checksums of single bytes, followed by as many zero bytes as the number of the table.
 static TABLES: [[u64; 256]; STEP] = tables();
 
 const fn tables() -> [[u64; 256]; STEP] {
@@ -53,12 +53,12 @@ fn crc64nvme(bytes: &[u8]) -> u64 {
     !rest.iter().fold(sum, |sum, byte| (sum >> 8) ^ TABLES[0][usize::from((sum as u8) ^ byte)])
 }
 
-/// Returns the checksum of some bytes as the headers of requests and answers have it.
+/// Returns the checksum of some bytes in the form of request and answer headers.
 pub(super) fn checksum_of(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(crc64nvme(bytes).to_be_bytes())
 }
 
-/// The checksum of an object, made of those of its parts.
+/// The checksum of an object, combined from the checksums of its parts.
 pub(super) struct WholeChecksum(Option<u64>);
 
 impl WholeChecksum {
@@ -66,7 +66,7 @@ impl WholeChecksum {
         Self(Some(crc64nvme(b"")))
     }
 
-    /// Adds the next part of a size. Without the checksum of a part there is none of the object.
+    /// Adds the next part of a size. If the checksum of a part is missing, the object has none.
     pub(super) fn add(&mut self, part: Option<&str>, bytes: u64) {
         let part = part.and_then(|part| BASE64_STANDARD.decode(part).ok()?.try_into().ok()).map(u64::from_be_bytes);
         self.0 = self.0.zip(part).map(|(before, part)| multiply(power(bytes), before) ^ part);
@@ -77,10 +77,10 @@ impl WholeChecksum {
     }
 }
 
-/// The polynomial 1; the coefficients of higher powers are in lower bits.
+/// The polynomial 1; coefficients of higher powers are in lower bits.
 const ONE: u64 = 1 << 63;
 
-/// Returns the product of two polynomials, by [`POLYNOMIAL`].
+/// Returns the product of two polynomials modulo [`POLYNOMIAL`].
 fn multiply(first: u64, second: u64) -> u64 {
     let (mut product, mut shifted) = (0, second);
     for bit in (0..64).rev() {
@@ -90,7 +90,7 @@ fn multiply(first: u64, second: u64) -> u64 {
     product
 }
 
-/// Returns the polynomial that moves a checksum over as many bytes of zeros.
+/// Returns the factor by which a checksum changes when this many zero bytes follow.
 fn power(mut bytes: u64) -> u64 {
     let (mut power, mut square) = (ONE, ONE >> 8);
     while bytes > 0 {

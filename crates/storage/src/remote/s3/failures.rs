@@ -1,4 +1,4 @@
-//! What a refusal of the store means to the user. Nothing of its texts is shown, only status and code.
+//! Failures and hints for refusals of the store. Only status and code of a refusal are shown, never its texts.
 
 use super::super::network::ACTIVITY;
 use super::client::{Action, S3Client};
@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use crate::store::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
-/// Codes of refusals that do not depend on the object.
+/// Codes of refusals that apply to all objects.
 const CODES_OF_ALL: [&str; 7] = [
     "NoSuchBucket",
     "InvalidAccessKeyId",
@@ -18,8 +18,8 @@ const CODES_OF_ALL: [&str; 7] = [
     "RequestTimeTooSkewed",
 ];
 
-/// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
-/// same for other objects, in contrast to those of a store that cannot be reached or of wrong credentials.
+/// Returns the failure that states why a request was refused, and what the user can do. Its kind is set if the store may permit the same
+/// for other objects; it is unset if the store is unreachable or the credentials are wrong.
 pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
@@ -35,7 +35,7 @@ pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, k
     }
 }
 
-/// Whether every request to the bucket would be refused in this way.
+/// Whether the store would refuse every request to the bucket in this way.
 fn concerns_all(refusal: &Refusal, client: &S3Client) -> bool {
     let has_ended = refusal.status == 401 && refusal.keys.is_some() && client.context.maker == Vendor::Google;
     has_ended || CODES_OF_ALL.contains(&refusal.code.as_str())
@@ -115,7 +115,7 @@ fn without_keys(client: &S3Client) -> (String, String) {
     (why.to_owned(), hint.to_owned())
 }
 
-/// Returns where the keys of a request are from.
+/// Returns the source of the keys of a request.
 fn source(refusal: &Refusal) -> &str {
     refusal.keys.as_ref().map_or("none", |keys| keys.source.as_str())
 }

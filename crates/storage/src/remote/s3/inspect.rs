@@ -1,4 +1,4 @@
-//! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
+//! Facts of a bucket for `doctor`: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::dates::{now, parse_http_date, parse_iso_date};
 use super::super::network::Answer;
@@ -19,9 +19,10 @@ use std::time::Duration;
 
 /// Maximum number of pages of unfinished uploads that are read.
 const MAX_PAGES: usize = 10;
-/// Maximum number of them whose sizes are looked up.
+/// Maximum number of unfinished uploads whose sizes are looked up.
 const MAX_SIZED_UPLOADS: usize = 100;
-/// How much earlier or later than its record an upload may have begun, in nanoseconds: stores give whole seconds, and requests are repeated.
+/// How much earlier or later than its record an upload may have started, in nanoseconds: stores report whole seconds, and requests are
+/// repeated.
 const BEGIN_EARLY_NS: i64 = 3_000_000_000;
 const BEGIN_LATE_NS: i64 = 30_000_000_000;
 /// A tag that no version has.
@@ -30,7 +31,7 @@ const NO_VERSION: &str = "00000000000000000000000000000000";
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
 impl S3Store {
-    /// Returns where the credentials are from, the region, and the address of the bucket.
+    /// Returns the source of the credentials, the region, and the address of the bucket.
     pub(super) fn read_settings(&self) -> io::Result<StoreSettings> {
         let client = Arc::clone(&self.client);
         let keys = self.client.context.network.begin(async move { client.context.credentials.get().await });
@@ -50,8 +51,8 @@ impl S3Store {
         Ok(StoreSettings { credentials, region, endpoint })
     }
 
-    /// Whether an object that is there is not put again under a condition of this kind that does not hold. The stores of Amazon and Google, which
-    /// are known to check them, are not asked, and others once about absence.
+    /// Whether the store refuses to put an existing object if a condition of this kind does not hold. The stores of Amazon and Google are
+    /// known to check conditions; other stores are tested, for absence only once.
     pub(super) fn checks_condition(&self, key: &str, content: &[u8], condition: Condition) -> io::Result<bool> {
         let context = &self.client.context;
         let is_known = context.maker == Vendor::Google || context.config.endpoint.is_none();
@@ -76,7 +77,7 @@ impl S3Store {
         }
     }
 
-    /// Puts an object that is there in ways that have to be refused.
+    /// Puts an existing object by requests that the store must refuse.
     pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
         let is_refused = |call: Call, statuses: [u16; 2]| -> io::Result<bool> {
             Ok(matches!(self.send_and_wait(call)?, Err(refusal) if statuses.contains(&refusal.status)))
@@ -96,7 +97,7 @@ impl S3Store {
         })
     }
 
-    /// Lists the unfinished uploads of an object and of those below it.
+    /// Lists the unfinished uploads of an object and of objects below it.
     pub(super) fn list_uploads(&self, key: &str) -> io::Result<Vec<UnfinishedUpload>> {
         let mut uploads = Vec::new();
         let mut next = None;
@@ -118,13 +119,14 @@ impl S3Store {
         for upload in uploads.iter_mut().take(MAX_SIZED_UPLOADS) {
             let query = vec![("uploadId", upload.id.clone())];
             let call = Call { query, range: None, ..get_range(&upload.key, 0..0, None) };
-            // Without the right to list parts, the size is not known.
+            // Without the permission to list parts, the size is unknown.
             upload.bytes = self.send_and_wait(call)?.ok().and_then(|answer| sum_of(&answer.body, "Size"));
         }
         Ok(uploads)
     }
 
-    /// Returns a page of unfinished uploads, and the time of the store in nanoseconds. `next`: the key and the upload after which it begins.
+    /// Returns a page of unfinished uploads, and the time of the store in nanoseconds. `next` is the key and the upload after which the
+    /// page begins.
     pub(super) fn upload_page(&self, key: &str, next: Option<(String, String)>) -> io::Result<(UploadPage, i64)> {
         self.take_upload_page(key, self.begin_call(Self::uploads_call(key, next)))
     }
@@ -164,7 +166,8 @@ impl S3Store {
         Some(parts)
     }
 
-    /// Ends the upload that a killed process began. If its name is not known, the only one of the key that was begun at that time.
+    /// Aborts the upload that a killed process started. If its name is unknown, aborts the only upload of the key that started at that
+    /// time.
     pub(super) fn end_begun(&self, key: &str, begun: &BegunUpload) {
         if !begun.upload.is_empty() {
             let _ = self.end_one_upload(key, &begun.upload);
@@ -173,13 +176,13 @@ impl S3Store {
         self.end_few(key, (begun.at, BEGIN_LATE_NS), 1, "");
     }
 
-    /// Ends the uploads that requests have begun whose answers were lost, at most one each, since a time by the clock of this machine.
+    /// Aborts uploads that were started by requests whose answers were lost, at most one each, since a time by the clock of this machine.
     pub(super) fn end_lost(&self, key: &str, upload: &str, (requests, since): (usize, i64)) {
         self.end_few(key, (since, now() - since + BEGIN_EARLY_NS), requests, upload);
     }
 
-    /// Ends the uploads of a key, other than `kept`, that were begun at a time or a little later. If they are more than `most`, one of them is that
-    /// of another program, and none is ended.
+    /// Aborts the uploads of a key, except `kept`, that started at a time or shortly after it. If there are more than `most`, one of them
+    /// belongs to another program, and none is aborted.
     fn end_few(&self, key: &str, (at, late_ns): (i64, i64), most: usize, kept: &str) {
         let Ok((page, store_now)) = self.upload_page(key, None) else { return };
         let is_of_time = |initiated: i64| {
@@ -193,7 +196,7 @@ impl S3Store {
         }
     }
 
-    /// Ends an unfinished upload.
+    /// Aborts an unfinished upload.
     pub(super) fn end_one_upload(&self, key: &str, id: &str) -> io::Result<()> {
         let call = write(Method::DELETE, key, vec![("uploadId", id.to_owned())], Bytes::new());
         match self.send_and_wait(Call { action: Action::EndUpload, ..call })? {

@@ -1,4 +1,4 @@
-//! Keys that requests are signed with, and their renewal.
+//! Keys that sign requests, and their renewal.
 
 use super::super::secret::Secret;
 use gristmill_core::Outcome;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 
-/// Time before their end at which keys are renewed.
+/// Time before their expiry at which keys are renewed.
 const RENEWED_BEFORE: Duration = Duration::from_secs(300);
 
-/// Keys that requests are signed with.
+/// Keys that sign requests.
 #[derive(Clone, Debug)]
 pub(in crate::remote) struct Keys {
     pub(in crate::remote) id: String,
     pub(in crate::remote) secret: Secret,
     pub(in crate::remote) token: Option<Secret>,
-    /// When they end.
+    /// Time of their expiry.
     pub(in crate::remote) expires: Option<SystemTime>,
-    /// Where they are from, for messages.
+    /// Source of the keys, for messages.
     pub(in crate::remote) source: String,
 }
 
 impl Keys {
-    /// Returns the end of the id, by which users recognize a key.
+    /// Returns the last characters of the id, by which users recognize a key.
     pub(in crate::remote) fn id_end(&self) -> String {
         let id: Vec<char> = self.id.chars().collect();
         format!("…{}", id[id.len().saturating_sub(4)..].iter().collect::<String>())
@@ -36,7 +36,7 @@ impl Keys {
     }
 }
 
-/// The search for keys.
+/// A search for keys in progress.
 pub(in crate::remote) type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send + 'a>>;
 
 /// Finds keys.
@@ -48,9 +48,9 @@ pub(in crate::remote) trait FindKeys: Send + Sync {
 /// The keys in use.
 pub(in crate::remote) struct CurrentKeys {
     finder: Box<dyn FindKeys>,
-    /// Whether requests have none.
+    /// Whether requests are not signed.
     is_anonymous: bool,
-    /// `None`: not looked for yet; `Some(None)`: there are none.
+    /// `None` before the first search; `Some(None)` if there are no keys.
     current: Mutex<Option<Option<Arc<Keys>>>>,
 }
 
@@ -59,7 +59,7 @@ impl CurrentKeys {
         Self { finder, is_anonymous, current: Mutex::new(None) }
     }
 
-    /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
+    /// Returns the keys; `None` if no source has any. One caller renews them, and the others wait for the result.
     pub(in crate::remote) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
         if self.is_anonymous {
             return Ok(None);
@@ -71,14 +71,14 @@ impl CurrentKeys {
             }
         }
         match (self.finder.find().await, current.as_ref()) {
-            // Keys that are still valid are used up, even if there will be no others. A source that had some may only be slow to answer.
+            // Keys that are still valid are used, even if there will be no new ones. A source that had keys may only be slow to answer.
             (Err(_) | Ok(None), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
             (Ok(keys), _) => Ok(current.insert(keys.map(Arc::new)).clone()),
             (Err(failure), _) => Err(failure),
         }
     }
 
-    /// Forgets keys that the store no longer accepts.
+    /// Discards keys that the store no longer accepts.
     pub(in crate::remote) async fn forget(&self, refused: &Keys) {
         let mut current = self.current.lock().await;
         // Tokens have no id.
@@ -90,11 +90,11 @@ impl CurrentKeys {
     }
 }
 
-/// Keys that are given, so that none are looked for.
+/// Configured keys, which replace the search for keys.
 #[derive(Clone, Debug)]
 pub(in crate::remote) enum GivenKeys {
     None,
     Fixed(Keys),
-    /// A file with the keys, as `credential_process` prints them, which another program renews.
+    /// A file with keys in the format of `credential_process`, which another program renews.
     File(PathBuf),
 }

@@ -1,4 +1,4 @@
-//! Differences between the vendors of stores with the S3 interface.
+//! Differences between the vendors of stores with the S3 API.
 
 use super::super::super::store::Condition;
 use super::super::store_settings::NewObjects;
@@ -13,14 +13,14 @@ use reqwest::Method;
 /// The vendor of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Vendor {
-    /// Amazon, and all whose stores take the same signatures.
+    /// Amazon, and all vendors whose stores accept the same signatures.
     Amazon,
-    /// Google, by the XML interface of Cloud Storage, with access tokens.
+    /// Google, by the XML API of Cloud Storage, with access tokens.
     Google,
 }
 
 impl Vendor {
-    /// Returns the beginning of addresses.
+    /// Returns the scheme of addresses.
     pub(super) fn scheme(self) -> &'static str {
         match self {
             Self::Amazon => "s3",
@@ -28,8 +28,8 @@ impl Vendor {
         }
     }
 
-    /// Returns the function for the version that the headers of an answer have: the tag, or the generation of an object in Google's store, which has
-    /// the same tag for the same content.
+    /// Returns the function that reads the version from the headers of an answer: the tag, or the generation in Google's store, where the
+    /// tag is the same for the same content.
     pub(super) fn version_of(self) -> fn(&HeaderMap) -> String {
         match self {
             Self::Amazon => etag_of,
@@ -40,7 +40,7 @@ impl Vendor {
         }
     }
 
-    /// Returns the element of a listing with the version.
+    /// Returns the name of the element with the version in a listing.
     pub(super) fn version_element(self) -> &'static str {
         match self {
             Self::Amazon => "ETag",
@@ -48,7 +48,7 @@ impl Vendor {
         }
     }
 
-    /// Adds the header by which only one version of an object is read.
+    /// Adds the header that limits a request to one version of an object.
     pub(super) fn add_version(self, version: &str, headers: &mut HeaderMap) {
         match self {
             Self::Amazon => insert(headers, "if-match", &format!("\"{version}\"")),
@@ -59,14 +59,14 @@ impl Vendor {
     /// Adds the header of a condition.
     pub(super) fn add_condition(self, condition: Condition, headers: &mut HeaderMap) {
         match (condition, self) {
-            // The version is added with that of a read.
+            // The version is added with the header of reads.
             (Condition::Always | Condition::IfStamp(_), _) => {}
             (Condition::IfAbsent, Self::Amazon) => insert(headers, "if-none-match", "*"),
             (Condition::IfAbsent, Self::Google) => insert(headers, "x-goog-if-generation-match", "0"),
         }
     }
 
-    /// Returns the headers with which objects are made. The store of Google encrypts all.
+    /// Returns the headers of requests that create objects. Google's store encrypts all objects.
     pub(super) fn object_headers(self, new: &NewObjects) -> Vec<(&'static str, String)> {
         let headers = match self {
             Self::Amazon => [
@@ -85,7 +85,7 @@ impl Vendor {
         headers.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
 
-    /// Adds the access token and the checksum that the store of Google compares.
+    /// Adds the access token, and the checksum that Google's store compares.
     pub(super) fn add_token(self, method: &Method, headers: &mut HeaderMap, keys: Option<&Keys>, body: &[u8]) {
         if let Some(keys) = keys {
             insert(headers, "authorization", &format!("Bearer {}", keys.secret.reveal()));
@@ -94,7 +94,7 @@ impl Vendor {
             let sum = BASE64_STANDARD.encode(crc32c(body).to_be_bytes());
             insert(headers, "x-goog-hash", &format!("crc32c={sum}"));
         } else {
-            // Else objects that were put in a packed form are unpacked on their way.
+            // Otherwise the store decompresses objects that were put compressed.
             insert(headers, "accept-encoding", "gzip");
         }
     }

@@ -1,7 +1,7 @@
-//! `s3://BUCKET/KEY`: Amazon S3, and what has its interface.
+//! `s3://BUCKET/KEY`: Amazon S3, and stores with its API.
 //!
-//! Reads, lists and writes. Owns the form of the requests, the credentials, and what the refusals mean; how often and when requests are sent is the
-//! matter of `remote/network`, which ranges are read that of `remote/blocks`.
+//! Reads, lists and writes. Owns the form of the requests, the credentials, and the meaning of refusals. Must not decide how often and when
+//! requests are sent (`remote/network`), or which ranges are read (`remote/blocks`).
 
 mod ahead;
 mod answers;
@@ -63,7 +63,7 @@ use std::time::Duration;
 pub(super) use signature::{encode, insert};
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
     name: "s3",
     usual: "s3",
@@ -137,7 +137,7 @@ impl S3Store {
         self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
-    /// Remembers the first page of a listing.
+    /// Caches the first page of a listing.
     fn remember_first(&self, listed: ListedFolder, page: Page) -> io::Result<()> {
         let mut listed = if page.next.is_some() { listed.without_end() } else { listed };
         self.take_entries(&mut listed, entries(page), &mut |_| Ok(true))?;
@@ -145,14 +145,14 @@ impl S3Store {
         Ok(())
     }
 
-    /// Returns the page of a listing that a request asked for.
+    /// Returns the page of a listing that was requested.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
         let parse = |answer: &Answer| parse_page(&answer.body, self.client.context.maker);
         self.parsed(finish_read(answer)?, parse, "with a listing that cannot be read", (Action::List, ""))
     }
 }
 
-/// Returns the entries of a page, folders without a version.
+/// Returns the entries of a page; folders have no version.
 fn entries(page: Page) -> Vec<(String, Option<ObjectVersion>)> {
     let objects = page.objects.into_iter().map(|(key, version)| (key, Some(version)));
     objects.chain(page.prefixes.into_iter().map(|prefix| (prefix, None))).collect()
@@ -190,7 +190,7 @@ impl Store for S3Store {
             }
             Err(refusal) => refusal,
         };
-        // The answer to a listing says more: that to HEAD has no code.
+        // The answer to HEAD has no code, so the listing is also checked.
         let below = self.page(below)?;
         match refusal.is_missing_object() {
             false => Err(self.failure_of(&refusal, Action::Read, url.key)),
@@ -213,7 +213,7 @@ impl Store for S3Store {
             return take_all(&entries, take).map(drop);
         }
         let begin = |next: Option<String>| list(folder.prefix(), recursive, next);
-        // What is there may just have been found out by the first page.
+        // The first page may have just been fetched, to determine what is at the address.
         let known = self.known.beginning(&folder.prefix(), recursive);
         let (mut listed, after) = known.unwrap_or_else(|| (ListedFolder::begin(folder.prefix(), recursive), None));
         let mut first = begin(None);
@@ -234,11 +234,11 @@ impl Store for S3Store {
                 return Err(self.failure_of(&refusal, Action::List, folder.key));
             }
             asked.clone_from(&page.next);
-            // The next page comes while this one is taken.
+            // The next page is fetched while this one is processed.
             pending = page.next.clone().map(|next| self.begin_call(begin(Some(next))));
             if !self.take_entries(&mut listed, entries(page), &mut *take)? {
                 if pending.is_some() {
-                    // Who asks next begins with what is known.
+                    // The next listing continues from the known entries.
                     listed = listed.cut_off();
                 }
                 break;

@@ -1,4 +1,4 @@
-//! The objects of a bucket, of every store that has requests like these: what is known of one, and reads of one version of it by ranges.
+//! The objects of a bucket, for every store with similar requests: their cached versions, and reads of one version by ranges.
 
 use super::super::super::files::FileInfo;
 use super::super::super::range_read::RangeRead;
@@ -28,27 +28,27 @@ use std::time::Duration;
 pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
     fn network(&self) -> &Network;
 
-    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    /// Sends a request until the store answers with success, or with a refusal that does not depend on time.
     fn send(&self, call: &Call) -> impl Future<Output = Outcome<Result<Answer, Refusal>>> + Send;
 
-    /// Returns the address of a key as it is typed.
+    /// Returns the address of a key in the form that users type.
     fn address(&self, key: &str) -> String;
 
-    /// Returns the function for the version that the headers of an answer have.
+    /// Returns the function that reads the version from the headers of an answer.
     fn version_of(&self) -> fn(&HeaderMap) -> String;
 
-    /// Whether there is no such object, although there is the bucket.
+    /// Whether the object does not exist, although the bucket does.
     fn is_missing(&self, refusal: &Refusal) -> bool;
 
     /// Returns the failure that states why a request was refused, and what the user can do.
     fn failure_of(&self, refusal: &Refusal, action: Action, key: &str) -> Failure;
 }
 
-/// An answer that is waited for.
+/// An answer that has not arrived yet.
 pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
-/// A part of an object that is on its way. If it is not waited for, it is given up before it is dropped, so that no part arrives after its upload
-/// has been ended.
+/// A part of an object in transfer. If it is dropped before its answer arrived, the transfer is aborted, so that no part arrives after its
+/// upload was aborted.
 pub(in crate::remote) struct PendingPart(Option<PendingAnswer>);
 
 impl PendingPart {
@@ -56,7 +56,7 @@ impl PendingPart {
         Self(Some(answer))
     }
 
-    /// Waits for the answer, unless the work of this thread is cancelled before.
+    /// Waits for the answer, unless the work of this thread is cancelled first.
     pub(in crate::remote) fn finish(mut self) -> io::Result<Result<Answer, Refusal>> {
         let answer = self.0.as_ref().map(Pending::wait).unwrap_or_else(|| Err(Failure::internal("sending", "no part")));
         if answer.is_ok() {
@@ -77,7 +77,7 @@ pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answ
     answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
-/// Waits for the answer to a request that changes nothing, unless the work of this thread is cancelled before.
+/// Waits for the answer to a request that changes nothing, unless the work of this thread is cancelled first.
 pub(in crate::remote) fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
 }
@@ -116,7 +116,7 @@ impl<C: ObjectClient> Objects<C> {
         Self::of(Arc::new(client))
     }
 
-    /// Returns the objects of the same bucket, of which nothing is known.
+    /// Returns the objects of the same bucket, without cached answers.
     pub(in crate::remote) fn share(&self) -> Self {
         Self::of(Arc::clone(&self.client))
     }
@@ -131,7 +131,7 @@ impl<C: ObjectClient> Objects<C> {
         self.client.network().begin(async move { client.send(&call).await })
     }
 
-    /// Begins to send a part of an object.
+    /// Starts to send a part of an object.
     pub(in crate::remote) fn begin_part(&self, call: Call) -> PendingPart {
         PendingPart::of(self.begin_call(call))
     }
@@ -164,7 +164,7 @@ impl<C: ObjectClient> Objects<C> {
         }
     }
 
-    /// Returns what an answer lists. `what` says of an answer that cannot be parsed what it has.
+    /// Returns the parsed content of an answer. `what` describes an answer that cannot be parsed.
     pub(in crate::remote) fn parsed<T>(
         &self,
         answer: Result<Answer, Refusal>,
@@ -182,7 +182,7 @@ impl<C: ObjectClient> Objects<C> {
         self.change(key, || self.found(self.send_and_wait(call)?, Action::Remove, key).map(drop))
     }
 
-    /// Changes an object, of which nothing is known afterwards.
+    /// Changes an object, and discards cached answers about it.
     pub(in crate::remote) fn change<T>(&self, key: &str, change: impl FnOnce() -> T) -> T {
         self.known.forget(key);
         let changed = change();
@@ -200,7 +200,7 @@ impl<C: ObjectClient> Objects<C> {
         }))
     }
 
-    /// Returns size and version of an object by the answer to HEAD.
+    /// Returns size and version of an object from the answer to HEAD.
     pub(in crate::remote) fn version_in(&self, answer: &Answer) -> ObjectVersion {
         let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
         ObjectVersion::of(&answer.headers, bytes, (self.client.version_of())(&answer.headers))
@@ -214,7 +214,7 @@ impl<C: ObjectClient> Objects<C> {
         Ok(time("last-modified").and_then(age).map(|age| Duration::from_nanos(u64::try_from(age).unwrap_or_default())))
     }
 
-    /// Opens an object with a request for some of its bytes. `etag`: the version that it has to have.
+    /// Opens an object with a request for some of its bytes. `etag` is the required version.
     fn begin(
         &self,
         key: &str,
@@ -229,7 +229,7 @@ impl<C: ObjectClient> Objects<C> {
             Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
             Err(refusal) => refusal,
         };
-        // A range that begins at the end of the object cannot be read.
+        // A range that starts at the end of the object cannot be read.
         Ok(match self.head(key)? {
             Ok(version) if version.bytes <= first.start => Ok((version, Vec::new())),
             Ok(_) => Err(refusal),
@@ -250,7 +250,7 @@ impl<C: ObjectClient> Objects<C> {
         Ok((version.info(), Box::new(reader)))
     }
 
-    /// The same for a part that is read in order.
+    /// Like [`open_object`](Self::open_object), for a part that is read sequentially.
     pub(in crate::remote) fn open_object_part(
         &self,
         key: &str,
@@ -271,7 +271,7 @@ impl<C: ObjectClient> Objects<C> {
         ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version }
     }
 
-    /// Returns the recently read first bytes of an object, if it is not known to have changed since.
+    /// Returns the recently read first bytes of an object, unless it is known to have changed since.
     fn beginning_of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
         let info = self.known.info(key)??;
         self.beginnings.of(key).filter(|(version, _)| version.info() == info)
@@ -287,7 +287,7 @@ impl<C: ObjectClient> Objects<C> {
         let (is_known, writes) = (known.is_some(), KnownObjects::writes());
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
-            // The writer that replaced it may have replaced others, too.
+            // The process that replaced it may have replaced others, too.
             self.known.forget_answers();
             opened = self.begin(key, first, None)?;
         }
@@ -296,8 +296,8 @@ impl<C: ObjectClient> Objects<C> {
         Ok((version.clone(), self.source(key, version), bytes))
     }
 
-    /// Takes the entries of a page of a listing in the order of the keys, with the versions of objects; the others are prefixes with the slash at
-    /// their end. Returns whether all are taken.
+    /// Passes the entries of a page of a listing to `take` in the order of keys. Objects have versions; entries without one are prefixes
+    /// with a trailing slash. Returns whether all entries were accepted.
     pub(in crate::remote) fn take_entries(
         &self,
         listed: &mut ListedFolder,
@@ -336,7 +336,7 @@ impl<C: ObjectClient> FetchRange for ObjectSource<C> {
             let refusal = match client.send(&call).await {
                 Ok(Ok(answer)) if answer.total == total => return done.finish(Ok(answer.body)),
                 Ok(Ok(_)) => Refusal::of_success(412, ""),
-                // An object that is gone is not the one that was opened.
+                // If the object is gone, it was replaced or removed since it was opened.
                 Ok(Err(refusal)) if client.is_missing(&refusal) => Refusal { status: 412, ..refusal },
                 Ok(Err(refusal)) => refusal,
                 Err(failure) => return done.finish(Err(failure)),

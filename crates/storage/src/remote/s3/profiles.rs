@@ -1,4 +1,4 @@
-//! The files with profiles that the tools of Amazon share, `~/.aws/config` and `~/.aws/credentials`.
+//! The files with profiles that Amazon's tools share, `~/.aws/config` and `~/.aws/credentials`.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use crate::local_file::read_local;
@@ -7,17 +7,17 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The profile that is used if none is named.
+/// Name of the default profile.
 const DEFAULT_PROFILE: &str = "default";
 
-/// Settings of a section, by name; those within `s3 =` are `s3.NAME`.
+/// Settings of a section, by name; settings in the block `s3 =` are named `s3.NAME`.
 type Section = BTreeMap<String, String>;
 
 /// The sections of both files, and the profile in use.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     profiles: BTreeMap<String, Section>,
-    /// `sso-session NAME` and `services NAME`.
+    /// The sections `sso-session NAME` and `services NAME`.
     others: BTreeMap<String, Section>,
     /// Name of the profile in use.
     pub(super) name: String,
@@ -27,7 +27,7 @@ impl Profiles {
     /// Reads both files, as far as they exist.
     ///
     /// # Errors
-    /// A file cannot be read, or the profile that is asked for by name does not exist.
+    /// A file cannot be read, or the requested profile does not exist.
     pub(super) fn read(environment: &Environment, named: Option<&str>) -> Outcome<Self> {
         let path = |variable: &str, usual: &str| {
             environment.path(&environment.text(variable).unwrap_or_else(|| usual.to_owned()))
@@ -36,7 +36,7 @@ impl Profiles {
         let credentials = path("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
         let mut found = Self::default();
         for (path, is_config) in [(&config, true), (&credentials, false)] {
-            // Without a home folder there is none.
+            // Without a home folder there are no files.
             if path.starts_with("~") {
                 continue;
             }
@@ -95,7 +95,7 @@ impl Profiles {
         }
     }
 
-    /// Whether there is a profile of a name.
+    /// Whether there is a profile with this name.
     pub(super) fn has(&self, profile: &str) -> bool {
         self.profiles.contains_key(profile)
     }
@@ -111,7 +111,7 @@ impl Profiles {
         self.get(&self.name, name)
     }
 
-    /// Returns a setting of a section that is no profile, as `sso-session NAME`.
+    /// Returns a setting of a section that is not a profile, such as `sso-session NAME`.
     pub(super) fn other(&self, kind: &str, section: &str, name: &str) -> Option<&str> {
         self.others.get(&format!("{kind} {section}"))?.get(name).map(String::as_str)
     }

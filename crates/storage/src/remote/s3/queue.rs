@@ -1,4 +1,4 @@
-//! Sends an object in parts while it is made.
+//! Uploads an object in parts while it is created.
 
 use super::object::PendingPart;
 use super::write::{part_bytes, parts_at_once, MAX_PUT_BYTES};
@@ -7,33 +7,33 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
 
-/// Maximum size of an object that is sent in parts, in bytes.
+/// Maximum size of an object that is uploaded in parts, in bytes.
 const MAX_OBJECT_BYTES: u64 = 5 << 40;
 
-/// Whether an object is so large that it is put in parts, of which two fit into the memory, and is not too large for the store.
+/// Whether an object is large enough to be put in parts, two of which fit into memory, and is not too large for the store.
 pub(in crate::remote) fn has_parts(bytes: u64, memory: u64) -> bool {
     (MAX_PUT_BYTES + 1..=MAX_OBJECT_BYTES).contains(&bytes) && 2 * part_bytes(bytes) <= memory
 }
 
-/// Where parts are sent.
+/// Destination of parts.
 pub(in crate::remote) trait PartTarget: Send {
     /// Returns the name of the upload.
     fn id(&self) -> &str;
 
-    /// Begins to send a part. The first one has the number 1.
+    /// Starts to send a part. The first part has the number 1.
     fn begin(&self, number: u64, body: Bytes) -> PendingPart;
 
-    /// Waits for the answer to a part, and returns the name by which it is completed.
+    /// Waits for the answer to a part, and returns the name of the part for the completion.
     fn finish(&self, number: u64, answer: PendingPart) -> io::Result<String>;
 
-    /// Returns the object of all parts, given their names and its size.
+    /// Returns the object that consists of these parts, and has this size.
     fn staged(&self, parts: Vec<String>, bytes: u64) -> io::Result<StagedObject>;
 
-    /// Ends an upload whose parts were given up.
+    /// Aborts an upload after the transfers of its parts were aborted.
     fn discard(&self);
 }
 
-/// An upload that goes on.
+/// An upload in progress.
 pub(in crate::remote) struct PartUpload<T: PartTarget> {
     target: T,
     queue: PartQueue,
@@ -72,11 +72,11 @@ impl<T: PartTarget> Drop for PartUpload<T> {
     }
 }
 
-/// Parts of one size, of which some are on their way at once.
+/// Parts of one size, several of which are in transfer at once.
 pub(in crate::remote) struct PartQueue {
     part_bytes: usize,
     at_once: usize,
-    /// The part that is not sent yet.
+    /// The bytes of the part that is not sent yet.
     filled: Vec<u8>,
     pending: VecDeque<PendingPart>,
     names: Vec<String>,
@@ -84,10 +84,10 @@ pub(in crate::remote) struct PartQueue {
 }
 
 impl PartQueue {
-    /// Creates the parts of an object of a size. `memory` is how many bytes are in memory at once; two parts are in any case.
+    /// Creates the queue for an object of a size. At most `memory` bytes are in memory at once, or two parts if that is more.
     pub(in crate::remote) fn new(bytes: u64, memory: u64) -> io::Result<Self> {
         let part_bytes = part_bytes(bytes);
-        // One part is filled meanwhile.
+        // One part is filled at the same time.
         let in_memory = usize::try_from(memory / part_bytes).unwrap_or(usize::MAX).saturating_sub(1).max(1);
         Ok(Self {
             part_bytes: usize::try_from(part_bytes).map_err(io::Error::other)?,
@@ -99,7 +99,7 @@ impl PartQueue {
         })
     }
 
-    /// Adds bytes, and sends the parts that are full.
+    /// Adds bytes, and sends full parts.
     fn write(&mut self, target: &dyn PartTarget, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.filled.capacity() == 0 {
@@ -127,7 +127,7 @@ impl PartQueue {
         Ok((std::mem::take(&mut self.names), self.sent))
     }
 
-    /// Sends the bytes that are filled as a part.
+    /// Sends the collected bytes as a part.
     fn send(&mut self, target: &dyn PartTarget) -> io::Result<()> {
         while self.pending.len() >= self.at_once {
             self.take_one(target)?;
@@ -139,7 +139,7 @@ impl PartQueue {
         Ok(())
     }
 
-    /// Waits for the first part that is on its way.
+    /// Waits for the first part in transfer.
     fn take_one(&mut self, target: &dyn PartTarget) -> io::Result<()> {
         let number = self.names.len() as u64 + 1;
         if let Some(answer) = self.pending.pop_front() {

@@ -1,4 +1,4 @@
-//! Answers by which requests are refused.
+//! Answers that refuse requests.
 
 use super::super::dates::parse_http_date;
 use super::super::network::{Reply, MAX_ANSWER_BYTES};
@@ -7,9 +7,9 @@ use super::keys::Keys;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The reason if a store has too many requests.
+/// The reason if a store receives too many requests.
 pub(in crate::remote) const BUSY: &str = "the store asks to slow down";
-/// Codes of invalid requests that have nothing to do with a checksum that a store does not know.
+/// Codes of invalid requests that are not caused by an unknown kind of checksum.
 const OTHER_REASONS: [&str; 10] = [
     "AuthorizationHeaderMalformed",
     "BadDigest",
@@ -25,23 +25,23 @@ const OTHER_REASONS: [&str; 10] = [
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// An answer by which a request is refused, or that does not fit the request.
+/// An answer that refuses a request, or does not match it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::remote) struct Refusal {
     pub(in crate::remote) status: u16,
-    /// The store's name of the reason; empty if it gives none.
+    /// The store's code for the reason; may be empty.
     pub(in crate::remote) code: String,
     /// Region of the bucket, if the answer names it.
     pub(in crate::remote) region: Option<String>,
     /// Seconds by which the clock of the store is ahead of this one.
     pub(in crate::remote) clock_offset: i64,
     pub(in crate::remote) storage_class: Option<String>,
-    /// The keys that the request was signed with.
+    /// The keys with which the request was signed.
     pub(in crate::remote) keys: Option<Arc<Keys>>,
 }
 
 impl Refusal {
-    /// Reads a refusal. A body that ends early counts as none.
+    /// Reads a refusal. A body that ends early is ignored.
     pub(in crate::remote) async fn read(mut reply: Reply) -> Self {
         let mut refusal = Self::of_success(reply.status(), "");
         let region = reply.header("x-amz-bucket-region").map(str::to_owned);
@@ -49,7 +49,7 @@ impl Refusal {
         let date = reply.header("date").and_then(parse_http_date).map(|date| date / SECOND_NS);
         refusal.clock_offset = date.map_or(0, |date| date - i64::try_from(now).unwrap_or_default());
         refusal.storage_class = reply.header("x-amz-storage-class").map(plain_word).filter(|word| !word.is_empty());
-        // Answers to HEAD have no body; the store of Microsoft also names the reason in a header.
+        // Answers to HEAD have no body; Microsoft's store also has the code in a header.
         refusal.code = reply.header("x-ms-error-code").map(plain_word).unwrap_or_default();
         let mut body = Vec::new();
         if reply.read(&mut body, MAX_ANSWER_BYTES).await.is_ok() {
@@ -64,7 +64,7 @@ impl Refusal {
         refusal
     }
 
-    /// Returns the refusal of an answer whose body is not read.
+    /// Returns the refusal for an answer whose body is not read.
     pub(in crate::remote) fn of_success(status: u16, code: &str) -> Self {
         Self { status, code: code.to_owned(), ..Self::default() }
     }
@@ -75,17 +75,17 @@ impl Refusal {
         [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || codes.contains(&self.code.as_str())
     }
 
-    /// Whether the store does not know conditions.
+    /// Whether the store does not support conditions.
     pub(in crate::remote) fn has_no_conditions(&self) -> bool {
         self.status == 501 || self.code == "NotImplemented"
     }
 
-    /// Whether the store may not know the checksum of a request.
+    /// Whether the reason may be that the store does not support the checksum of a request.
     pub(in crate::remote) fn may_concern_checksum(&self) -> bool {
         self.status == 501 || self.status == 400 && !OTHER_REASONS.contains(&self.code.as_str())
     }
 
-    /// Whether there is no such object, although there is the bucket.
+    /// Whether the object does not exist, although the bucket does.
     pub(in crate::remote) fn is_missing_object(&self) -> bool {
         self.status == 404 && self.code != "NoSuchBucket"
     }
@@ -99,7 +99,7 @@ impl Refusal {
     }
 }
 
-/// Returns what is a name in a text of the store.
+/// Returns the letters, digits and underscores of a text, at most 64.
 fn plain_word(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect()
 }

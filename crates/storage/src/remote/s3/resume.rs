@@ -1,4 +1,4 @@
-//! Records of uploads, by which a copy goes on with the upload of one that was killed.
+//! Records of uploads, with which a copy continues the upload of a killed process.
 
 use crate::files::missing_folders;
 use crate::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
@@ -11,19 +11,19 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Folder of the records, in the folder of state.
+/// Folder of the records, in the state folder.
 const FOLDER: &str = "uploads";
 const FILE_MODE: u32 = 0o600;
 /// Maximum size of a record, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// An upload that was begun.
+/// An upload that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BegunUpload {
-    /// Its name; empty before the store has answered.
+    /// Its name; empty until the store has answered.
     pub(super) upload: String,
     pub(super) part_bytes: u64,
-    /// When it was begun by the clock of this machine, in nanoseconds since 1970.
+    /// Time of its start by the clock of this machine, in nanoseconds since 1970.
     pub(super) at: i64,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct ResumeRecord {
     file: File,
 }
 
-/// Returns the path of the record of an address at an endpoint; `None` is the one of the maker of the store.
+/// Returns the path of the record of an address at an endpoint; `None` is the endpoint of the vendor.
 fn path_of(address: &str, endpoint: Option<&str>) -> PathBuf {
     let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
     let name = endpoint.map(|endpoint| format!("{endpoint}\n")).unwrap_or_default() + address;
@@ -42,7 +42,7 @@ fn path_of(address: &str, endpoint: Option<&str>) -> PathBuf {
 }
 
 impl ResumeRecord {
-    /// Opens the record of an address; `None` if another process has it open, or it cannot be written.
+    /// Opens the record of an address; `None` if another process has opened it, or it cannot be written.
     pub(super) fn open(address: &str, endpoint: Option<&str>) -> Option<Self> {
         let path = path_of(address, endpoint);
         let folder = path.parent()?;
@@ -50,7 +50,7 @@ impl ResumeRecord {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(FILE_MODE)).ok()?);
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // The process that had it open may have removed it.
+        // The process that had opened it may have removed it.
         let (there, own) = (std::fs::metadata(&path).ok()?, file.metadata().ok()?);
         (own.is_file() && (there.dev(), there.ino()) == (own.dev(), own.ino())).then_some(Self { path, file })
     }
@@ -60,7 +60,7 @@ impl ResumeRecord {
         path_of(address, endpoint).exists().then(|| Self::open(address, endpoint)).flatten()
     }
 
-    /// Returns the upload that a killed process began.
+    /// Returns the upload that a killed process started.
     pub(super) fn read(&self) -> Option<BegunUpload> {
         let mut text = String::new();
         (&self.file).rewind().ok()?;
@@ -68,7 +68,7 @@ impl ResumeRecord {
         serde_json::from_str(&text).ok().filter(|begun: &BegunUpload| begun.part_bytes > 0)
     }
 
-    /// Records an upload. One that cannot be recorded is begun again by a later process.
+    /// Records an upload. If this fails, a later process starts the upload again.
     pub(super) fn write(&self, begun: &BegunUpload) {
         let write = || {
             let bytes = serde_json::to_vec(begun)?;
@@ -86,7 +86,7 @@ impl ResumeRecord {
 
 impl Drop for ResumeRecord {
     fn drop(&mut self) {
-        // While it is locked, so that none is removed that another process has begun.
+        // The record is still locked, so no record of another process is removed.
         if self.file.metadata().is_ok_and(|info| info.len() == 0) {
             let _ = RealFs.remove_file(&self.path);
         }

@@ -1,7 +1,8 @@
 //! Signature version 4 of requests.
 //!
-//! Written here, not taken from a crate such as `object_store`: of that one only these hundred lines would be of use, since listings, tries,
-//! and credentials need code of their own, and it brings a dozen crates. The hash functions are those of the TLS that is there anyway.
+//! Written here instead of taken from a crate such as `object_store`: only these hundred lines of it would be useful, since listings,
+//! retries and credentials need their own code, and it has a dozen dependencies. The hash functions come from the TLS library, which is
+//! needed anyway.
 
 use super::keys::Keys;
 use gristmill_core::text::hex;
@@ -12,13 +13,13 @@ use ring::{digest, hmac};
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-/// Headers that are signed, apart from `host` and those that begin with `x-amz-`.
+/// Signed headers, in addition to `host` and headers that begin with `x-amz-`.
 const SIGNED: [&str; 2] = ["range", "content-type"];
 
-/// What is signed in place of a payload that is not signed.
+/// Signed text in place of the hash of an unsigned payload.
 const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
-/// What requests are signed with.
+/// Keys and scope of signatures.
 pub(super) struct Signer<'a> {
     pub(super) keys: &'a Keys,
     pub(super) region: &'a str,
@@ -27,7 +28,7 @@ pub(super) struct Signer<'a> {
 }
 
 impl Signer<'_> {
-    /// Adds the headers of the signature. The query of the address has to be encoded by [`encode`]. Without a payload, that one is not signed.
+    /// Adds the headers of the signature. The query of the URL must be encoded by [`encode`]. Without `payload`, the payload is not signed.
     pub(super) fn sign(&self, method: &str, url: &Url, headers: &mut HeaderMap, payload: Option<&[u8]>) {
         let time = utc::stamp(self.time);
         let date = time.get(..8).unwrap_or_default();
@@ -65,7 +66,7 @@ impl Signer<'_> {
     }
 }
 
-/// Inserts a header. The value of one that could not be sent is left out: the store refuses the request.
+/// Inserts a header. An invalid value is omitted: the store then refuses the request.
 pub(in crate::remote) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(mut value) = HeaderValue::from_str(value) {
         value.set_sensitive(true);
@@ -73,7 +74,7 @@ pub(in crate::remote) fn insert(headers: &mut HeaderMap, name: &'static str, val
     }
 }
 
-/// Returns host and port as the header `host` has them.
+/// Returns host and port in the form of the header `host`.
 fn authority(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}"));
     format!("{}{}", url.host_str().unwrap_or_default(), port.unwrap_or_default())
@@ -85,7 +86,7 @@ fn sorted_query(url: &Url) -> String {
     pairs.join("&")
 }
 
-/// Encodes a text for an address: all but letters, digits, `-`, `.`, `_`, `~`, and what `kept` names.
+/// Encodes a text for a URL: all bytes except letters, digits, `-`, `.`, `_`, `~`, and those in `kept`.
 pub(in crate::remote) fn encode(text: &str, kept: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! Objects that are sent in parts while they are made, and completed later.
+//! Objects that are uploaded in parts while they are created, and completed later.
 
 use super::super::version::plain_etag;
 use super::client::Action;
@@ -15,21 +15,21 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 
-/// The object that an upload makes.
+/// The object that an upload creates.
 struct NewObject {
     store: S3Store,
     key: String,
     upload: String,
-    /// Sizes of the parts that are on their way, in order.
+    /// Sizes of the parts in transfer, in order.
     sizes: RefCell<VecDeque<u64>>,
-    /// Checksum of the parts that have arrived.
+    /// Checksum of the parts whose answers have arrived.
     checksum: RefCell<WholeChecksum>,
-    /// The answers to a request for the version at the address, and to one for other uploads; they are taken at the end.
+    /// The pending answers with the version at the address, and with other uploads; they are read at the end.
     before: Cell<Option<(PendingAnswer, PendingAnswer)>>,
 }
 
 impl S3Store {
-    /// Begins an upload of an object of a size.
+    /// Starts the upload of an object of a size.
     pub(super) fn begin_parts(&self, key: &str, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
         let queue = PartQueue::new(bytes, memory)?;
         let before = (self.begin_call(head(key)), self.begin_call(Self::uploads_call(key, None)));
@@ -44,7 +44,7 @@ impl S3Store {
         Ok(Box::new(PartUpload::new(target, queue)))
     }
 
-    /// Whether all parts of an upload are there. Without the right to list them, the object is sent again.
+    /// Whether the store has all parts of an upload. Without the permission to list them, the object is uploaded again.
     pub(super) fn has_all_parts(&self, key: &str, object: &StagedObject) -> bool {
         self.list_parts(key, &object.upload).is_some_and(|parts| {
             let mut pairs = parts.iter().zip(&object.parts);
@@ -91,13 +91,13 @@ impl PartTarget for NewObject {
     }
 
     fn discard(&self) {
-        // What cannot be removed now is ended by the next run that writes the object.
+        // The next run that writes the object aborts an upload that cannot be aborted now.
         let _ = self.store.end_one_upload(&self.key, &self.upload);
     }
 }
 
 impl NewObject {
-    /// Returns the version at the address when the upload began, and ends other uploads of the object, which killed runs have left.
+    /// Returns the version at the address when the upload started, and aborts other uploads of the object, which were left by killed runs.
     fn take_before(&self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
         let version = self.store.found(finish_read(version)?, Action::Read, &self.key)?;

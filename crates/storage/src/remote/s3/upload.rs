@@ -1,4 +1,4 @@
-//! What is known of an upload that goes on.
+//! State of an upload in progress.
 
 use super::super::network::Answer;
 use super::super::version::plain_etag;
@@ -13,48 +13,48 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Element with the checksum of an object or a part.
 const CHECKSUM_ELEMENT: &str = "ChecksumCRC64NVME";
 
-/// An upload that has the first parts of an object.
+/// An upload with the first parts of an object.
 pub(super) struct UploadAhead {
     /// Its name.
     pub(super) upload: String,
     pub(super) part_bytes: u64,
-    /// The parts that have arrived, in order.
+    /// The parts whose answers have arrived, in order.
     pub(super) sent: Vec<SentPart>,
-    /// Those after them, which are on their way.
+    /// The parts after them, which are in transfer.
     pub(super) pending: PendingParts,
 }
 
-/// Parts that are on their way, in order, without their tags.
+/// Parts in transfer, in order, without their tags.
 pub(super) type PendingParts = VecDeque<(SentPart, PendingPart)>;
 
-/// The upload of an object whose file still grows, until it is taken. It is locked while its parts are waited for.
+/// The upload of an object whose file grows, until it is taken. It is locked while a thread waits for its parts.
 pub(super) type GrowingUpload = Arc<Mutex<Option<UploadAhead>>>;
 
 /// A part of an upload.
 pub(super) struct SentPart {
-    /// Hash of its content; `None` if another process sent it, and its tag may be the MD5 of its content.
+    /// Hash of its content; `None` if another process sent the part, whose tag may be the MD5 of the content.
     hash: Option<u128>,
     pub(super) tag: String,
-    /// Its checksum, if the store has named it.
+    /// Its checksum, if the store has returned one.
     checksum: Option<String>,
 }
 
 /// All parts of an upload.
 pub(super) struct SentParts {
-    /// In order.
+    /// Tags of the parts, in order.
     pub(super) tags: Vec<String>,
     pub(super) checksum: WholeChecksum,
 }
 
-/// Returns the checksum that the answer to a part names. That of a copied part is in the body.
+/// Returns the checksum in the answer to a part. For a copied part, it is in the body.
 pub(super) fn checksum_in(answer: &Answer) -> Option<String> {
     let header = answer.header(CHECKSUM).map(str::to_owned);
     header.or_else(|| answers::text_of(&answer.body, CHECKSUM_ELEMENT))
 }
 
-/// Returns the checksum of the whole object that the answer to a completion names.
+/// Returns the checksum of the whole object in the answer to a completion.
 pub(super) fn whole_checksum_in(answer: &Answer) -> Option<String> {
-    // One with a number is made of those of the parts.
+    // A checksum with a number is a combination of the checksums of the parts.
     answers::text_of(&answer.body, CHECKSUM_ELEMENT).filter(|sum| !sum.is_empty() && !sum.contains('-'))
 }
 
@@ -64,7 +64,7 @@ impl SentPart {
         Self { hash: Some(xxh3_128(bytes)), tag: String::new(), checksum: None }
     }
 
-    /// Returns a part that another process sent.
+    /// Returns a part that another process has sent.
     pub(super) fn of_tag(tag: String) -> Self {
         Self { hash: None, tag, checksum: None }
     }
@@ -82,7 +82,7 @@ impl SentPart {
         }
     }
 
-    /// Whether it has this content.
+    /// Whether the part has this content.
     pub(super) fn has(&self, bytes: &[u8]) -> bool {
         match self.hash {
             Some(hash) => xxh3_128(bytes) == hash,
@@ -95,7 +95,7 @@ fn md5_of(bytes: &[u8]) -> String {
     hex(&Md5::digest(bytes))
 }
 
-/// Returns the tag that stores give to an object of parts with these tags: an MD5 of their MD5s. `None` if the tags are no MD5s.
+/// Returns the tag that stores assign to an object with parts of these tags: an MD5 of their MD5s. `None` if a tag is not an MD5.
 pub(super) fn etag_of_parts(tags: &[String]) -> Option<String> {
     let mut digests = Vec::with_capacity(16 * tags.len());
     for tag in tags.iter().map(|tag| plain_etag(tag)) {
@@ -105,7 +105,7 @@ pub(super) fn etag_of_parts(tags: &[String]) -> Option<String> {
     Some(format!("{}-{}", md5_of(&digests), tags.len()))
 }
 
-/// Whether the tag of an object is an MD5, or an MD5 of those of its parts with their number.
+/// Whether the tag of an object is an MD5, or an MD5 of the MD5s of its parts, followed by their number.
 pub(super) fn is_md5(etag: &str) -> bool {
     let (md5, number) = plain_etag(etag).split_once('-').unwrap_or((plain_etag(etag), "1"));
     md5.len() == 32 && md5.bytes().all(|byte| byte.is_ascii_hexdigit()) && number.parse::<u64>().is_ok()

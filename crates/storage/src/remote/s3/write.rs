@@ -1,4 +1,4 @@
-//! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
+//! Puts and removes objects: small ones by one request, others in parts, which become visible when all are uploaded.
 
 use super::super::dates::now;
 use super::super::network::Answer;
@@ -27,24 +27,24 @@ use std::ops::Range;
 
 /// Maximum size of an object that is put by one request, in bytes.
 pub(in crate::remote) const MAX_PUT_BYTES: u64 = 8 << 20;
-/// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
+/// Minimum size of a part in bytes, and maximum number of parts. All parts except the last have the same size, which some stores require.
 const MIN_PART_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PARTS: u64 = 10_000;
-/// Parts of an object that are on their way at once.
+/// Maximum number of parts of an object in transfer at once.
 const MAX_PARTS_AT_ONCE: usize = 8;
-/// Bytes of the parts of an object that are on their way at once, unless a part is larger: a share of the memory of the run within these limits.
+/// Maximum number of bytes of an object in transfer at once, unless a part is larger: a share of the memory of the run within these limits.
 const PENDING_SHARE: u64 = 16;
 const MIN_PENDING_BYTES: u64 = 64 << 20;
 const MAX_PENDING_BYTES: u64 = 128 << 20;
-/// Uploads of an object that are tried, if they vanish.
+/// Maximum number of uploads of an object that are started because earlier ones have vanished.
 pub(in crate::remote) const MAX_UPLOADS: u32 = 2;
 /// Environment variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
-/// An object that is made of parts.
+/// An object that is put in parts.
 pub(super) struct Parts<'a> {
     pub(super) key: &'a str,
-    /// What a refusal of a part concerns, and its key.
+    /// Action and key that a refusal of a part concerns.
     pub(super) source: (Action, &'a str),
     /// Size of the object.
     pub(super) bytes: u64,
@@ -56,7 +56,7 @@ pub(super) struct Parts<'a> {
     pub(super) is_locked: bool,
     /// An upload that has some of the parts; it is taken when it is used.
     pub(super) ahead: RefCell<Option<UploadAhead>>,
-    /// The record by which a later process goes on with the upload.
+    /// The record with which a later process continues the upload.
     pub(super) record: Option<ResumeRecord>,
 }
 
@@ -76,7 +76,7 @@ pub(in crate::remote) fn part_bytes(size: u64) -> u64 {
     tested.unwrap_or_else(|| MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20)))
 }
 
-/// Returns the number of parts of a size that are on their way at once.
+/// Returns the maximum number of parts of this size in transfer at once.
 pub(super) fn parts_at_once(size: u64) -> usize {
     let pending = (run_memory() / PENDING_SHARE).clamp(MIN_PENDING_BYTES, MAX_PENDING_BYTES);
     usize::try_from(pending / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE)
@@ -111,8 +111,8 @@ impl S3Store {
         }
     }
 
-    /// Puts an object by one request. `is_absent`: whether it is known that there is none. One of no locked output is given up if the work of this
-    /// thread is cancelled: it is there as a whole, or not at all.
+    /// Puts an object by one request. `is_absent` is whether the object is known not to exist. If the output is not locked, the request is
+    /// abandoned when the work of this thread is cancelled: the object then exists as a whole or not at all.
     fn put_whole(
         &self,
         key: &str,
@@ -136,9 +136,9 @@ impl S3Store {
         };
         match answer? {
             Ok(_) => Ok(true),
-            // If the answer to an earlier try was lost, the object that is there is this one.
+            // If the answer to an earlier try was lost, the existing object is this one.
             Err(refusal) if refusal.status == 412 => self.is_content(key, &body),
-            // What was to be replaced was removed meanwhile.
+            // The object that was to be replaced has been removed.
             Err(refusal) if matches!(condition, Condition::IfStamp(_)) && refusal.is_missing_object() => Ok(false),
             Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => {
                 self.expect(put(Condition::Always)).map(|_| true)
@@ -147,7 +147,8 @@ impl S3Store {
         }
     }
 
-    /// Whether a condition holds, and the version that is there. The store compares it again when it writes, but some ignore conditions.
+    /// Returns whether a condition holds, and the current version. The store compares it again during the write, but some stores ignore
+    /// conditions.
     fn check(&self, key: &str, condition: Condition) -> io::Result<(bool, Option<String>)> {
         let version = self.found(self.head(key)?, Action::Read, key)?;
         let holds = match condition {
@@ -171,7 +172,7 @@ impl S3Store {
             Some(ahead) if is_usable(&ahead) => (Some(ahead), None),
             other => (None, other),
         };
-        // One that is recorded is ended by its record.
+        // An upload with a record is aborted by its record.
         if let (Some(ahead), true) = (too_small, record.is_none()) {
             self.end_pending(key, &ahead.upload, ahead.pending);
         }
@@ -193,7 +194,7 @@ impl S3Store {
         made
     }
 
-    /// Returns the upload that a killed process began, with the parts that arrived.
+    /// Returns the upload that a killed process started, with the parts that have arrived.
     fn resumed(&self, key: &str, record: &ResumeRecord) -> Option<UploadAhead> {
         let begun = record.read().filter(|begun| !begun.upload.is_empty())?;
         let parts = self.list_parts(key, &begun.upload)?.into_iter().zip(1..);
@@ -202,10 +203,10 @@ impl S3Store {
         Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent, pending: PendingParts::new() })
     }
 
-    /// Makes an object of parts; returns whether the condition held.
+    /// Puts an object in parts; returns whether the condition held.
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
         let mut before = match condition {
-            // Parts are sent while the earlier version is requested.
+            // Parts are sent while the current version is requested.
             Condition::Always => VersionBefore::Pending(Some(self.begin_call(head(parts.key)))),
             _ => {
                 let (holds, version) = self.check(parts.key, condition)?;
@@ -244,14 +245,14 @@ impl S3Store {
             None => {
                 record("");
                 let begun = self.begin_upload(key);
-                // Only a process that is killed leaves a record without a name.
+                // Only a killed process leaves a record without a name.
                 let begun = begun.inspect_err(|_| parts.record.iter().for_each(ResumeRecord::clear))?;
                 (begun, Vec::new(), PendingParts::new())
             }
         };
         record(&upload);
         let others = parts.is_locked.then(|| self.begin_call(Self::uploads_call(key, None)));
-        // The answer is there; that of an upload that was begun before is waited for at the end.
+        // The answer has already arrived; for an upload that was started before, it is awaited at the end.
         let seen = if is_begun { Ok(()) } else { self.version_before(key, before).map(drop) };
         let sent = seen.and_then(|()| self.send_parts(parts, &upload, (sent.as_slice(), pending)));
         let result = sent.and_then(|sent| match sent {
@@ -267,8 +268,8 @@ impl S3Store {
             }
             None => Ok(None),
         });
-        // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
-        // A run that was cancelled may be repeated.
+        // An upload that cannot be aborted now is aborted by its record, or by the rules of the bucket for unfinished uploads. The upload
+        // of a cancelled run stays, because the run may be repeated.
         let is_kept = parts.record.is_some() && is_cancelled(&result);
         let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.end_one_upload(key, &upload).is_ok();
         parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
@@ -291,7 +292,7 @@ impl S3Store {
         }
     }
 
-    /// Begins an upload and returns its name.
+    /// Starts an upload and returns its name.
     pub(super) fn begin_upload(&self, key: &str) -> io::Result<String> {
         let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
         let at = now();
@@ -303,9 +304,9 @@ impl S3Store {
         upload.ok_or_else(|| self.failure_of(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 
-    /// Ends the uploads of a key but one, by the answer to a request for them: they were begun by runs that were killed, or by requests whose answers
-    /// were lost; they are invisible, and cost money. This process holds the lock of the output, so only a copy to the same key may use one of them;
-    /// it begins its upload again. Without the right to list them nothing is done.
+    /// Aborts the uploads of a key except one, given the answer to a request for them. Killed runs, or requests whose answers were lost,
+    /// have started them; they are invisible, and cost money. This process holds the lock of the output, so only a copy to the same key may
+    /// use one of them; it then starts its upload again. Does nothing without the permission to list uploads.
     pub(super) fn end_others(&self, key: &str, kept: &str, others: PendingAnswer) {
         let Ok((page, _)) = self.take_upload_page(key, others) else { return };
         for upload in page.uploads.iter().filter(|upload| upload.key == key && upload.id != kept) {
@@ -313,7 +314,8 @@ impl S3Store {
         }
     }
 
-    /// Sends all parts but those that were sent, or are on their way, with the same content, and returns all, or `None` if the upload has vanished.
+    /// Sends all parts except those that were already sent, or are in transfer, with the same content. Returns all parts, or `None` if the
+    /// upload has vanished.
     fn send_parts(
         &self,
         parts: &Parts<'_>,
@@ -325,7 +327,7 @@ impl S3Store {
             let (tag, checksum) = match part.map(Ok).or_else(|part| part.finish().map(Err))? {
                 Ok(known) => known,
                 Err(Ok(answer)) => {
-                    // That of a copied part is in the body.
+                    // For a copied part, the tag is in the body.
                     let tag =
                         answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
                     (tag.unwrap_or_default(), checksum_in(&answer))
@@ -349,7 +351,7 @@ impl S3Store {
                 if part.has(&call.body) {
                     return Ok((Err(answer), bytes));
                 }
-                // One that arrives later would replace it.
+                // A part that arrives later would replace it.
                 let _ = answer.finish()?;
             }
             Ok((Err(self.begin_part(Call { query, ..call })), bytes))
@@ -357,7 +359,7 @@ impl S3Store {
         Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(all))
     }
 
-    /// Makes an object of its parts.
+    /// Completes an upload; returns whether the condition held, or `None` if the upload has vanished.
     pub(super) fn complete(&self, key: &str, object: &StagedObject, condition: Condition) -> io::Result<Option<bool>> {
         let (bytes, before, tags) = (object.bytes, object.replaces.as_deref(), object.parts.as_slice());
         let mut body = String::from("<CompleteMultipartUpload>");
@@ -370,13 +372,13 @@ impl S3Store {
         let call = write(Method::POST, key, query, body.into());
         let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
         let call = Call { condition, etag, ending, ..call };
-        // The store of Google has no condition for this request.
+        // Google's store has no conditions for this request.
         let has_conditions = self.client.context.maker != Vendor::Google;
         let mut answer = has_conditions.then(|| self.send_and_wait(call.clone())).transpose()?;
         let has_none =
             matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());
         if !has_conditions || has_none {
-            // It may have been replaced since the upload began.
+            // The object may have been replaced since the upload started.
             if condition != Condition::Always && !self.check(key, condition)?.0 {
                 return Ok(Some(false));
             }
@@ -406,10 +408,10 @@ impl S3Store {
         };
         let there = self.send_and_wait(head(key))?.ok().map(|answer| (self.version_in(&answer), is_of_kms(&answer)));
         let there = there.filter(|(version, _)| version.bytes == bytes);
-        // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
+        // If the answer to an earlier try was lost, the upload no longer exists, but the object does.
         let is_this = |(version, is_of_kms): &(ObjectVersion, bool)| match made.as_deref() {
             Some(made) if made == plain_etag(&version.etag) => true,
-            // It is of another program.
+            // The object is from another program.
             Some(_) if !is_of_kms && is_md5(&version.etag) => false,
             _ => Some(version.etag.as_str()) != before,
         };
@@ -423,7 +425,8 @@ impl S3Store {
         }
     }
 
-    /// Removes an object if it has a version; returns whether it had. The store compares it again, as far as it has conditions for this request.
+    /// Removes an object if it has this version, and returns whether it had. The store compares the version again if it supports conditions
+    /// for removals.
     pub(super) fn remove_object_version(&self, key: &str, stamp: FileStamp) -> io::Result<bool> {
         let (condition, known) = (Condition::IfStamp(stamp), self.known.version(key));
         let etag = match known.filter(|version| version.info().stamp == stamp) {
@@ -436,7 +439,7 @@ impl S3Store {
         match self.send_and_wait(Call { condition, etag: Some(etag), ..call })? {
             Ok(_) => Ok(true),
             Err(refusal) if refusal.is_missing_object() => Ok(false),
-            // Some stores refuse the condition in any case; if that was not why, the request without it is refused, too.
+            // Some stores refuse every condition; if there is another reason, the request without it is refused, too.
             Err(_) => match self.check(key, condition)? {
                 (true, _) => self.remove_object(key).map(|()| true),
                 (false, _) => Ok(false),
@@ -444,7 +447,7 @@ impl S3Store {
         }
     }
 
-    /// Sends a request whose refusal is a failure.
+    /// Sends a request, and returns a refusal as a failure.
     fn expect(&self, call: Call) -> io::Result<Answer> {
         let key = call.key.clone();
         self.send_and_wait(call)?.map_err(|refusal| self.failure_of(&refusal, Action::Write, &key))
@@ -456,12 +459,12 @@ fn is_cancelled<T>(result: &io::Result<T>) -> bool {
     result.as_ref().is_err_and(|error| Failure::io("writing", "", error).is_cancelled())
 }
 
-/// Whether the tag of an object is no MD5 because a key of a KMS encrypts it.
+/// Whether the tag of an object is not an MD5 because the object is encrypted with a KMS key.
 fn is_of_kms(answer: &Answer) -> bool {
     answer.header("x-amz-server-side-encryption").is_some_and(|name| name.starts_with("aws:kms"))
 }
 
-/// Sends the parts of an object, some at once, and takes what their sending gives in order. Returns `false` as soon as one is not taken.
+/// Sends the parts of an object, several at once, and passes the results to `take` in order. Returns `false` as soon as `take` does.
 pub(in crate::remote) fn send_in_order<T>(
     bytes: u64,
     part_bytes: u64,

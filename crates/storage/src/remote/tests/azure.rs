@@ -1,4 +1,4 @@
-//! What the small store answers to requests in the form of Azure Blob Storage, for the container `b` of the account `acc`.
+//! Answers of the test store to requests in the form of Azure Blob Storage, for the container `b` of the account `acc`.
 
 use super::server::{decode, error, object, tag_of, Fault, ReceivedRequest, Reply, Server, State};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
@@ -12,7 +12,7 @@ pub fn start(objects: &[(&str, &[u8])]) -> Server {
     server
 }
 
-/// Carries out a request. A fault that is an answer replaces it.
+/// Executes a request. A fault with an answer replaces it.
 fn reply(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -> Reply {
     if let Some(Fault::Answer(status, headers, body)) = fault {
         return Reply { status: *status, headers: headers.clone(), body: body.clone().into_bytes() };

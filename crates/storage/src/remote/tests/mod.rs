@@ -1,4 +1,4 @@
-//! What the tests of all stores share.
+//! Helpers for the tests of all stores.
 
 pub(super) mod azure;
 pub(super) mod server;

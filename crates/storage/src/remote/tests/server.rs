@@ -1,4 +1,4 @@
-//! A small store on the loopback address, with faults.
+//! A test store on the loopback address, with faults.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,24 +6,24 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What happens to the next request for a path instead of its answer.
+/// A fault that replaces or changes the answer to the next request for a path.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// Another answer: status, headers with `\r\n` after each, body.
     Answer(u16, String, String),
-    /// The body ends after some bytes, and the connection is closed.
+    /// The body ends after this many bytes, and the connection is closed.
     Cut(usize),
-    /// The same, and its length is that of what is left.
+    /// The same, and the length in the header is that of the sent bytes.
     Short(usize),
-    /// The tag of the object is another.
+    /// The tag of the object differs.
     OtherTag,
-    /// Nothing is sent after some bytes of the body.
+    /// No further bytes are sent after this many bytes of the body.
     Stall(usize),
-    /// The whole object, whatever range is asked for.
+    /// The whole object, instead of the requested range.
     Whole,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     pub method: String,
@@ -36,30 +36,30 @@ pub struct ReceivedRequest {
 #[derive(Default)]
 pub struct State {
     pub objects: BTreeMap<String, Vec<u8>>,
-    /// By method, or beginning of a target.
+    /// Faults by method, or by the beginning of the target.
     pub faults: Vec<(String, Fault)>,
     pub requests: Vec<ReceivedRequest>,
     pub page: usize,
     /// Parts of unfinished uploads, by number.
     pub parts: BTreeMap<u32, Vec<u8>>,
-    /// Returns the tag that lists give for a part.
+    /// Returns the tag of a part in lists.
     pub part_tag: Option<fn(&[u8]) -> String>,
-    /// Whether answers to parts name their checksums.
+    /// Whether answers to parts contain their checksums.
     pub names_checksums: bool,
-    /// Blocks of a blob that are in no list, by their ids, and the ids of those that were.
+    /// Uncommitted blocks of a blob by their ids, and the ids of committed blocks.
     pub blocks: BTreeMap<String, Vec<u8>>,
     pub committed: Vec<String>,
     /// Further headers of objects, by their keys.
     pub metadata: BTreeMap<String, String>,
-    /// Keys of objects that listings call folders.
+    /// Keys of objects that listings report as folders.
     pub folders: Vec<String>,
     /// Answers of other services, by the beginning of the target.
     pub services: Vec<(String, u16, String)>,
-    /// What answers in another form than that of Amazon.
+    /// Function that answers in another form than Amazon's.
     pub reply: Option<MakeReply>,
 }
 
-/// Carries out a request.
+/// Executes a request.
 pub type MakeReply = fn(&mut State, &ReceivedRequest, Option<&Fault>) -> Reply;
 
 pub struct Server {
@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// Returns bytes that differ at every place.
+/// Returns bytes that differ at every offset.
 pub fn content(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 7 + at / 253) as u8).collect()
 }
@@ -174,7 +174,7 @@ fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Re
     }
 }
 
-/// Lists the parts of the unfinished upload, each on a page of its own.
+/// Lists the parts of the unfinished upload, each on a separate page.
 fn listed_parts(state: &State, query: &str) -> Reply {
     let after =
         query.split('&').find_map(|pair| pair.strip_prefix("part-number-marker=")).map_or(0, |n| n.parse().unwrap());
@@ -190,8 +190,8 @@ fn listed_parts(state: &State, query: &str) -> Reply {
     Reply { status: 200, headers: String::new(), body: body.into_bytes() }
 }
 
-/// Carries out a request that writes. A fault that is an answer replaces it, except one of status 0: then it is carried out, and the answer is
-/// lost.
+/// Executes a request that writes. A fault with an answer replaces it, unless the status is 0: the request is then executed, and the answer
+/// is lost.
 fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -> Reply {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let is_service = state.services.iter().any(|(place, ..)| request.target.starts_with(place));
@@ -359,7 +359,7 @@ pub fn decode(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Returns whether the connection goes on.
+/// Returns whether the connection stays open.
 fn send(mut stream: &TcpStream, request: &ReceivedRequest, reply: Reply, fault: Option<Fault>) -> bool {
     let Reply { status, headers, mut body } = reply;
     let (mut length, mut cut) = (body.len(), None);

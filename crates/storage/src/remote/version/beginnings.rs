@@ -5,7 +5,7 @@ use super::ObjectVersion;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of objects whose first bytes are kept.
+/// Maximum number of objects whose first bytes are cached.
 const MAX_BEGINNINGS: usize = 64;
 
 struct Beginning {
@@ -15,7 +15,7 @@ struct Beginning {
     bytes: Arc<[u8]>,
 }
 
-/// The first bytes of objects; the one that was opened last is at the end.
+/// The first bytes of objects; the most recently opened object is the last one.
 #[derive(Default)]
 pub(in crate::remote) struct Beginnings(Mutex<VecDeque<Beginning>>);
 
@@ -24,7 +24,7 @@ impl Beginnings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the first bytes of an object. Those of small objects are not kept: they are records that several processes write.
+    /// Caches the first bytes of an object. Small objects are not cached, because they are records that several processes write.
     pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, bytes: &[u8]) {
         let size = (bytes.len() as u64).min(FIRST_UNKNOWN_BYTES) / BLOCK_UNIT * BLOCK_UNIT;
         let kept = usize::try_from(size).ok().and_then(|size| bytes.get(..size)).filter(|kept| !kept.is_empty());
@@ -37,7 +37,7 @@ impl Beginnings {
         all.push_back(Beginning { key: key.to_owned(), version: version.clone(), bytes: kept.into() });
     }
 
-    /// Returns the version of an object that was opened, and its first bytes.
+    /// Returns the version of an object at the time of opening, and its first bytes.
     pub(in crate::remote) fn of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
         let all = self.lock();
         let found = all.iter().find(|other| other.key == key)?;

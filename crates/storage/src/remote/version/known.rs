@@ -1,4 +1,4 @@
-//! Remembers recent answers of a store about objects, so that they are not requested again immediately.
+//! Caches recent answers of a store about objects, so that they are not requested again immediately.
 
 use super::{writes, ObjectVersion};
 use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
@@ -8,17 +8,17 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which a known version is used by every open of the object; later it is used once.
+/// Time for which every open of an object uses its known version; after that, only one open does.
 const OBJECT_LIFETIME: Duration = Duration::from_secs(5);
-/// Time for which an answer about one object counts, that there is none or which version it has. A write of this process ends it.
+/// Time for which an answer about one object is used: its version, or its absence. A write of this process invalidates it.
 const ANSWER_LIFETIME: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
-/// Time for which a listing counts. What this process writes is not taken from it.
+/// Time for which a listing is used. Writes of this process invalidate its entries.
 const LISTING_LIFETIME: Duration = Duration::from_secs(3);
-/// Time for which a listing counts as if it had been asked for at once: less than a lock takes to settle in a store without conditions.
+/// Time for which a listing counts as current: less than a lock takes to settle in a store without conditions.
 const JUST_NOW: Duration = Duration::from_millis(500);
-/// Maximum number of listings, and of entries of one.
+/// Maximum number of listings, and of entries of each.
 const MAX_LISTINGS: usize = 8;
 const MAX_ENTRIES: usize = 50_000;
 
@@ -26,7 +26,7 @@ const MAX_ENTRIES: usize = 50_000;
 #[derive(Clone)]
 struct KnownVersion {
     version: ObjectVersion,
-    /// The writes before the request about this object alone; `None` if the version is from a listing.
+    /// Number of writes before the request for this object alone; `None` if the version is from a listing.
     writes: Option<u64>,
     at: Instant,
 }
@@ -35,56 +35,56 @@ struct KnownVersion {
 struct KnownAbsence {
     /// Whether there are objects below the key.
     has_objects: bool,
-    /// The writes before the request.
+    /// Number of writes before the request.
     writes: u64,
     at: Instant,
 }
 
-/// What was listed below a prefix, or the beginning of that.
+/// The entries of a listing below a prefix, or its first entries.
 struct KnownListing {
-    /// In the order of the keys, those of folders with the slash at their end.
+    /// Sorted by key; keys of folders have a trailing slash.
     entries: Arc<Vec<StoreEntry>>,
     /// Whether all objects are listed, not only the next level.
     is_recursive: bool,
-    /// Key up to which it is known; `None` if it is whole.
+    /// Key up to which the entries are known; `None` if the listing is complete.
     end: Option<String>,
-    /// Whether objects that only mark folders were left out.
+    /// Whether objects that only mark folders were omitted.
     has_markers: bool,
-    /// The writes before the request.
+    /// Number of writes before the request.
     writes: u64,
     at: Instant,
 }
 
-/// What a listing gives.
+/// The entries that a listing returns.
 #[derive(Clone, Debug, Default)]
 pub(in crate::remote) struct ListedFolder {
-    /// The beginning of the keys.
+    /// The prefix of the keys.
     prefix: String,
     is_recursive: bool,
     entries: Vec<StoreEntry>,
-    /// Key up to which the entries are known; `None` if they are all.
+    /// Key up to which the entries are known; `None` if the listing is complete.
     end: Option<String>,
-    /// Whether objects that only mark folders were left out.
+    /// Whether objects that only mark folders were omitted.
     has_markers: bool,
-    /// Whether entries were removed, so that it cannot be remembered.
+    /// Whether entries were removed, so that the listing cannot be cached.
     is_cut: bool,
-    /// The writes before the first request.
+    /// Number of writes before the first request.
     writes: u64,
 }
 
 impl ListedFolder {
-    /// Begins a listing below a prefix, before its first request.
+    /// Starts a listing below a prefix, before its first request.
     pub(in crate::remote) fn begin(prefix: String, is_recursive: bool) -> Self {
         Self { prefix, is_recursive, writes: KnownObjects::writes(), ..Self::default() }
     }
 
-    /// States that the pages that are added are not all.
+    /// Marks the listing as incomplete.
     pub(in crate::remote) fn without_end(mut self) -> Self {
         self.end = Some(String::new());
         self
     }
 
-    /// States that more follows what was added.
+    /// Marks the listing as incomplete after the last entry.
     pub(in crate::remote) fn cut_off(mut self) -> Self {
         self.end = Some(self.entries.last().map_or_else(String::new, |last| sorted(last).into_owned()));
         self
@@ -95,20 +95,20 @@ impl ListedFolder {
         &self.entries
     }
 
-    /// Adds entries of a page, in any order, and returns them; folders have no version, and mostly a slash at their end.
+    /// Adds entries of a page, in any order, and returns them. Folders have no version, and usually a trailing slash.
     pub(in crate::remote) fn add(&mut self, mut entries: Vec<(String, Option<ObjectVersion>)>) -> &[StoreEntry] {
         if self.is_cut || self.entries.len() > MAX_ENTRIES {
             self.entries.clear();
             self.is_cut = true;
         }
         let first = self.entries.len();
-        // Compared with the slash, as the keys below a prefix are.
+        // Folders are compared with their trailing slash, like the keys below them.
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         // A folder of an account with folders may also be a prefix.
         entries.dedup();
         let before = self.entries.last().map(sorted);
         if entries.first().zip(before).is_some_and(|((first, _), before)| first.as_str() < &*before) {
-            // Its pages are not in the order of the keys.
+            // The pages are not in the order of keys.
             self.is_cut = true;
         }
         if let (Some(end), Some((last, _))) = (&mut self.end, entries.last()) {
@@ -116,7 +116,7 @@ impl ListedFolder {
         }
         for (mut key, version) in entries {
             let info = match version {
-                // What only marks a folder.
+                // An object that only marks a folder.
                 Some(version) if version.bytes == 0 && key.ends_with('/') => {
                     self.has_markers = true;
                     continue;
@@ -135,7 +135,7 @@ impl ListedFolder {
     }
 }
 
-/// Passes entries on until one is not taken; returns whether all were.
+/// Passes entries to `take` until it returns `false`; returns whether it accepted all.
 pub(in crate::remote) fn take_all(entries: &[StoreEntry], take: TakeEntry<'_>) -> io::Result<bool> {
     for entry in entries {
         if !take(entry.clone())? {
@@ -145,24 +145,25 @@ pub(in crate::remote) fn take_all(entries: &[StoreEntry], take: TakeEntry<'_>) -
     Ok(true)
 }
 
-/// The objects of a bucket that answers were about.
+/// Cached answers about the objects of a bucket.
 #[derive(Default)]
 pub(in crate::remote) struct KnownObjects {
-    /// Versions that listings and other answers gave, so that opening needs no further request.
+    /// Versions from listings and other answers, so that opening needs no further request.
     versions: Mutex<HashMap<String, KnownVersion>>,
-    /// When a store answered that there is no object of a key, and whether there are any below it.
+    /// Answers that no object has a key, and whether there are objects below it.
     absences: Mutex<HashMap<String, KnownAbsence>>,
     /// Listings, by their prefixes.
     listings: Mutex<HashMap<String, KnownListing>>,
 }
 
 impl KnownObjects {
-    /// Returns the number of writes of the process, which an absence is compared with.
+    /// Returns the number of writes of the process, with which cached answers are compared.
     pub(in crate::remote) fn writes() -> u64 {
         writes::count()
     }
 
-    /// Remembers the version of an object, by a request about it alone that was sent after a number of [writes](Self::writes), or by a listing.
+    /// Caches the version of an object, from a listing, or from a request for it alone that was sent after this number of
+    /// [writes](Self::writes).
     pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, writes: Option<u64>) {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         if versions.len() >= MAX_VERSIONS {
@@ -171,13 +172,13 @@ impl KnownObjects {
         versions.insert(key.to_owned(), KnownVersion { version: version.clone(), writes, at: Instant::now() });
     }
 
-    /// Forgets an object that is written.
+    /// Discards the cached answers about an object that is written.
     pub(in crate::remote) fn forget(&self, key: &str) {
         writes::add(key);
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Forgets all listings and what is at keys: an object has changed since. The versions are kept that requests name.
+    /// Discards all listings and absences, because an object has changed. Versions are kept for conditions of requests.
     pub(in crate::remote) fn forget_answers(&self) {
         self.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.absences().clear();
@@ -194,7 +195,8 @@ impl KnownObjects {
         Some(known.version)
     }
 
-    /// Returns what is at a key, by an answer of a moment ago: an object, else a folder, else nothing; `None` if that is not known.
+    /// Returns the information of a key from a recent answer: the object, or else the folder, or `None` if there is neither; the outer
+    /// `None` if it is unknown.
     pub(in crate::remote) fn info(&self, key: &str) -> Option<Option<FileInfo>> {
         if let Some(has_objects) = self.absence(key) {
             return Some(has_objects.then(FileInfo::of_prefix));
@@ -218,7 +220,7 @@ impl KnownObjects {
         listings
     }
 
-    /// Remembers a listing, whole or its beginning.
+    /// Caches a listing, or its first entries.
     pub(in crate::remote) fn remember_listing(&self, folder: ListedFolder) {
         let ListedFolder { prefix, is_recursive, entries, end, has_markers, is_cut, writes } = folder;
         let mut listings = self.listings();
@@ -233,11 +235,11 @@ impl KnownObjects {
         listings.insert(prefix, KnownListing { entries, is_recursive, end, has_markers, writes, at });
     }
 
-    /// Returns what was listed below a prefix a moment ago, if it is known as a whole.
+    /// Returns the entries of a recent listing below a prefix, if it is complete.
     pub(in crate::remote) fn listing(&self, prefix: &str, is_recursive: bool) -> Option<Arc<Vec<StoreEntry>>> {
         let listings = self.listings();
         let Some(listing) = listings.get(prefix).filter(|listing| listing.is_whole_below(prefix)) else {
-            // That of all keys with the same beginning has them, too.
+            // A listing of all keys with a shorter prefix has them, too.
             let of_more = |(begin, listing): &(&String, &KnownListing)| {
                 listing.is_recursive
                     && !listing.has_markers
@@ -258,7 +260,7 @@ impl KnownObjects {
         }
     }
 
-    /// Returns the beginning of what was listed below a prefix a moment ago, and the key after which it goes on.
+    /// Returns the first entries of a recent listing below a prefix, and the key after which it continues.
     pub(in crate::remote) fn beginning(
         &self,
         prefix: &str,
@@ -268,7 +270,7 @@ impl KnownObjects {
         let listing = listings.get(prefix)?;
         let end = listing.end.clone().filter(|end| !end.is_empty())?;
         let is_same = listing.is_recursive && is_recursive;
-        // Without folders, that of all objects begins in the same way, and every store has the same order.
+        // Without folders, a listing of all objects starts in the same way, and every store has the same order.
         let is_deep = |entry: &StoreEntry| {
             entry.info.is_dir() || entry.key.get(prefix.len()..).is_none_or(|below| below.contains('/'))
         };
@@ -282,12 +284,13 @@ impl KnownObjects {
         Some((ListedFolder { prefix, is_recursive, entries, writes, ..ListedFolder::default() }, Some(end)))
     }
 
-    /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
+    /// Returns the information of a key from a recent listing: the object, or else the folder, or `None` if there is neither; the outer
+    /// `None` if no listing includes the key.
     pub(in crate::remote) fn listed(&self, key: &str) -> Option<Option<FileInfo>> {
         self.listed_within(key, LISTING_LIFETIME)
     }
 
-    /// Whether there is nothing at a key, by a listing whose answer has just arrived.
+    /// Whether there is nothing at a key, according to a listing that has just arrived.
     pub(in crate::remote) fn is_absent_now(&self, key: &str) -> bool {
         self.listed_within(key, JUST_NOW).is_some_and(|info| info.is_none())
     }
@@ -305,7 +308,7 @@ impl KnownObjects {
         above.into_iter().find_map(|(prefix, listing)| {
             let below = key.get(prefix.len()..)?;
             match below.split_once('/').filter(|_| !listing.is_recursive) {
-                // Only the folder above it is listed, which decides if it is not there.
+                // Only the folder above the key is listed; if it does not exist, the key does not either.
                 Some((folder, _)) => (!listing.has_folder(key.get(..prefix.len() + folder.len())?)?).then_some(None),
                 None => listing.get(key),
             }
@@ -316,13 +319,13 @@ impl KnownObjects {
         self.absences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers that there is no object, by a request that was sent after a number of [writes](Self::writes).
+    /// Caches that there is no object, from a request that was sent after this number of [writes](Self::writes).
     pub(in crate::remote) fn remember_absence(&self, key: &str, has_objects: bool, writes: u64) {
         self.absences().insert(key.to_owned(), KnownAbsence { has_objects, writes, at: Instant::now() });
     }
 
-    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data
-    /// set is determined several times, by the same names.
+    /// Returns whether there are objects below a key without an object, from a recent answer; `None` if it is unknown. The kind of a data
+    /// set is determined several times, from the same names.
     fn absence(&self, key: &str) -> Option<bool> {
         let mut absences = self.absences();
         absences.retain(|_, absence| absence.at.elapsed() < ANSWER_LIFETIME);
@@ -332,12 +335,12 @@ impl KnownObjects {
 }
 
 impl KnownListing {
-    /// Whether all keys with a beginning are known.
+    /// Whether all keys with this prefix are known.
     fn is_whole_below(&self, prefix: &str) -> bool {
         self.end.is_none() && !writes::has_any_since(self.writes, |written| written.starts_with(prefix))
     }
 
-    /// Returns what is at a key below the prefix, or of the next level; `None` if that is not known.
+    /// Returns the information of a key below the prefix, or on the next level; `None` if it is unknown.
     fn get(&self, key: &str) -> Option<Option<FileInfo>> {
         let is_folder = self.has_folder(key)?;
         match self.entries.binary_search_by(|entry| sorted(entry).as_ref().cmp(key)) {
@@ -346,17 +349,17 @@ impl KnownListing {
         }
     }
 
-    /// Whether there is anything below a key; `None` if that is not known.
+    /// Whether there is anything below a key; `None` if it is unknown.
     fn has_folder(&self, key: &str) -> Option<bool> {
         let folder = format!("{key}/");
-        // Some stores list folder by folder: before the end is what is so in both orders.
+        // Some stores list folder by folder. Keys before the end must precede it in both orders.
         let by_folders = |key: &str| key.replace('/', "\0");
         if self.end.as_ref().is_some_and(|end| folder > *end || by_folders(&folder) > by_folders(end)) {
             return None;
         }
         let from = self.entries.partition_point(|entry| sorted(entry).as_ref() < folder.as_str());
         let is_folder = self.entries.get(from).is_some_and(|entry| sorted(entry).starts_with(&folder));
-        // It may be a folder that has only its mark.
+        // A folder may consist only of its marker object.
         (is_folder || !(self.has_markers && self.is_recursive)).then_some(is_folder)
     }
 }
@@ -378,7 +381,7 @@ fn next_level(prefix: &str, objects: &[StoreEntry]) -> Vec<StoreEntry> {
     level
 }
 
-/// Returns the text by which an entry is sorted.
+/// Returns the sort key of an entry.
 fn sorted(entry: &StoreEntry) -> Cow<'_, str> {
     match entry.info.is_dir() {
         true => Cow::Owned(format!("{}/", entry.key)),
@@ -408,7 +411,7 @@ mod tests {
 
     fn known(folder: ListedFolder) -> KnownObjects {
         let known = KnownObjects::default();
-        // Other tests write.
+        // Tests that run at the same time write.
         known.remember_listing(ListedFolder { writes: KnownObjects::writes(), ..folder });
         known
     }

@@ -1,10 +1,10 @@
-//! Size, version and time of an object, in the forms of headers and of listings.
+//! Size, version and time of an object, from headers and from listings.
 
 pub(super) mod beginnings;
 pub(super) mod known;
 mod writes;
 
-/// Ends what is known of all objects, when another process may have written them.
+/// Discards cached answers about all objects, when another process may have written them.
 pub(crate) fn forget_all() {
     writes::forget_all();
 }
@@ -20,27 +20,27 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
     pub(super) bytes: u64,
-    /// What the store distinguishes versions by; without quotes, when it is compared.
+    /// The store's identifier of the version; compared without quotes.
     pub(super) etag: String,
     pub(super) modified_ns: i64,
 }
 
 impl ObjectVersion {
-    /// Returns what the headers of an answer say, and the size and the version of the object.
+    /// Returns the version of an object with this size, and with the time in the headers of an answer.
     pub(super) fn of(headers: &HeaderMap, bytes: u64, version: String) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let modified_ns = text("last-modified").and_then(parse_http_date).unwrap_or_default();
         Self { bytes, etag: version, modified_ns }
     }
 
-    /// Returns the information of the object. Headers have whole seconds, so those of listings are cut off.
+    /// Returns the information of the object. Times are truncated to seconds, because headers have whole seconds.
     pub(super) fn info(&self) -> FileInfo {
         let modified_ns = self.modified_ns.div_euclid(SECOND_NS) * SECOND_NS;
         FileInfo::of_object(self.bytes, modified_ns, plain_etag(&self.etag))
     }
 }
 
-/// Returns the tag of a version that the headers of an answer have, without quotes.
+/// Returns the tag in the headers of an answer, without quotes.
 pub(super) fn etag_of(headers: &HeaderMap) -> String {
     plain_etag(headers.get("etag").and_then(|value| value.to_str().ok()).unwrap_or_default()).to_owned()
 }

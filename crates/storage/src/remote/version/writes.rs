@@ -1,17 +1,17 @@
-//! The last writes of the process, so that what is known of other objects still counts after them.
+//! The last writes of the process, which invalidate cached answers about the written objects only.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of writes that are kept.
+/// Maximum number of stored keys.
 const MAX_KEPT: usize = 256;
 
-/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
+/// Writes that the process has started or finished, in all stores: several addresses can lead to one object.
 static WRITES: Mutex<Writes> = Mutex::new(Writes { count: 0, keys: VecDeque::new() });
 
 struct Writes {
     count: u64,
-    /// Keys of the last ones.
+    /// Keys of the last writes.
     keys: VecDeque<String>,
 }
 
@@ -34,21 +34,21 @@ pub(super) fn add(key: &str) {
     }
 }
 
-/// Forgets the keys: any object may have been written, by other processes, too.
+/// Discards the keys: any object may have been written, also by other processes.
 pub(super) fn forget_all() {
     let mut writes = writes();
     writes.count += 1;
     writes.keys.clear();
 }
 
-/// Whether one of the writes since a number of them was, or may have been, of such a key.
+/// Whether one of the writes after the first `count` ones concerned, or may have concerned, a matching key.
 pub(super) fn has_any_since(count: u64, is_such: impl FnMut(&String) -> bool) -> bool {
     let writes = writes();
     let since = usize::try_from(writes.count - count).unwrap_or(usize::MAX);
     since > writes.keys.len() || writes.keys.iter().rev().take(since).any(is_such)
 }
 
-/// Whether one of the writes since a number of them was, or may have been, of a key or of one below it.
+/// Whether one of the writes after the first `count` ones concerned, or may have concerned, a key or a key below it.
 pub(super) fn has_changed_since(count: u64, key: &str) -> bool {
     has_any_since(count, |written| {
         written.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

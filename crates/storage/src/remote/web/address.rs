@@ -1,4 +1,4 @@
-//! Addresses of files of web servers. Their queries often carry signatures: they are kept in memory, and the program knows the address
+//! Addresses of files on web servers. Queries often contain signatures: they stay in memory, and the rest of the program uses the address
 //! without its query.
 
 use super::super::super::location::is_plain_key;
@@ -18,7 +18,7 @@ fn secrets() -> MutexGuard<'static, HashMap<String, Option<Secret>>> {
     SECRETS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Checks an address as it is typed and keeps its query; returns the address without it.
+/// Checks an address that the user typed and stores its query; returns the address without it.
 pub(super) fn check(text: &str) -> Outcome<String> {
     let (address, query) = split(text);
     let (scheme, rest) = address.split_once("://").unwrap_or(("https", address));
@@ -59,7 +59,7 @@ pub(super) fn check(text: &str) -> Outcome<String> {
     }
 }
 
-/// Whether the user gave an address. Others are asked for because they are next to one that was given.
+/// Whether the user gave an address. Other addresses are looked up because they are next to a given one.
 pub(super) fn is_given(address: &str) -> bool {
     secrets().contains_key(address)
 }
@@ -69,11 +69,11 @@ pub(super) fn has_query(address: &str) -> bool {
     matches!(secrets().get(address), Some(Some(_)))
 }
 
-/// Returns the address that requests are sent to: with the query. It is never shown.
+/// Returns the URL for requests, with the query. It is never shown.
 pub(super) fn url_of(address: &str) -> Outcome<Url> {
     let (plain, query) = split(address);
     let refuse = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::path(plain));
-    // One that was not checked, as in a form: its query would be saved.
+    // An address that was not checked, such as one in a form: its query would be saved.
     if query.is_some() {
         return Err(refuse("it has a query").with_hint("give an address with a query as an argument of the command"));
     }
@@ -89,7 +89,7 @@ pub(super) fn url_of(address: &str) -> Outcome<Url> {
     Ok(url)
 }
 
-/// Returns an address without its query, and the query. What follows `#` is for browsers.
+/// Returns an address without its query, and the query. The fragment after `#` is removed.
 fn split(text: &str) -> (&str, Option<&str>) {
     let text = text.split('#').next().unwrap_or_default();
     match text.split_once('?') {

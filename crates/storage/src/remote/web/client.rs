@@ -1,4 +1,4 @@
-//! Requests for ranges of a file: redirects, further tries, and what does not fit.
+//! Requests for ranges of a file: redirects, further tries, and answers that do not match.
 
 use super::super::http::{self, redirect_of, MAX_REDIRECTS};
 use super::super::network::{Answer, Network, RangeCall, RangeResult};
@@ -12,22 +12,22 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of addresses whose redirects are known.
+/// Maximum number of addresses whose redirects are cached.
 const MAX_TARGETS: usize = 10_000;
 
-/// A file of a web server: how it is asked for, and what is said about it.
+/// A file on a web server: how it is requested, and how messages name it.
 pub(in crate::remote) struct WebFile {
-    /// What messages and the log call it.
+    /// Name in messages and in the log.
     pub(in crate::remote) name: String,
-    /// Address that is asked first.
+    /// URL of the first request.
     pub(in crate::remote) url: Url,
-    /// Sent with requests to the origin of that address, and to no other.
+    /// Token for requests to the origin of that URL, and to no other.
     pub(in crate::remote) token: Option<Secret>,
-    /// Checksum of the content. A redirect that states another one is not followed.
+    /// Checksum of the content. A redirect with a different one is not followed.
     pub(in crate::remote) checksum: Option<String>,
-    /// Returns what the headers of an answer distinguish versions by.
+    /// Returns the identifier of the version in the headers of an answer.
     pub(in crate::remote) version_of: fn(&HeaderMap) -> String,
-    /// Returns the failure that states a refusal.
+    /// Returns the failure for a refusal.
     pub(in crate::remote) failure_of: Box<dyn Fn(&Refusal) -> Failure + Send + Sync>,
 }
 
@@ -36,27 +36,27 @@ impl WebFile {
         url.origin() == self.url.origin()
     }
 
-    /// Whether a redirect is to other content.
+    /// Whether a redirect leads to other content.
     fn is_other(&self, headers: &HeaderMap) -> bool {
         let linked = headers.get("x-linked-etag").and_then(|value| value.to_str().ok());
         linked.zip(self.checksum.as_deref()).is_some_and(|(linked, checksum)| plain_etag(linked) != checksum)
     }
 }
 
-/// Why the bytes of a file are not read.
+/// Why the bytes of a file were not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::remote) enum Refusal {
-    /// The server answers with another status than success.
+    /// The server answers with a status other than success.
     Status(http::Refusal),
-    /// The server that it redirects to does.
+    /// The server to which it redirects answers with such a status.
     Target(u16),
-    /// It answers with the whole file, whatever is asked for.
+    /// The server answers with the whole file to every request.
     NoRanges,
-    /// It answers with another range.
+    /// The server answers with another range.
     OtherRange,
-    /// The file is not the one that was opened.
+    /// The file has another version than the one that was opened.
     OtherVersion,
-    /// It redirects to what is not followed; the reason.
+    /// A redirect is not followed, with the reason.
     Redirect(&'static str),
 }
 
@@ -68,7 +68,7 @@ impl Refusal {
         }
     }
 
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     pub(in crate::remote) fn is_missing(&self) -> bool {
         matches!(self.status(), Some(404 | 410))
     }
@@ -84,7 +84,7 @@ enum Attempt {
 /// Sends the requests to web servers.
 pub(in crate::remote) struct WebClient {
     pub(super) network: Arc<Network>,
-    /// Where an address redirects to. A new range does not ask for it again.
+    /// Final URLs of addresses that redirect, so that a new range does not request the redirect again.
     targets: Mutex<HashMap<String, Url>>,
 }
 
@@ -97,7 +97,7 @@ impl WebClient {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gets a range of a file until it is complete, or refused for good. `version`: the one that the file has to have.
+    /// Requests a range of a file until it is complete or finally refused. `version` is the required version.
     pub(super) async fn get(
         &self,
         file: &WebFile,
@@ -114,7 +114,7 @@ impl WebClient {
             let url = target.clone().unwrap_or_else(|| file.url.clone());
             let attempt = self.attempt(file, url, &call, &mut answer).await?;
             if target.is_some() && !matches!(attempt, Attempt::Complete(_)) {
-                // What an address redirects to may be valid for some time only.
+                // The target of a redirect may expire.
                 self.targets().remove(address);
             }
             let reason = match attempt {
@@ -147,7 +147,7 @@ impl WebClient {
         targets.insert(origin.to_string(), url);
     }
 
-    /// Sends a request once, follows its redirects, and reads the answer after what earlier answers brought of it.
+    /// Sends a request once, follows its redirects, and reads the answer, appending to the bytes of earlier answers.
     async fn attempt(
         &self,
         file: &WebFile,
@@ -203,13 +203,13 @@ impl WebClient {
     }
 }
 
-/// Returns what the versions of a file are distinguished by: a strong tag, else the time; the size is compared with it.
+/// Returns the identifier of the version: a strong tag, or else the time. The size is compared, too.
 pub(super) fn version_of(headers: &HeaderMap) -> String {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     strong_etag(headers).unwrap_or_else(|| text(LAST_MODIFIED).unwrap_or_default().to_owned())
 }
 
-/// Returns the tag of an answer that identifies its bytes.
+/// Returns the tag in an answer, if it identifies the exact bytes.
 pub(in crate::remote) fn strong_etag(headers: &HeaderMap) -> Option<String> {
     let tag = headers.get(ETAG)?.to_str().ok()?.trim();
     (!tag.starts_with("W/")).then(|| plain_etag(tag).to_owned())

@@ -1,7 +1,7 @@
-//! `https://HOST/PATH` and `http://`: files of web servers. They are only read, by ranges, and there are no folders.
+//! `https://HOST/PATH` and `http://`: files on web servers. They are only read, by ranges, and there are no folders.
 //!
-//! Owns what is asked of a server and what its refusals mean. Requests, pauses and time limits are the matter of `remote/network`, which
-//! ranges are read that of `remote/blocks`.
+//! Owns the form of the requests and the meaning of refusals. Must not decide how often and when requests are sent (`remote/network`), or
+//! which ranges are read (`remote/blocks`).
 
 mod address;
 mod client;
@@ -22,7 +22,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// The rows of the store.
+/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const HTTPS: Scheme = Scheme {
     name: "https",
     usual: "https",
@@ -48,7 +48,7 @@ struct WebStore {
 }
 
 impl WebStore {
-    /// Gets a range of a file at its beginning; `None` if there is no such file.
+    /// Requests a range at the beginning of a file; `None` if the file does not exist.
     fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<(Arc<WebFile>, Answer)>> {
         let (name, url) = (address.to_owned(), url_of(address).map_err(Failure::into_io)?);
         let explain = Box::new(move |refusal: &Refusal| failure_of(refusal, &name));
@@ -56,14 +56,14 @@ impl WebStore {
         let file = Arc::new(WebFile { name, url, token: None, checksum: None, version_of, failure_of: explain });
         match begin(&self.client, &file, range)? {
             Ok(answer) => Ok(Some((file, answer))),
-            // Servers have many ways to refuse what the user did not give, such as an index that may be next to a file.
+            // Servers refuse paths that the user did not give in many ways, such as an index that may be next to a file.
             Err(refusal) if refusal.is_missing() || !is_given(address) => Ok(None),
             Err(refusal) => Err((file.failure_of)(&refusal).into_io()),
         }
     }
 }
 
-/// Gets a range of a file at its beginning.
+/// Requests a range at the beginning of a file.
 pub(super) fn begin(
     client: &Arc<WebClient>,
     file: &Arc<WebFile>,
@@ -74,7 +74,7 @@ pub(super) fn begin(
     pending.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
-/// Returns the reader of the version of a file whose beginning came.
+/// Returns a reader for the version of a file whose first bytes have arrived.
 pub(super) fn reader(client: &Arc<WebClient>, file: Arc<WebFile>, answer: Answer) -> BlockReader {
     let Answer { total, version, body, .. } = answer;
     BlockReader::new(Box::new(WebRanges { client: Arc::clone(client), file, total, version }), total, body)
@@ -88,7 +88,7 @@ fn text(url: &RemoteUrl<'_>) -> String {
     format!("{}://{}/{}", url.scheme.name, url.bucket, url.key)
 }
 
-/// Returns the failure that states why a file is not read.
+/// Returns the failure that states why a file was not read.
 pub(super) fn failure_of(refusal: &Refusal, address: &str) -> Failure {
     let (why, hint) = match refusal {
         Refusal::Status(http::Refusal { status, .. }) | Refusal::Target(status) => match status {
@@ -112,7 +112,7 @@ pub(super) fn failure_of(refusal: &Refusal, address: &str) -> Failure {
     };
     let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(address));
     failure.kind = match refusal {
-        // Credentials that have ended are those of the other files, too.
+        // Expired credentials apply to other files, too.
         _ if refusal.status() == Some(401) => None,
         Refusal::OtherVersion => Some(ProblemKind::ChangedDuringScan),
         _ => Some(ProblemKind::Unreadable),
@@ -166,7 +166,7 @@ impl FetchRange for WebRanges {
             done.finish(match client.get(&file, range, Some(&version)).await {
                 Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
                 Ok(Ok(_)) => Err((file.failure_of)(&Refusal::OtherVersion)),
-                // A file that is gone is not the one that was opened.
+                // If the file is gone, it was replaced or removed since it was opened.
                 Ok(Err(refusal)) if refusal.is_missing() => Err((file.failure_of)(&Refusal::OtherVersion)),
                 Ok(Err(refusal)) => Err((file.failure_of)(&refusal)),
                 Err(failure) => Err(failure),

@@ -8,7 +8,7 @@ fn store() -> WebStore {
     WebStore { client: Arc::new(WebClient::new(Network::start(limits()).unwrap())) }
 }
 
-/// Gives an address of the server to the program, as an argument of a command.
+/// Passes a URL of the server to the program, as an argument of a command.
 fn give(server: &Server, target: &str) -> PathBuf {
     PathBuf::from(address::check(&format!("{}{target}", server.address)).unwrap())
 }
@@ -130,7 +130,7 @@ fn queries_are_sent_and_never_shown() {
     let other = give(&server, "/b/other");
     server.fault("/b/other", Fault::Answer(401, String::new(), String::new()));
     assert!(failure(store.info(&url(&other)).unwrap_err()).hint.unwrap().contains("never saved"));
-    // What is next to a file that was given may be refused, and is then as good as missing.
+    // The server may refuse a path next to a given file, which then counts as missing.
     let beside = PathBuf::from(format!("{}/b/k.idx", server.address));
     server.fault("/b/k.idx", Fault::Answer(403, String::new(), String::new()));
     assert_eq!(store.info(&url(&beside)).unwrap(), None);
@@ -148,7 +148,7 @@ fn redirects_are_followed_until_they_end() {
     assert_eq!(bytes, content(200_000));
     let targets: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
     assert_eq!(targets.iter().filter(|target| *target == "/b/k").count(), 1, "{targets:?}");
-    // The address that was redirected to is no longer valid: it is asked for again.
+    // The target of the redirect is no longer valid, so the original URL is requested again.
     server.fault("/b/there", Fault::Answer(403, String::new(), String::new()));
     assert_eq!(read(&store, &file).unwrap(), content(200_000));
     assert_eq!(server.requests().pop().unwrap().target, "/b/k");

@@ -1,4 +1,4 @@
-//! Which credentials requests have, what refusals of them mean, and which account an address leads to.
+//! Credentials of requests, meaning of their refusals, and accounts of addresses.
 
 use super::*;
 use std::process::Command;
@@ -41,14 +41,14 @@ fn the_clock_of_the_store_counts_once() {
     server.fault("GET", skewed());
     assert_eq!(read(&store, "k").unwrap(), b"abc");
     assert!(server.requests().pop().unwrap().headers["x-ms-date"].contains("Nov 1994"));
-    // With the clock of the store, it is the key that is wrong.
+    // The clock of the store is now used, so the key is wrong.
     (0..2).for_each(|_| server.fault("GET", skewed()));
     for _ in 0..2 {
         let wrong = failure(read(&store, "k").unwrap_err());
         assert!(wrong.why.contains("key of the account acc is wrong"), "{wrong}");
         server.fault("GET", refuse(403, "AuthenticationFailed"));
     }
-    // A signature does not depend on the clock here.
+    // A signature in the URL does not depend on this machine's clock.
     server.state.lock().unwrap().faults.clear();
     server.fault("GET", skewed());
     let ended = failure(read(&store_with(&server, &[SAS]), "k").unwrap_err());
@@ -90,7 +90,7 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
         let asked = requests.iter().rfind(|request| request.target.contains("token")).unwrap();
         assert!(form(asked).contains(expected), "{}", form(asked));
     }
-    // A machine of another maker, which answers the same address.
+    // A machine of another provider, which has a service at the same address.
     server.state.lock().unwrap().services[3].1 = 404;
     assert_eq!(read(&store_with(&server, &machine), "k").unwrap(), b"abc");
     assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));
@@ -104,7 +104,7 @@ fn the_program_az_prints_a_token_if_a_user_has_logged_in() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("az");
     let read_with = |script: &str| {
-        // Written by another process: one that a test starts meanwhile must not have it open.
+        // Written by another process: a process that another test starts at the same time must not inherit the open file.
         let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#;
         let written = Command::new("sh").args(["-c", write, "sh", script]).arg(&program).status();
         assert!(written.unwrap().success());
@@ -146,7 +146,7 @@ fn addresses_lead_to_their_account() {
         of(other, &[ACCOUNT, KEY]),
         ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new())
     );
-    // Nor is one without an account, or a signature.
+    // Nor is a key without an account, or a signature.
     for values in [KEY, SAS] {
         assert_eq!(of(other, &[values]).1, "");
     }
@@ -173,7 +173,7 @@ fn addresses_lead_to_their_account() {
         ..AzureProfile::default()
     };
     assert_eq!(host("acc.dfs.core.windows.net", &[KEY], flag.clone()).unwrap().0, "http://[::1]:9/acc/c/a%20b");
-    // An endpoint names its account, unless it has a host of its own.
+    // An endpoint contains its account, unless its host is a custom domain.
     let named = |url: &str| {
         let endpoint = Some((url.to_owned(), "a profile".to_owned()));
         host("", &[ACCOUNT, KEY], AzureProfile { endpoint, ..AzureProfile::default() }).unwrap()
@@ -204,7 +204,7 @@ fn without_credentials_no_key_is_read_and_http_is_enough() {
     for values in [&[ACCOUNT, endpoint, SAS][..], &[ACCOUNT, (KEY.0, "wrong!")]] {
         assert!(context(profile(), values, None).unwrap().config.keys.is_none());
     }
-    // A key only signs.
+    // A key is never sent, it only signs.
     let signed = context(AzureProfile::default(), &[ACCOUNT, endpoint, KEY], None).unwrap();
     assert!(signed.config.keys.is_some());
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const KEY: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_KEY", "dmVyeXNlY3JldA==");
 const SAS: (&str, &str) = ("AZURE_STORAGE_SAS_TOKEN", "?sv=2021-12-02&sig=sassecret%3D");
 const ACCOUNT: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_NAME", "acc");
-/// No metadata of a machine, and no program.
+/// Neither a metadata service nor a program.
 const NOWHERE: [(&str, &str); 2] =
     [("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://127.0.0.1:1"), ("PATH", "/nonexistent")];
 
@@ -91,7 +91,7 @@ fn blobs_and_folders_are_found() {
     assert_eq!(read(&store, "no").unwrap_err().kind(), io::ErrorKind::NotFound);
     let is_signed = |request: &ReceivedRequest| request.headers["authorization"].starts_with("SharedKey acc:");
     assert!(server.requests().iter().all(is_signed), "every request is signed");
-    // A blob that marks a folder is one.
+    // A blob that marks a folder is a folder.
     store.known.forget("empty");
     server.fault("HEAD", Fault::Answer(200, "x-ms-meta-hdi_isfolder: true\r\n".to_owned(), String::new()));
     assert!(info(&store, "empty").unwrap().unwrap().is_dir());
@@ -118,7 +118,7 @@ fn listings_have_pages_in_order_and_unusual_keys() {
     for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>"] {
         assert_eq!(read(&store, key).unwrap(), [2], "{key}");
     }
-    // What listings say of a blob is what it has.
+    // Listings and blobs have the same properties.
     let mut listed = None;
     let take: TakeEntry<'_> = &mut |entry: StoreEntry| {
         listed = Some(entry.info);
@@ -139,12 +139,12 @@ fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
     let mut level = files(&["a-b", "b"]);
     level.insert(1, ("a".to_owned(), true));
     assert_eq!(entries(&store, "", false), level);
-    // A prefix without a slash is one, too.
+    // A prefix without a slash is a folder, too.
     store.known.forget_answers();
     let odd = "<EnumerationResults><Blobs><BlobPrefix><Name>\u{e4}</Name></BlobPrefix></Blobs></EnumerationResults>";
     server.fault("GET", Fault::Answer(200, String::new(), odd.to_owned()));
     assert_eq!(entries(&store, "", false), [("\u{e4}".to_owned(), true)]);
-    // Pages may be empty and not the last.
+    // Pages before the last one may be empty.
     store.known.forget_answers();
     let empty = "<EnumerationResults><Blobs/><NextMarker>a</NextMarker></EnumerationResults>";
     server.fault("/acc/b?restype=container", Fault::Answer(200, String::new(), empty.to_owned()));
@@ -216,7 +216,7 @@ fn blobs_are_put_under_conditions_and_removed() {
     at("lost", |url| store.remove(url)).unwrap();
     at("lost", |url| store.remove(url)).unwrap();
     assert_eq!(info(&store, "lost").unwrap(), None);
-    // A lease is no condition that does not hold.
+    // A missing lease is not an unmet condition.
     server.fault("PUT", refuse(412, "LeaseIdMissing"));
     let lease = failure(put(&store, "new", Content::Bytes(b"x"), Condition::Always).unwrap_err());
     assert!(lease.why.contains("lease"), "{lease}");
@@ -255,7 +255,7 @@ fn large_blobs_are_put_in_blocks() {
     assert!(!put_blocks(&store, &bytes, Condition::IfAbsent).unwrap());
     let stamp = info(&store, "k").unwrap().unwrap().stamp;
     assert!(put_blocks(&store, &bytes, Condition::IfStamp(stamp)).unwrap());
-    // Blocks that another process has removed are sent again, but not without end.
+    // Blocks that another process has removed are sent again, but only a limited number of times.
     server.fault("/acc/b/k?comp=blocklist", refuse(400, "InvalidBlockList"));
     assert!(put_blocks(&store, &bytes, Condition::Always).unwrap());
     (0..2).for_each(|_| server.fault("/acc/b/k?comp=blocklist", refuse(400, "InvalidBlockList")));
@@ -265,7 +265,7 @@ fn large_blobs_are_put_in_blocks() {
     let other = failure(put_blocks(&store, &bytes, Condition::Always).unwrap_err());
     assert!(other.why.contains("blocks of another program"), "{other}");
     assert!(other.hint.unwrap().contains("gristmill doctor az://b/k --abort-uploads --older-than 0s"));
-    // Files of more than 8 MiB are put in this way.
+    // Files larger than 8 MiB are put in blocks.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
     std::fs::write(&path, content(9 << 20)).unwrap();

@@ -1,4 +1,4 @@
-//! Blobs that are sent while they are made.
+//! Blobs that are uploaded while they are created.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn a_blob_is_sent_in_blocks_and_visible_when_it_is_completed() {
     let object = send(&store, &bytes);
     assert_eq!((object.bytes, object.parts.len()), (BYTES as u64, 3));
     assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
-    // Blocks of another program do not matter.
+    // Blocks of another program are ignored.
     server.state.lock().unwrap().blocks.insert("other".to_owned(), b"12345".to_vec());
     assert!(is_kept(&object));
     let second = object.parts[1].clone();
@@ -36,7 +36,7 @@ fn a_blob_is_sent_in_blocks_and_visible_when_it_is_completed() {
     server.state.lock().unwrap().blocks.insert(second, block);
     assert!(complete(&object));
     assert!(read(&store, "k").unwrap() == bytes);
-    // A run that was killed after this does it again.
+    // A run that was killed after this completes it again.
     assert!(complete(&object));
     assert!(!is_kept(&object));
     server.state.lock().unwrap().committed.clear();
@@ -54,7 +54,7 @@ fn a_blob_that_is_not_finished_is_never_visible() {
     let mut upload = begin(&store);
     upload.write(&content(17 << 20)).unwrap();
     drop(upload);
-    // Its blocks end by themselves; only a list of them would make something visible.
+    // Its blocks expire; only a block list of them would make a blob visible.
     let requests = server.requests();
     assert!(requests.iter().all(|request| request.target.contains("comp=block&")), "{requests:?}");
     assert!(server.state.lock().unwrap().objects.is_empty());

@@ -199,7 +199,7 @@ fn refusals_have_the_words_of_google() {
     let none = failure(&read(&*world.store(&[]), "k").unwrap_err());
     assert!(none.why.contains("no credentials") && none.hint.unwrap().contains("GOOGLE_APPLICATION_CREDENTIALS"));
     world.server.state.lock().unwrap().faults.clear();
-    // A token that the store no longer takes is replaced once.
+    // A token that the store no longer accepts is replaced once.
     let file = world.service_account();
     let store = world.store(&[("GOOGLE_APPLICATION_CREDENTIALS", &file)]);
     let body = "<Error><Code>AuthenticationRequired</Code></Error>".to_owned();

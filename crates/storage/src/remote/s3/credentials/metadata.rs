@@ -1,4 +1,4 @@
-//! Keys that the machine has: of a container, or of an instance.
+//! Keys from the metadata service of the machine: of a container, or of an instance.
 
 use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::super::http::is_loopback;
@@ -12,11 +12,11 @@ use tokio::time::timeout;
 
 /// Address of the service of containers.
 const CONTAINER: &str = "http://169.254.170.2";
-/// Hosts that may be asked for keys without TLS, in addition to those of the machine itself.
+/// Hosts from which keys may be requested without TLS, in addition to this machine.
 const CONTAINER_HOSTS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"];
 /// Address of the service of instances.
 const INSTANCE: &str = "http://169.254.169.254";
-/// Time that it has to answer: elsewhere than on an instance, nothing answers.
+/// Time limit for its answer: outside an instance, no service answers.
 const MAX_INSTANCE_TIME: Duration = Duration::from_secs(1);
 
 impl CredentialChain {
@@ -47,7 +47,7 @@ impl CredentialChain {
         keys.map(Some).ok_or_else(|| refuse(&format!("the answer ({status}) has no keys")))
     }
 
-    /// Returns the keys of the instance; `None` if this is none, or it has no role.
+    /// Returns the keys of the instance; `None` if this machine is not an instance, or has no role.
     pub(super) async fn find_in_instance(&self) -> Outcome<Option<Keys>> {
         if self.environment.is_true("AWS_EC2_METADATA_DISABLED") {
             return Ok(None);
@@ -65,7 +65,7 @@ impl CredentialChain {
         Ok(keys.and_then(|keys| parse_keys(&keys, "the role of the instance")))
     }
 
-    /// Asks once; `None` if there is no answer with success.
+    /// Sends a request once; `None` if there is no successful answer.
     async fn send_request(&self, method: Method, address: String, header: (&str, String)) -> Option<Vec<u8>> {
         let client = self.network.client(true);
         let request = client.request(method, address).header(header.0, header.1).build().ok()?;

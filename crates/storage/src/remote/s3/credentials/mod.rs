@@ -1,4 +1,4 @@
-//! The keys that requests are signed with: where they are looked for, in the order of Amazon's tools, and their renewal.
+//! The keys that sign requests: their sources, in the order of Amazon's tools, and their renewal.
 
 mod metadata;
 mod process;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "getting the credentials";
-/// Settings of a profile that need what is not here: a question to the user, or a browser.
+/// Unsupported settings of a profile: they need a prompt, or a browser.
 const UNSUPPORTED: [&str; 2] = ["mfa_serial", "login_session"];
-/// Maximum number of profiles that name each other by `source_profile`.
+/// Maximum number of profiles in a chain of `source_profile` settings.
 const MAX_PROFILES: usize = 8;
 
 /// Finds keys in the order of Amazon's tools.
@@ -90,7 +90,7 @@ impl CredentialChain {
         Ok(Some(Keys { id, secret: Secret::new(secret), token, expires: None, source }))
     }
 
-    /// Returns the keys of a profile. `depth` counts the profiles that led to it.
+    /// Returns the keys of a profile. `depth` is the number of profiles that referred to it.
     fn find_in_profile<'a>(&'a self, name: &'a str, depth: usize) -> KeysFuture<'a> {
         Box::pin(async move {
             let get = |setting: &str| self.profiles.get(name, setting);
@@ -98,7 +98,7 @@ impl CredentialChain {
             if let Some(setting) = UNSUPPORTED.into_iter().find(|setting| get(setting).is_some()) {
                 return Err(self.refuse(name, &format!("it has {setting}, which is not supported")));
             }
-            // A profile that names itself as its source has the keys for that.
+            // A profile that is its own source has the keys for its role.
             let is_own_source = depth > 0 && get("source_profile") == Some(name);
             if let Some(role) = get("role_arn").filter(|_| !is_own_source) {
                 if let Some(file) = get("web_identity_token_file") {
@@ -141,7 +141,7 @@ impl CredentialChain {
         keys.ok_or_else(|| self.refuse(name, "the source of its role has no keys"))
     }
 
-    /// Returns a failure about a profile, with a way that does not depend on how its keys are found.
+    /// Returns a failure about a profile, with a hint that does not depend on how its keys are found.
     fn refuse(&self, profile: &str, why: &str) -> Failure {
         Failure::environment(ACTIVITY, why).on(Subject::field(format!("the profile {profile}"))).with_hint(format!(
             "run `eval \"$(aws configure export-credentials --profile {profile} --format env)\"`, then the same command without --profile"
@@ -161,7 +161,7 @@ fn read_keys(path: &Path) -> Outcome<Keys> {
     parse_keys(&bytes, &path.display().to_string()).ok_or_else(|| refuse("it has no keys"))
 }
 
-/// Parses keys as `credential_process` prints them, and as the services of containers and instances answer, which say `Token`.
+/// Parses keys in the format of `credential_process`, or of the services of containers and instances, which have `Token`.
 fn parse_keys(json: &[u8], source: &str) -> Option<Keys> {
     let json: serde_json::Value = serde_json::from_slice(json).ok()?;
     let text = |name: &str| json.get(name).and_then(serde_json::Value::as_str).filter(|text| !text.is_empty());

@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 
-/// Time that the program has.
+/// Time limit of the program.
 const MAX_TIME: Duration = Duration::from_secs(60);
-/// How often it is looked whether it ended.
+/// Interval between checks whether it has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum size of what it prints, in bytes.
+/// Maximum size of its output, in bytes.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Runs the program of a profile. Its output is never shown: it contains the keys.
@@ -34,7 +34,7 @@ pub(super) async fn run(command: &str, source: &str) -> Outcome<Keys> {
     }
 }
 
-/// Returns what a program prints; `None` if it cannot be run, fails, or takes too long.
+/// Returns the output of a program; `None` if it cannot be run, fails, or takes too long.
 pub(in crate::remote) fn output_of(mut command: Command) -> Option<Vec<u8>> {
     let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take()?;
@@ -63,7 +63,7 @@ fn wait(child: &mut Child) -> bool {
     false
 }
 
-/// Splits a command line into words as Python's `shlex` does; `None` if a quote does not end.
+/// Splits a command line into words like Python's `shlex`; `None` if a quote is not closed.
 fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

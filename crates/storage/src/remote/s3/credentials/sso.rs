@@ -1,4 +1,4 @@
-//! Keys by single sign-on, with the token that `aws sso login` leaves in its cache.
+//! Keys from single sign-on, with the token that `aws sso login` stores in its cache.
 
 use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::signature::encode;

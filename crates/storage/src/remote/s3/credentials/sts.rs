@@ -12,9 +12,9 @@ use reqwest::header::{HeaderMap, HeaderValue, CONTENT_TYPE};
 use reqwest::Url;
 use std::time::SystemTime;
 
-/// Version of the interface.
+/// Version of the API.
 const VERSION: &str = "2011-06-15";
-/// Name of the session if none is set.
+/// Default name of the session.
 const SESSION: &str = "gristmill";
 
 impl CredentialChain {
@@ -32,7 +32,7 @@ impl CredentialChain {
         self.request_role(&form, Some(base), &format!("the profile {profile}")).await
     }
 
-    /// Assumes a role with the token of a file.
+    /// Assumes a role with the token in a file.
     pub(super) async fn assume_role_with_web_identity(
         &self,
         file: &str,

@@ -13,7 +13,7 @@ fn what_is_around_a_key_takes_one_request() {
     assert_eq!(entries(&store, "out/a.gristmill", false), [("out/a.gristmill/report.json".to_owned(), false)]);
     assert_eq!(read(&store, "out/a.none").unwrap_err().kind(), io::ErrorKind::NotFound);
     assert_eq!(server.requests().len(), 1);
-    // What is written here is asked for again, and what is next to it is not.
+    // An object that this process has written is requested again; objects next to it are not.
     let lock = path("out/a.gristmill/lock");
     assert!(store.put(&RemoteUrl::parse(&lock).unwrap(), Content::Bytes(b"x"), Condition::Always).unwrap());
     let before = server.requests().len();

@@ -1,4 +1,4 @@
-//! The credentials, as requests show them.
+//! Sources of credentials, and the keys that sign requests.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Checksums of what is written.
+//! Checksums of written objects.
 
 use super::*;
 use crate::read::open_read;
@@ -82,7 +82,7 @@ fn the_checksum_of_a_completed_object_is_compared_with_that_of_its_parts() {
         store.put(&RemoteUrl::parse(&path("k")).unwrap(), Content::File(&file), Condition::Always)
     };
     assert!(complete(&checksum_of(&bytes)).unwrap());
-    // One that is made of those of the parts says nothing of the content.
+    // A combination of the checksums of parts does not describe the content.
     assert!(complete("AAAAAAAAAAA=-2").unwrap());
     let failed = failure(complete("AAAAAAAAAAA=").unwrap_err());
     assert!(failed.why.contains("checksum") && failed.hint.unwrap().contains("damaged"), "{}", failed.why);

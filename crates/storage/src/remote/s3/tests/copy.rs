@@ -1,4 +1,4 @@
-//! Copies within the store, and checksums that it knows.
+//! Copies within the store, and checksums from the store.
 
 use super::super::super::version::ObjectVersion;
 use super::*;
@@ -21,7 +21,7 @@ fn an_object_is_copied_by_the_store() {
     let server = Server::start(&[("a b/\u{e4}+%", b"content"), ("old", b"old")]);
     let store = store(&server);
     let answer = |status, body: &str| Fault::Answer(status, String::new(), body.to_owned());
-    // An answer with an error in it, one that is lost, and one that ends early are repeated.
+    // An error in an answer, a lost answer, and an incomplete one cause another try.
     let error = "<Error><Code>InternalError</Code></Error>";
     for fault in [None, Some(answer(200, error)), Some(Fault::Cut(0)), Some(Fault::Cut(20)), Some(answer(503, ""))] {
         fault.into_iter().for_each(|fault| server.fault("PUT", fault));
@@ -63,7 +63,7 @@ fn large_objects_are_copied_in_parts() {
     assert_eq!(read(&store, "l").unwrap(), bytes);
     let complete = server.requests().into_iter().rfind(|request| request.method == "POST").unwrap();
     assert_eq!(String::from_utf8(complete.body).unwrap().matches("copied").count(), 3);
-    // A part is refused if the object is no longer the one that it was.
+    // A part is refused if the object has been replaced.
     let old = ObjectVersion { etag: "old".to_owned(), ..version.clone() };
     let changed = failure(store.copy_parts((&store, "k"), &old, ("m", 1000), &|_| Ok(())).unwrap_err());
     assert_eq!(changed.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
@@ -71,7 +71,7 @@ fn large_objects_are_copied_in_parts() {
     assert!(store.copy_parts((&store, "k"), &version, ("m", 1000), &stop).is_err());
     assert!(server.state.lock().unwrap().parts.is_empty());
     assert_eq!(info(&store, "m").unwrap(), None);
-    // What the store refuses to copy is left to the caller.
+    // If the store refuses the copy, the caller is responsible.
     for (status, code) in [(501, "NotImplemented"), (400, "InvalidRequest"), (403, "AccessDenied")] {
         server.fault("/b/m?partNumber=2", refuse(status, code));
         assert!(!store.copy_parts((&store, "k"), &version, ("m", 1000), &|_| Ok(())).unwrap(), "{code}");
@@ -94,7 +94,7 @@ fn an_upload_that_has_vanished_is_begun_again() {
         assert_eq!(read(&store, "l").unwrap(), bytes, "{place}");
         store.remove(&RemoteUrl::parse(&path("l")).unwrap()).unwrap();
     }
-    // It is not begun without end.
+    // The number of new uploads is limited.
     (0..2).for_each(|_| server.fault("/b/l?partNumber=1", refuse(404, "NoSuchUpload")));
     let vanished = failure(store.copy_parts((&store, "k"), &version, ("l", 1000), &|_| Ok(())).unwrap_err());
     assert!(vanished.why.contains("was ended by another process"), "{vanished}");

@@ -1,4 +1,4 @@
-//! What `doctor` asks a store for.
+//! Requests of `doctor`.
 
 use super::*;
 use std::time::Duration;
@@ -19,10 +19,10 @@ fn guards_are_what_the_store_refuses() {
     let server = Server::start(&[("k", b"probe")]);
     let (store, address) = (store(&server), path("k"));
     let guards = || store.guards(&RemoteUrl::parse(&address).unwrap(), b"probe").unwrap().unwrap();
-    // This server knows the conditions, and no checksums.
+    // This server supports conditions, but no checksums.
     let found = StoreGuards { if_absent: true, if_unchanged: true, checksums: false };
     assert_eq!(guards(), found);
-    // The first is sent again without a checksum, which may be what the store does not know.
+    // The first request is sent again without a checksum, which the store may not support.
     let unknown = (501, "NotImplemented");
     for (status, code) in [unknown, unknown, (412, "PreconditionFailed"), (400, "BadDigest")] {
         server.fault("PUT", refuse(status, code));

@@ -139,11 +139,11 @@ fn versions_of_listings_are_those_of_objects() {
     assert_eq!(listed, info(&store, "k").unwrap());
     let object = path("k");
     assert_eq!(listed.unwrap(), store.open(&RemoteUrl::parse(&object).unwrap()).unwrap().0);
-    // The listing that `info` also asks for may come after it.
+    // The listing that `info` also requests may arrive later.
     let is_opening = |request: &ReceivedRequest| request.target == "/b/k" && request.method == "GET";
     let opened = server.requests().into_iter().find(is_opening).unwrap();
     assert!(opened.headers.contains_key("if-match"));
-    // An object that was replaced after the listing is opened as it is now.
+    // An object that was replaced after the listing is opened in its current version.
     server.state.lock().unwrap().objects.insert("k".to_owned(), b"other".to_vec());
     assert_eq!(read(&store, "k").unwrap(), b"other");
 }
@@ -221,7 +221,7 @@ fn every_request_of_a_host_waits_as_it_asks() {
         while server.requests().len() < 2 {
             std::thread::yield_now();
         }
-        // The answer to that request is on its way.
+        // The answer to that request may still be in transfer.
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(read(&store, "l").unwrap(), b"abc");
     });
@@ -270,7 +270,7 @@ fn the_code_of_a_refusal_of_head_is_asked_for() {
         (0..2).for_each(|_| server.fault("HEAD", Fault::Answer(403, String::new(), String::new())));
         server.fault("/b/k", refuse(403, code));
         store.known.forget("k");
-        // The first fault for the object is that of HEAD.
+        // The first fault for the object applies to HEAD.
         let failure = failure(info(&store, "k").unwrap_err());
         assert!(failure.why.contains(why), "{failure}");
         server.state.lock().unwrap().faults.clear();
@@ -405,7 +405,7 @@ fn an_object_is_replaced_if_it_is_still_of_the_version() {
     let large = crate::read::open_read(&large).unwrap();
     for new in [Content::Bytes(b"new"), Content::File(&large)] {
         let old = stamp();
-        // Another process writes after the version was compared.
+        // Another process writes after the comparison of the version.
         let place = if matches!(new, Content::File(_)) { "/b/split?uploadId" } else { "PUT" };
         let changed = "<Error><Code>PreconditionFailed</Code></Error>";
         server.fault(place, Fault::Answer(412, String::new(), changed.into()));
@@ -471,7 +471,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
     let number = |n: usize| format!("PUT partNumber={n}&uploadId=old");
     server.state.lock().unwrap().part_tag =
         Some(|part| Md5::digest(part).iter().map(|byte| format!("{byte:02x}")).collect());
-    // The part that has another content, and the parts that are sent.
+    // The changed part, and the parts that are sent.
     for (change, expected) in [(0, [3, 4, 5].as_slice()), (2, &[2, 3, 4, 5])] {
         let record = resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap();
         record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
@@ -490,7 +490,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
             "it is complete"
         );
     }
-    // Of one that was ended meanwhile, nothing is left.
+    // The parts of an aborted upload cannot be used.
     let record = resume::ResumeRecord::open("s3://b/large", store.client.endpoint()).unwrap();
     record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
     drop(record);
@@ -502,7 +502,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
     assert!(requests.contains(&"POST uploads=".to_owned()), "{requests:?}");
 }
 
-/// A file of which the bytes after an offset cannot be read, because the run is cancelled then.
+/// A file whose bytes after an offset cannot be read, because the run is cancelled there.
 struct CancelledFile(u64);
 
 impl RangeRead for CancelledFile {
@@ -532,7 +532,7 @@ fn a_copy_that_is_cancelled_keeps_its_upload_for_the_next_one() {
     let begun = || resume::ResumeRecord::existing(address, store.client.endpoint()).and_then(|record| record.read());
     assert!(is_cancelled(Content::UnlockedFile(&file(20 << 20))));
     assert_eq!((begun().unwrap().upload.as_str(), ended()), ("u&1", 0));
-    // Cancelled again, it is still there, with the part that has arrived.
+    // After another cancelled run the upload still exists, with the part that has arrived.
     server.state.lock().unwrap().parts.insert(1, vec![7; 16 << 20]);
     assert!(is_cancelled(Content::UnlockedFile(&file(1 << 20))));
     assert_eq!((begun().unwrap().upload.as_str(), ended()), ("u&1", 0));
@@ -540,7 +540,7 @@ fn a_copy_that_is_cancelled_keeps_its_upload_for_the_next_one() {
     assert_eq!((begun(), ended()), (None, 0));
     let beginnings = server.requests().iter().filter(|request| request.target.ends_with("?uploads=")).count();
     assert_eq!(beginnings, 1, "the upload goes on");
-    // Under a lock, what the next run sends is another object.
+    // With a lock, the next run uploads another object.
     assert!(is_cancelled(Content::File(&file(20 << 20))));
     assert_eq!((begun(), ended()), (None, 1));
 }
@@ -601,7 +601,7 @@ fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
     cancel.cancel();
     let error = read(&store, "k").unwrap_err();
     assert!(gristmill_core::Failure::io("reading", "k", &error).is_cancelled());
-    // What is to be finished is not stopped.
+    // Work that must be finished is not stopped.
     let whole = Cancel::default().begin_wait_scope();
     assert_eq!(read(&store, "k").unwrap(), b"abc");
     drop((whole, waits));
@@ -631,19 +631,19 @@ fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
     };
     for (grown, parts) in [(8 << 20, 0), (17 << 20, 1), (20 << 20, 1), (33 << 20, 2)] {
         ahead("k", &bytes[..grown]);
-        // Parts are not waited for, but those of others are before one is sent.
+        // Parts are not awaited, except parts of other objects before a part is sent.
         store.wait_for_others();
         assert_eq!(sent(&server), parts);
     }
     assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
     put_all("k", &bytes);
     assert_eq!(sent(&server), 3);
-    // The beginning is written last.
+    // The first bytes are written last.
     ahead("k", &bytes[..33 << 20]);
     bytes[3] ^= 1;
     put_all("k", &bytes);
     assert_eq!(sent(&server), 3 + 2 + 2);
-    // Of a complete file, all is on its way, and the last part is sent again if the file has grown.
+    // All parts of a complete file are in transfer; the last part is sent again if the file has grown.
     let before = sent(&server);
     assert_eq!(ahead_of("k", &bytes, true), bytes.len() as u64);
     put_all("k", &bytes);
@@ -651,7 +651,7 @@ fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
     ahead_of("k", &bytes[..33 << 20], true);
     put_all("k", &bytes);
     assert_eq!(sent(&server), before + 3 + 3 + 1);
-    // A file that becomes small, one that is not put, and an upload that vanishes.
+    // A file that becomes small, a file that is not put, and an upload that vanishes.
     ahead("small", &bytes[..17 << 20]);
     put_all("small", b"abc");
     ahead("gone", &bytes[..17 << 20]);
@@ -668,7 +668,7 @@ fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
 fn a_part_that_is_on_its_way_is_given_up_when_its_work_is_cancelled() {
     let server = Server::start(&[]);
     let store = store(&server);
-    // The store does not answer meanwhile.
+    // The store does not answer while its state is locked.
     let state = server.state.lock().unwrap();
     let part = store.begin_part(super::write::part_call("k", 1, "u", bytes::Bytes::from_static(b"abc")));
     let cancel = Cancel::default();
@@ -713,7 +713,7 @@ fn an_object_is_removed_only_if_it_has_the_version() {
     assert_eq!(server.state.lock().unwrap().objects["k"], b"two");
     assert!(remove(store.open(&url).unwrap().0.stamp).unwrap());
     assert!(server.state.lock().unwrap().objects.is_empty() && !remove(stamp).unwrap());
-    // A store that has no such condition.
+    // A store that does not support this condition.
     server.state.lock().unwrap().objects.insert("k".to_owned(), b"two".to_vec());
     let stamp = store.open(&url).unwrap().0.stamp;
     server.fault("DELETE", Fault::Answer(501, String::new(), "<Error><Code>NotImplemented</Code></Error>".into()));

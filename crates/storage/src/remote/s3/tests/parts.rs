@@ -1,4 +1,4 @@
-//! What is fetched of objects that are opened several times, and of parts.
+//! Requests for objects that are opened several times, and for parts of objects.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn the_beginning_of_an_object_is_fetched_once() {
         assert_eq!((&look(key)[..], &look(key)[..]), (&bytes[10..510], &bytes[10..510]));
         gets(&server, key)
     };
-    // What other tests write at the same time, and a wait of two seconds, end what is known of one.
+    // Concurrent writes of other tests, and a wait of two seconds, invalidate cached answers.
     let is_fetched_once = (0..20).any(|number| {
         let key = format!("large{number}");
         server.state.lock().unwrap().objects.insert(key.clone(), bytes.clone());
@@ -35,7 +35,7 @@ fn the_beginning_of_an_object_is_fetched_once() {
     });
     assert!(is_fetched_once);
     assert_eq!(gets_of_two_looks("small").len(), 2, "small ones are records that others write");
-    // What this process writes is read again.
+    // An object that this process has written is read again.
     let other: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
     let url = path("large0");
     let url = RemoteUrl::parse(&url).unwrap();
@@ -89,7 +89,7 @@ fn a_listing_goes_on_after_the_page_that_showed_a_folder() {
             assert_eq!(found, expected);
             server.requests().into_iter().filter(|request| request.target.contains("list-type")).count()
         };
-        // What other tests write at the same time, and a wait of seconds, end what is known of a listing.
+        // Concurrent writes of other tests, and a wait of seconds, invalidate cached listings.
         assert!((0..20).any(|_| lists_of_a_look() == lists), "{count} {is_recursive}");
     }
 }

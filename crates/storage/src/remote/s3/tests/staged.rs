@@ -1,4 +1,4 @@
-//! Objects that are sent while they are made.
+//! Objects that are uploaded while they are created.
 
 use super::*;
 use crate::store::{ObjectUpload, StagedObject};
@@ -39,7 +39,7 @@ fn an_object_is_sent_in_parts_and_visible_when_it_is_completed() {
     assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
     assert!(complete(&store, &object).unwrap());
     assert!(read(&store, "k").unwrap() == bytes);
-    // A run that was killed after this does it again.
+    // A run that was killed after this completes it again.
     assert!(complete(&store, &object).unwrap());
     server.state.lock().unwrap().objects.clear();
     assert!(!complete(&store, &object).unwrap(), "it is neither sent nor there");
@@ -80,7 +80,7 @@ fn uploads_that_do_not_finish_are_ended() {
     let (store, bytes) = (store(&server), content(17 << 20));
     let mut upload = begin(&store, 0);
     upload.write(&bytes).unwrap();
-    // Its request for a list of uploads is answered before there is another answer to it.
+    // Its request for a list of uploads must be answered before that answer is replaced.
     while !server.requests().iter().any(|request| request.target.starts_with("/b?")) {
         std::thread::yield_now();
     }
@@ -90,7 +90,7 @@ fn uploads_that_do_not_finish_are_ended() {
         requests.map(|request| request.target.clone()).collect::<Vec<_>>()
     };
     assert_eq!(ended(&server), ["/b/k?uploadId=u%261"]);
-    // Those of killed runs are ended, too.
+    // Uploads of killed runs are aborted, too.
     let left = |id: &str| format!("<Upload><Key>k</Key><UploadId>{id}</UploadId></Upload>");
     let body = format!("<ListMultipartUploadsResult>{}{}</ListMultipartUploadsResult>", left("u&amp;1"), left("old"));
     server.fault("/b?", Fault::Answer(200, String::new(), body));
@@ -104,7 +104,7 @@ fn uploads_that_do_not_finish_are_ended() {
     assert!(failure(error).why.contains("ended by another process"));
 }
 
-/// Answers the next requests for the headers of the object: of these bytes, with this tag and further headers.
+/// Sets the answer to the next requests for the headers of the object: this size, this tag and further headers.
 fn there(server: &Server, bytes: usize, tag: &str, more: &str) {
     server.fault("HEAD", Fault::Answer(200, format!("ETag: \"{tag}\"\r\n{more}"), "x".repeat(bytes)));
 }
@@ -126,11 +126,11 @@ fn an_object_of_the_same_size_is_this_one_only_if_its_tag_is_that_of_the_parts()
     let kms = "x-amz-server-side-encryption: aws:kms\r\n";
     for (tag, more, replaces, expected) in [
         (made.as_str(), "", None, true),
-        // The completion is repeated, or the same content was there before.
+        // The completion is repeated, or the same content existed before.
         (&made, "", Some(made.as_str()), true),
         (&other, "", None, false),
         ("d41d8cd98f00b204e9800998ecf8427e", "", None, false),
-        // These tags say nothing of the content.
+        // These tags do not depend on the content.
         (&other, kms, None, true),
         (&other, kms, Some(&other), false),
         ("0x8DD0F", "", Some("0x8DD0E"), true),
@@ -172,7 +172,7 @@ fn an_upload_whose_beginning_was_answered_late_is_ended() {
     let own = upload("u&amp;1", begun);
     for (uploads, expected) in [
         ([&own, &upload("lost", begun)].map(String::as_str).concat(), vec!["/b/k?uploadId=lost"]),
-        // Some are older, or more than the lost answers.
+        // Some uploads are older, or there are more uploads than lost answers.
         ([&own, &upload("old", "2025-12-31T23:59:00.000Z")].map(String::as_str).concat(), vec![]),
         ([&own, &upload("lost", begun), &upload("other", begun)].map(String::as_str).concat(), vec![]),
     ] {
