@@ -34,7 +34,7 @@ pub(super) struct AnchorScan {
     pub(super) runs: Vec<Run>,
     /// Intervals found by the scan itself, ordered by position.
     pub(super) found: FinishedSpill,
-    /// Repeated passages among these, by position.
+    /// Repeated passages found by the scan itself, ordered by position.
     pub(super) passages: Passages,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Collector<'a> {
         Self { narrow, parts, run_bytes, waiting, sorted, anchors, runs, found, passages }
     }
 
-    /// Appends the waiting records to the spill buffer, sorted by part.
+    /// Appends the collected records to the spill buffer as one run, sorted by part.
     fn flush(&mut self) -> Outcome<()> {
         if self.waiting.is_empty() {
             return Ok(());

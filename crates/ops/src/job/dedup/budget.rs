@@ -20,12 +20,12 @@ pub(super) struct Chunk {
 impl Chunk {
     /// Creates an empty chunk; `None` if the system has no memory.
     pub(super) fn new() -> Option<Self> {
-        // All pages in one call: populating each at its first write takes the system half as long again.
+        // One call populates all pages: page faults at the first writes take the system half as long again.
         let memory = MmapOptions::new().len(CHUNK_BYTES).populate().map_anon().ok()?;
         Some(Self { memory, filled: 0 })
     }
 
-    /// Creates several chunks, as many as the system has memory for. Their pages still have to be [populated](Self::get_pages).
+    /// Creates up to `count` chunks, as many as the system has memory for. Their pages must still be [populated](Self::get_pages).
     ///
     /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
     fn allocate(count: u64) -> Vec<Self> {
@@ -41,7 +41,7 @@ impl Chunk {
 
     /// Populates all pages in one call.
     fn get_pages(&self) {
-        // An older system populates them one by one at their first write.
+        // If it fails (an older system), each page is populated by its first write.
         #[cfg(target_os = "linux")]
         let _ = self.memory.advise(Advice::PopulateWrite);
     }
@@ -72,10 +72,10 @@ impl Chunk {
     }
 }
 
-/// Memory that spill buffers and notes may use together, in chunks. Chunks that are given back are reused, because fresh memory costs the
-/// system more time than filling it does.
+/// Memory in chunks, shared by all spill buffers and notes. Returned chunks are reused, because the system needs more time to provide fresh
+/// memory than it takes to fill it.
 ///
-/// Everything that is counted is a chunk, so the chunks in use and those kept for reuse never exceed the total.
+/// Memory is counted in whole chunks, so the chunks in use and the spare ones together never exceed the total.
 #[derive(Debug)]
 pub(super) struct Budget(Mutex<Chunks>);
 

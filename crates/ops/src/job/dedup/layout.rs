@@ -14,9 +14,9 @@ pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
     pub(super) run_folder: RunFolder,
-    /// Data that is read by position and not kept: in the run folder, or where the user wants it.
+    /// Folder of the temporary data that is read by position: in the run folder, or in the folder that the user chose.
     pub(super) scratch: PathBuf,
-    /// Whether it is outside of the run folder.
+    /// Whether `scratch` is outside of the run folder.
     pub(super) is_on_other_disk: bool,
     pub(super) index: Option<PathBuf>,
     pub(super) ranges: Option<PathBuf>,
@@ -27,13 +27,13 @@ fn absolute(path: &str) -> Outcome<PathBuf> {
     files::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
-/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared. The address of a data set stays.
+/// Returns the plan with absolute paths, so that plans can be compared. The address of a data set in the hub is not changed.
 pub(super) fn with_absolute_paths(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
     for path in named.filter(|path| !path.is_empty() && !is_hub_url(path)) {
-        // A path without an absolute name in UTF-8 stays as given.
+        // A path whose absolute form is not valid UTF-8 is not changed.
         if let Some(whole) = files::without_slash(&absolute(path)?).to_str() {
             whole.clone_into(path);
         }
@@ -96,12 +96,12 @@ impl Layout {
         [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// Path of the ranges of a unit, kept until the end.
+    /// Path of the ranges of a unit, which are needed until the end of the run.
     pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
         self.work_path("ranges").join(unit.to_string())
     }
 
-    /// Path of an output of a file before publication: the first one, or one of several of a shard of an index.
+    /// Path of an output of a file before publication. For a shard of an index there are several, numbered by `part`.
     pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
         self.work_path("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }

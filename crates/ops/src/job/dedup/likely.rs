@@ -1,9 +1,9 @@
-//! Likely shares of removed text for several lengths together: a longer minimum length never removes more than a shorter one, and each
-//! share has bounds.
+//! Likely shares of removed text for several lengths: a longer minimum length never removes more than a shorter one, and each share has
+//! bounds.
 
 use super::LengthEstimate;
 
-/// Maximum distance between the bounds of a share, and minimum distance of each from it.
+/// Maximum distance between the bounds of a share, and minimum distance of each bound from the share.
 const MAX_BOUND_DISTANCE: f64 = 0.25;
 const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
@@ -37,8 +37,8 @@ pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(
     }
 }
 
-/// Returns the never growing values that are nearest to `values` by the sum of weighted squares: growing neighbours are replaced by their
-/// mean.
+/// Returns the non-increasing values that are nearest to `values` by the sum of weighted squares: increasing neighbours are replaced by
+/// their mean.
 fn never_growing(values: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for (value, weight) in values.iter().zip(weights) {

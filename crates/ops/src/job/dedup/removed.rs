@@ -18,7 +18,7 @@ fn source_of(file: &TextFile) -> Source {
     Source { name: file.name.clone(), path: file.path.clone(), bytes, modified_ns }
 }
 
-/// Joins the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
+/// Concatenates the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
 pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);
