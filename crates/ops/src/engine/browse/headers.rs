@@ -1,4 +1,4 @@
-//! Reads the rows of a window from the headers of a shard, where no index has them.
+//! Reads the rows of a window from the headers of a shard, for samples without rows in an index.
 
 use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
 use gristmill_core::{Cancel, Outcome, Shard};
@@ -47,7 +47,7 @@ struct Collector<'a> {
     spans: &'a [(u64, u64)],
     /// Position in `spans` of the span that contained the last entry.
     at: usize,
-    /// The key of that sample, as bytes.
+    /// The key of that sample in bytes.
     key: Vec<u8>,
     is_open: bool,
 }
