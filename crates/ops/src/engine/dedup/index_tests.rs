@@ -1,4 +1,4 @@
-//! Indexes made by the reference: they are accepted, damage is found, and their content can be written.
+//! Indexes made by the reference program: they are accepted, damage is found, and their content can be written.
 
 use super::golden_tests::{golden, layouts, shards_of, CASES};
 use super::original::{Index, IndexedDocuments};
