@@ -1,4 +1,4 @@
-//! Compares the index on disk with the index that the file requires.
+//! Compares the index on disk with the expected index of the file.
 
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
@@ -18,7 +18,7 @@ pub struct IndexCompare {
 }
 
 impl IndexCompare {
-    /// Returns a comparison that has not read anything.
+    /// Creates a comparison that has not read anything yet.
     pub fn new(index: ReadFile) -> Self {
         let path = index.path().to_path_buf();
         Self { index, path, at: 0, differing: 0, first: None, found: Vec::new() }
@@ -43,7 +43,7 @@ impl IndexCompare {
         Ok(())
     }
 
-    /// Reports the differences. The last value is the file's size.
+    /// Reports the differences. The last value must be the file's size.
     pub fn report_differences(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         let (has, wanted) = (self.index.len(), self.at);
         let report = |message: String| {
