@@ -1,4 +1,4 @@
-//! Runs work on one thread while another observes it.
+//! Runs work on one thread while the calling thread observes it.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
@@ -13,7 +13,7 @@ pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl
     let cancel = Cancel::of_thread();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
-            // Dropped at the end, also after a panic, which wakes the observing thread.
+            // Dropped at the end of the thread, even after a panic, which wakes the observing thread.
             let _sender = sender;
             let _waits = cancel.begin_wait_scope();
             work()

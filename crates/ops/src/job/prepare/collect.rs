@@ -18,7 +18,7 @@ const ADOPT_EVERY: Duration = Duration::from_millis(50);
 
 /// The shards of the plan, as positions in the opened list, in index order.
 pub(super) struct Selection {
-    /// Positions in `ScanState::shards`.
+    /// Positions in `State::shards`.
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,

@@ -375,7 +375,7 @@ fn report_without_tables_has_no_part_count() {
 
 mod resume;
 
-/// A field whose key is missing in some samples is detected, because the field map is tried on samples of all shards.
+/// A field whose key only exists in the first shard is detected, because the field map is tried on samples of all shards.
 #[test]
 fn a_field_map_is_tried_on_samples_of_all_shards() {
     for shards in [3usize, 200] {
