@@ -21,7 +21,7 @@ const ROWS_PER_CALL: usize = 4 << 10;
 pub struct FileUnit {
     /// Position of the file among the listed files.
     pub file: usize,
-    /// The range.
+    /// The range of the file.
     pub range: Unit,
     /// Whether the range is the last one of its file.
     pub is_last: bool,

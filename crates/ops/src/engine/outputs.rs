@@ -14,7 +14,7 @@ use gristmill_pycompat::braces;
 pub struct Text {
     /// File name inside `.nv-meta`.
     pub name: String,
-    /// Its content.
+    /// Content of the file.
     pub content: String,
     /// Whether the file is only written if no file with that name exists, because a user may have edited it.
     pub keep_existing: bool,

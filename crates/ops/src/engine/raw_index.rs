@@ -59,7 +59,7 @@ pub struct BadLine {
     pub start: u64,
     /// Offset of the error within the line, in bytes.
     pub at: u64,
-    /// The reason.
+    /// Description of the error.
     pub why: &'static str,
 }
 

@@ -21,10 +21,10 @@ const MAX_SAMPLES: u64 = 2_000_000;
 /// Maximum number of part rows read.
 const MAX_ROWS: u64 = 4 * MAX_SAMPLES;
 
-/// One part.
+/// Distribution of the sizes of a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PartSpread {
-    /// Its name. Raw.
+    /// Name of the part. Raw.
     pub name: String,
     /// Sizes of the part in bytes; one per sample that has it.
     pub bytes: Lengths,

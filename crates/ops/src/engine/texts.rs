@@ -26,7 +26,7 @@ const MAX_NAMES: usize = 200;
 pub struct TextSpread {
     /// The part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
     pub name: String,
-    /// Lengths in characters.
+    /// Distribution of the lengths in characters.
     pub characters: Lengths,
 }
 

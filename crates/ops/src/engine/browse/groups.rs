@@ -73,7 +73,7 @@ impl Groups {
         Some(SampleAt { group: u32::try_from(group).ok()?, index: number - before })
     }
 
-    /// Returns one group.
+    /// Returns the group at a position.
     pub fn group(&self, group: u32) -> Option<&Group> {
         self.groups.get(group as usize)
     }

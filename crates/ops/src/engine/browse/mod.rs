@@ -119,7 +119,7 @@ pub struct VisitFields {
 pub struct VisitedSample<'a> {
     /// Position in the group.
     pub index: u64,
-    /// The sample's key.
+    /// Key of the sample.
     pub key: &'a str,
     /// Bytes from the beginning of the sample to the next sample.
     pub byte_size: u64,
@@ -133,7 +133,7 @@ pub type Visitor<'a> = &'a mut dyn FnMut(VisitedSample<'_>) -> bool;
 /// A file with samples.
 #[derive(Clone, Debug)]
 pub struct SamplesFile {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
     /// Whether parts are ranges of the bytes of the file; otherwise they are decoded from it.
     pub is_plain: bool,

@@ -97,7 +97,7 @@ struct PreparedCatalog {
     groups: Arc<Mutex<Arc<Groups>>>,
     database: PathBuf,
     database_stamp: Option<FileStamp>,
-    /// A [`TableLocation`].
+    /// The location of the tables, as the number of a [`TableLocation`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
     /// The states of the shards when they were indexed, loaded on first use.

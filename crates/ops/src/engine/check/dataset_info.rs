@@ -24,13 +24,13 @@ pub struct CheckTexts {
 /// The coverage of a check, in addition to its findings.
 #[derive(Debug, Default)]
 pub struct CheckReport {
-    /// The counts.
+    /// Counts of the checked items.
     pub checked: CheckCounts,
     /// The checked items, as the end of a sentence; `None` to use the counts.
     pub covered: Option<String>,
     /// Lines that describe the data set.
     pub lines: Vec<ReportLine>,
-    /// Values for `--json`.
+    /// Values for the output of `--json`.
     pub result: Map<String, Value>,
 }
 
@@ -52,7 +52,7 @@ impl From<CheckCounts> for CheckReport {
 pub struct InfoList {
     /// The title, in lower case.
     pub title: String,
-    /// Names and values.
+    /// Names and values of the facts.
     pub rows: Vec<(String, String)>,
     /// Number of rows that are not listed.
     pub unlisted: u64,
@@ -71,7 +71,7 @@ impl InfoList {
 pub struct DatasetInfo {
     /// Names and values, in the order of display.
     pub facts: Vec<(&'static str, String)>,
-    /// Lists with titles.
+    /// Lists of facts with titles.
     pub lists: Vec<InfoList>,
     /// Lines of a tree.
     pub tree: Vec<ReportLine>,
@@ -95,7 +95,7 @@ impl DatasetInfo {
         Self { result: object(&result), ..Self::default() }
     }
 
-    /// Adds a fact.
+    /// Adds a fact to the description.
     pub(crate) fn add(&mut self, name: &'static str, value: impl Into<String>) {
         self.facts.push((name, value.into()));
     }

@@ -22,12 +22,12 @@ const MAX_REPORTED: u64 = 5;
 /// Default folder of token files.
 const SAMPLES_FOLDER: &str = "tokenized-samples";
 
-/// One data file.
+/// A data file of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForagerFile {
     /// The name in the index; raw.
     pub name: String,
-    /// The file's path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
     /// The file's size in bytes; `None` when it is missing.
@@ -179,7 +179,7 @@ pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts>
     Ok(counted(&forager_facts(root, handles)?))
 }
 
-/// Returns the counts of what was checked.
+/// Returns the counts of the checked items.
 pub fn counted(facts: &ForagerFacts) -> CheckCounts {
     CheckCounts { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }

@@ -33,10 +33,10 @@ impl Default for InfoOptions {
     }
 }
 
-/// One split.
+/// A split, for the description of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitInfo {
-    /// The split's name.
+    /// Name of the split.
     pub name: String,
     /// Shards of the split, without excluded ones.
     pub shards: u64,
@@ -59,7 +59,7 @@ pub struct SplitInfo {
 pub struct InfoReport {
     /// Last component of the path.
     pub name: String,
-    /// The absolute path.
+    /// Absolute path of the data set.
     pub path: String,
     /// The kind of data set.
     pub kind: DatasetKind,
@@ -123,7 +123,7 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
 pub struct MediaFolderInfo {
     /// Last component of the path.
     pub name: String,
-    /// The absolute path.
+    /// Absolute path of the folder.
     pub path: String,
     /// The kind of folder.
     pub kind: DatasetKind,

@@ -110,7 +110,7 @@ struct MediaRow {
 }
 
 impl MediaRow {
-    /// Reads the row whose three columns begin at `first`; `None` if one of them is not text.
+    /// Reads the row whose three columns begin at `first`; `None` if any of them is not text.
     fn of(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let text = |column: usize| row.get_ref(first + column).map(|value| value.as_str().ok().map(str::to_owned));
         let (key, kind, json) = (text(0)?, text(1)?, text(2)?);

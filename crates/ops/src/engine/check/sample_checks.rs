@@ -138,7 +138,7 @@ impl<'a> SampleChecker<'a> {
         self.named.iter_mut().for_each(Vec::clear);
     }
 
-    /// Reports the findings.
+    /// Reports the findings of all samples of the shard.
     pub(super) fn finish(self, problems: &dyn ProblemSink) -> Outcome<()> {
         if let Some(fields) = self.fields {
             for (i, (field, expr, _)) in fields.fields.iter().enumerate() {

@@ -28,7 +28,7 @@ pub struct SingleShardInfo {
 }
 
 impl SingleShardInfo {
-    /// Returns the counts of what was checked.
+    /// Returns the counts of the checked items.
     pub fn checked(&self) -> CheckCounts {
         let parts = self.parts.values().map(|part| part.samples).sum();
         CheckCounts { shards: self.shards, samples: self.samples, parts, bytes: self.bytes }

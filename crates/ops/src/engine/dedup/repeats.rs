@@ -26,7 +26,7 @@ pub struct Scope<'a> {
     pub files: &'a [TextFile],
     /// The field that contains the text.
     pub text_key: &'a str,
-    /// The rule for what is removable.
+    /// Rule that determines which text is removable.
     pub rule: Rule,
     /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. Listed ranges take precedence over
     /// those found by the rule.
@@ -40,11 +40,11 @@ pub struct Scope<'a> {
 pub struct FileSummary {
     /// The name relative to the folder, raw.
     pub name: String,
-    /// Documents with text.
+    /// Number of documents with text.
     pub documents: u64,
     /// Bytes of text in those documents.
     pub text_bytes: u64,
-    /// Ranges that repeat.
+    /// Number of repeated ranges.
     pub ranges: u64,
     /// Bytes in those ranges, shrunk to whole characters.
     pub removed_bytes: u64,
@@ -65,7 +65,7 @@ pub struct DocumentSummary {
     ranges: usize,
 }
 
-/// A range that repeats.
+/// A repeated range of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeSummary {
     /// Start in the text of the document, in bytes; always between two characters.
@@ -76,20 +76,20 @@ pub struct RangeSummary {
     kept: u64,
 }
 
-/// A passage that repeats.
+/// A repeated passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassageSummary {
     /// Position of a document that contains the passage.
     pub document: usize,
     /// Start in that document's text, in bytes; between two characters.
     pub from: usize,
-    /// Length in bytes.
+    /// Length of the passage in bytes.
     pub bytes: usize,
     /// Approximate number of occurrences.
     pub count: u64,
 }
 
-/// The repeats found.
+/// The repeats found, and the documents that contain them.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
     /// The files that were read, the last one possibly in part.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 const VERSION: u16 = 45;
 /// Flags: checksum and sizes follow the member, and its name is UTF-8.
 const FLAGS: u16 = 0x0808;
-/// The deflate method.
+/// Number of the deflate method.
 const METHOD: u16 = 8;
 /// 1 January 1980, the earliest date of the format. A fixed date makes the output reproducible.
 const DATE: u16 = 0x21;
@@ -56,7 +56,7 @@ impl<W: Write> ZipWriter<W> {
         self.encoder.get_ref()
     }
 
-    /// Ends the archive.
+    /// Writes the end of the archive, and returns the underlying writer.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.encoder.try_finish()?;
         let (packed, size, sum) = (self.encoder.total_out(), self.encoder.total_in(), self.crc.sum());

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 /// A key shared by two samples. Three samples with one key are two of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateKey {
-    /// The key.
+    /// The key that the samples share.
     pub key: String,
     /// The first sample with the key in index order, as its shard and its number in the shard. If only a later sample is used in training,
     /// that sample.

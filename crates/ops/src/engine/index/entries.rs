@@ -9,7 +9,7 @@ use gristmill_core::Outcome;
 pub struct Entry {
     /// Offset of its first byte.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length of the content in bytes.
     pub size: u64,
 }
 

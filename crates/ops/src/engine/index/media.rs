@@ -18,14 +18,14 @@ pub enum CarriedMedia {
     Nothing,
     /// The tables were copied into the new database.
     Rows {
-        /// Rows of `media_metadata`.
+        /// Number of rows of `media_metadata`.
         metadata: u64,
-        /// Rows of `media_filters`.
+        /// Number of rows of `media_filters`.
         filters: u64,
     },
     /// The tables cannot be read, so the new database has none.
     Unreadable(
-        /// The reason.
+        /// The reason why the tables cannot be read.
         String,
     ),
 }

@@ -74,9 +74,9 @@ pub struct BuiltIndex {
     pub duplicates: Vec<DuplicateKey>,
     /// Number of all duplicates: samples after the first one with their key.
     pub duplicate_count: u64,
-    /// Rows in `samples`.
+    /// Number of rows in `samples`.
     pub samples: u64,
-    /// Rows in `sample_parts`.
+    /// Number of rows in `sample_parts`.
     pub parts: u64,
     /// Size of the database in bytes; 0 if there is none.
     pub bytes: u64,

@@ -20,11 +20,11 @@ const READ_BYTES: usize = 64 * 1024;
 /// The files of an earlier index that describe a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct OldIndex<'a> {
-    /// `index.sqlite`.
+    /// Path of `index.sqlite`.
     pub database: &'a Path,
     /// The shard's `tar_file_id` in this database.
     pub tar_file_id: u32,
-    /// The shard's `.tar.idx`.
+    /// Path of the shard's `.tar.idx`.
     pub tar_idx: &'a Path,
 }
 

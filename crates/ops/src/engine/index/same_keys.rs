@@ -16,7 +16,7 @@ const MAX_GROUPS: usize = 10_000;
 /// Keys shared by several samples, grouped by the shards of these samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyGroups {
-    /// All such keys.
+    /// All keys shared by several samples.
     pub same: Vec<DuplicateKeys>,
     /// Keys whose samples are pieces of one sample: a later one has no part in common with the previous ones.
     pub scattered: Vec<DuplicateKeys>,

@@ -31,10 +31,10 @@ const VALUES_PER_READ: u64 = 8 << 10;
 /// Limit of reads of the index.
 const MAX_READS: u64 = 512;
 
-/// One key of the records.
+/// A key of the records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KeyFacts {
-    /// Its name; raw.
+    /// Name of the key; raw.
     pub name: String,
     /// Number of records that have the key.
     pub seen: u64,
@@ -44,18 +44,18 @@ pub struct KeyFacts {
     pub text: Lengths,
 }
 
-/// One record.
+/// A record of the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordFacts {
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: u64,
-    /// Offset of its line, in bytes.
+    /// Offset of the line, in bytes.
     pub byte_offset: u64,
-    /// Length of its line, in bytes.
+    /// Length of the line, in bytes.
     pub bytes: u64,
-    /// Its beginning, made valid UTF-8; raw.
+    /// Beginning of the record, with invalid UTF-8 replaced; raw.
     pub text: String,
-    /// Its parsed value; `None` if the record cannot be parsed or is too long.
+    /// The parsed record; `None` if it cannot be parsed or is too long.
     pub value: Option<Value>,
 }
 
@@ -79,7 +79,7 @@ pub struct JsonlFacts {
     pub keys: Vec<KeyFacts>,
     /// The key that probably contains the text: `text`, or the key with the longest strings.
     pub text_key: Option<String>,
-    /// The first records.
+    /// The first records of the file.
     pub records: Vec<RecordFacts>,
     /// Number of records that cannot be parsed, among those that were read.
     pub unparsed: u64,

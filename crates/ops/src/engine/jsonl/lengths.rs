@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct Lengths {
     /// Number of lengths.
     pub count: u64,
-    /// The minimum.
+    /// The smallest length.
     pub min: u64,
-    /// The maximum.
+    /// The largest length.
     pub max: u64,
     /// Sum of all lengths.
     pub total: u64,

@@ -97,7 +97,7 @@ impl Group {
 pub(super) trait Matcher<const N: usize> {
     /// Whether a record belongs to the same group as the record `before`.
     fn is_same(&self, before: &[u8], text: &[u8]) -> bool;
-    /// Adds one record.
+    /// Adds a record to the current group.
     fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut LeakGroups);
     /// Ends a group of equal records.
     fn end(&mut self, group: &Group, found: &mut LeakGroups);

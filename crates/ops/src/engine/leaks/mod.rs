@@ -105,14 +105,14 @@ impl LeakKind {
 /// A location of a leaked shard, sample or part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakLocation {
-    /// The split.
+    /// Name of the split.
     pub split: Arc<str>,
-    /// The shard. Raw.
+    /// Name of the shard. Raw.
     pub shard: Arc<str>,
-    /// The sample; `None` for a shard that is in two splits. Raw.
+    /// Key of the sample; `None` for a shard that is in two splits. Raw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The part, if a part is shared. Raw.
+    /// Name of the part, if a part is shared. Raw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
@@ -132,12 +132,12 @@ pub enum LeakRepair {
     Exclude {
         /// The split that keeps its copies.
         keep: Arc<str>,
-        /// `exclude` items, escaped.
+        /// Items for `exclude`, with escaped names.
         items: Vec<String>,
     },
     /// Move a shard to one split, and remove it from all others.
     Move {
-        /// The shard. Raw.
+        /// Name of the shard. Raw.
         shard: Arc<str>,
         /// The split that the shard is moved to.
         to: Arc<str>,
@@ -170,7 +170,7 @@ pub struct Leak {
 /// The number of leaks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakCount {
-    /// The kind.
+    /// The kind of leak.
     pub kind: LeakKind,
     /// The number of leaks of this kind.
     pub leaks: u64,

@@ -120,7 +120,7 @@ pub struct RecordBuffer {
     /// Numbers of part names that this worker has found.
     known_parts: HashMap<String, u64>,
     text: Vec<u8>,
-    /// Whether its files could not be written.
+    /// Whether writing the files of the buffer has failed.
     is_broken: bool,
 }
 

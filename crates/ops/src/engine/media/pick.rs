@@ -29,7 +29,7 @@ pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
 pub enum ProbeVerdict {
     /// Neither its bytes nor its name identify it as media.
     Other,
-    /// It is media.
+    /// The entry is media.
     Media {
         /// The content of its row; `None` if `--compat` omits a broken picture.
         facts: Option<MediaFacts>,

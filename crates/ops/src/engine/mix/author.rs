@@ -31,9 +31,9 @@ const MAX_ENTRIES: usize = 10_000;
 /// A file or folder on disk that can be a member of a metadataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundMember {
-    /// Its path.
+    /// Path of the file or folder.
     pub path: PathBuf,
-    /// Its kind.
+    /// Kind of the member.
     pub kind: MixNodeKind,
     /// Total number of samples, if known without reading the data.
     pub samples: Option<u64>,

@@ -56,9 +56,9 @@ pub struct MixNode {
 /// One split of a metadataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixSplit {
-    /// Its name. Raw.
+    /// Name of the split. Raw.
     pub name: String,
-    /// The root of its tree; its share is 1.
+    /// The root of the split's tree; its share is 1.
     pub root: MixNode,
 }
 

@@ -44,7 +44,7 @@ pub struct JoinWork<'a> {
 pub struct JoinCounts {
     /// Samples of the first member.
     pub samples: u64,
-    /// Rows written.
+    /// Number of rows written.
     pub rows: u64,
     /// Samples omitted because a member with `nonmatch: skip` lacks them.
     pub skipped: u64,

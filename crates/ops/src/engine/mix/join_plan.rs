@@ -16,9 +16,9 @@ const MAX_NAMES: usize = 24;
 /// One member of a join.
 #[derive(Clone, Debug)]
 pub struct JoinInput {
-    /// Its path as written. Raw.
+    /// Path of the member as written. Raw.
     pub label: String,
-    /// Its folder.
+    /// Folder of the member.
     pub root: PathBuf,
     /// The treatment of samples that this member lacks.
     pub nonmatch: Nonmatch,
@@ -41,7 +41,7 @@ impl JoinInput {
     }
 }
 
-/// One join.
+/// A join of a metadataset.
 #[derive(Clone, Debug)]
 pub struct JoinPlan {
     /// The metadataset that contains the join; absolute.
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_name_is_the_hash_that_the_loader_makes() {
-        // hashlib.sha256(b"\0uuid=u1\0excludes=\0nonmatch=error\0\0uuid=u2\0excludes=a.tar/x\0\0nonmatch=skip\0")
+        // The name is hashlib.sha256(b"\0uuid=u1\0excludes=\0nonmatch=error\0\0uuid=u2\0excludes=a.tar/x\0\0nonmatch=skip\0").
         let inputs = [input_with("u1", &[], Nonmatch::Error), input_with("u2", &["a.tar/x"], Nonmatch::Skip)];
         let (names, is_certain) = names(&inputs);
         assert!(is_certain);

@@ -79,7 +79,7 @@ pub struct Joins {
     pub files: Vec<std::path::PathBuf>,
     /// Number of splits of the outermost file.
     pub splits: u64,
-    /// All problems found.
+    /// All problems found in the metadataset.
     pub problems: Vec<Problem>,
 }
 

@@ -22,7 +22,7 @@ const MAX_REPORTED: u64 = 20;
 pub struct PackedFacts {
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Its layout.
+    /// Layout of the file.
     pub layout: Layout,
     /// When files with this layout were written.
     pub era: &'static str,
@@ -135,7 +135,7 @@ pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles
 /// The vocabulary against which the tokens of a file are checked.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// The tokenizer's name.
+    /// Name of the tokenizer.
     pub name: String,
     /// The largest id of the tokenizer.
     pub greatest: u32,

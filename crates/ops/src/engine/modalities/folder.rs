@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 /// One file of a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFile {
-    /// Its path relative to the folder.
+    /// Path of the file relative to the folder.
     pub name: String,
-    /// Its path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Its facts; `None` if it cannot be read as a packed file.
+    /// Facts of the file; `None` if it cannot be read as a packed file.
     #[serde(flatten)]
     pub facts: Option<PackedFacts>,
 }

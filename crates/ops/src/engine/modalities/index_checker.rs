@@ -20,7 +20,7 @@ pub enum IndexVerdict {
         /// The first such document, counted from 0.
         first: u64,
     },
-    /// Any other error.
+    /// The index has any other error.
     Wrong {
         /// The first wrong document, counted from 0.
         document: u64,

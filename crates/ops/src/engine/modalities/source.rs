@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Returns the file.
+    /// Returns the open file.
     pub fn file(&self) -> &ReadFile {
         match &self.kind {
             Kind::Packed(packed) => packed.file(),

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Facts of one file of a folder, and its windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileFacts {
-    /// The file.
+    /// The token file.
     #[serde(flatten)]
     pub file: TokenFile,
     /// Number of documents in its index.
@@ -28,7 +28,7 @@ pub struct FileFacts {
 /// Facts of a folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FolderFacts {
-    /// Its path.
+    /// Path of the folder.
     pub path: String,
     /// Name of the tokenizer in the first metadata.
     pub tokenizer: Option<String>,

@@ -5,23 +5,23 @@ use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, Me
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// One token file.
+/// A token file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TokenFile {
-    /// Its name in the folder.
+    /// Name of the file in the folder.
     pub name: String,
-    /// Its path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Size of its data, in bytes.
+    /// Size of the data in bytes.
     pub bytes: u64,
-    /// Number of tokens in it, by the token size in its metadata, or of 2 bytes without metadata.
+    /// Number of tokens, by the token size in the metadata, or of 2 bytes without metadata.
     pub tokens: u64,
-    /// Its metadata; `None` if there is none.
+    /// Content of the metadata; `None` if there is none.
     pub metadata: Option<Metadata>,
-    /// Whether there is a document index.
+    /// Whether the file has a document index.
     pub has_index: bool,
-    /// Whether there are loss masks.
+    /// Whether the file has loss masks.
     pub has_loss: bool,
 }
 

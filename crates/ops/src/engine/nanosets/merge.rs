@@ -25,7 +25,7 @@ const ACTIVITY: &str = "merging";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MergePlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan format, [`PLAN_VERSION`].
     pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,

@@ -47,24 +47,24 @@ pub struct Writer<'a> {
 /// A finished data file that is not visible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedTokenFile {
-    /// Its name: `X.ds`.
+    /// Name of the file: `X.ds`.
     pub name: String,
-    /// Its current path; its companion files are next to it.
+    /// Current path of the file; its companion files are next to it.
     pub path: PathBuf,
-    /// Tokens in it.
+    /// Number of tokens in the file.
     pub tokens: u64,
-    /// Entries of its index.
+    /// Number of entries of the index.
     pub documents: u64,
-    /// Bytes of the data.
+    /// Size of the data in bytes.
     pub bytes: u64,
-    /// Its companion files.
+    /// The companion files that were written.
     pub companions: CompanionFiles,
-    /// Content of its metadata.
+    /// Content of the metadata.
     pub metadata: Metadata,
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a file.
+    /// Creates a data file and its companion files.
     pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
         let path = shape.folder.join(&name);
         let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER_BYTES));

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowsPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan format, [`PLAN_VERSION`].
     pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,
@@ -26,7 +26,7 @@ pub struct WindowsPlan {
     pub window: u64,
     /// Seed; one generator serves all files, in the order of their names.
     pub seed: u64,
-    /// Replace existing files.
+    /// Whether existing files are replaced.
     #[serde(default)]
     pub overwrite: bool,
 }

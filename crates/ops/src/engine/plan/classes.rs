@@ -12,7 +12,7 @@ pub const LIBRARY_MODULE: &str = "megatron.energon";
 pub struct Class {
     /// The Python module.
     pub module: String,
-    /// The class name.
+    /// Name of the class in the module.
     pub name: String,
     /// The sample type with its fields; `None` unless the class belongs to the library.
     pub known: Option<&'static SampleType>,

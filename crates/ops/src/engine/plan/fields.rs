@@ -19,7 +19,7 @@ const PICTURE_BYTES: u64 = 4 << 20;
 pub struct DecodedSample {
     /// Relative name of the shard.
     pub shard: String,
-    /// The sample's key.
+    /// Key of the sample.
     pub key: String,
     /// Part names and decoded parts, in archive order.
     pub parts: Vec<(String, DecodedPart)>,
@@ -68,9 +68,9 @@ fn load_part(shard: &Shard, name: &str, offset: u64, size: u64) -> DecodedPart {
 /// Share of the scanned samples in which an expression can resolve, judged by their parts, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// The lower bound.
+    /// Lower bound of the share.
     pub at_least: f64,
-    /// The upper bound; differs from the lower one only if several parts are alternatives.
+    /// Upper bound of the share; differs from the lower one only if several parts are alternatives.
     pub at_most: f64,
 }
 
@@ -105,9 +105,9 @@ pub fn percent(share: f64) -> String {
 /// The results of evaluating one field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldCheck {
-    /// Field name.
+    /// Name of the field.
     pub field: String,
-    /// The field's expression.
+    /// Expression of the field.
     pub expr: String,
     /// One result per sample, in the order of the samples.
     pub results: Vec<Result<Value, FieldError>>,

@@ -314,7 +314,7 @@ fn is_of_type(value: &serde_json::Value, field_type: FieldType) -> bool {
 /// A proposed division of shards, with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitSuggestion {
-    /// The answer.
+    /// The proposed answer.
     pub splits: SplitPlan,
     /// The reason in words.
     pub why: String,

@@ -20,20 +20,20 @@ pub enum Edit {
     },
     /// Adds an empty split.
     AddSplit {
-        /// The split's name.
+        /// Name of the new split.
         name: String,
     },
     /// Renames a split.
     RenameSplit {
-        /// The current name.
+        /// Current name of the split.
         #[serde(with = "name")]
         from: Arc<str>,
-        /// The new name.
+        /// New name of the split.
         to: String,
     },
     /// Removes a split. Its shards are then in no split.
     RemoveSplit {
-        /// The split's name.
+        /// Name of the split.
         #[serde(with = "name")]
         name: Arc<str>,
     },
@@ -44,7 +44,7 @@ pub enum Edit {
     },
     /// Removes a shard or a sample from all excludes that contain it. A brace range is divided if necessary.
     Include {
-        /// The shard.
+        /// Name of the shard.
         #[serde(with = "name")]
         shard: Arc<str>,
         /// The key of the sample; `None` means the shard as a whole.
@@ -90,7 +90,7 @@ pub struct ExcludeItem {
     /// How the text is interpreted.
     #[serde(default)]
     pub meaning: Meaning,
-    /// The reason; written as a comment.
+    /// Reason for the exclude; written as a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -74,9 +74,9 @@ pub struct Draft {
 /// An edit that could not be reapplied, with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedEdit {
-    /// The edit.
+    /// The edit that was rejected.
     pub edit: Edit,
-    /// The reason.
+    /// Reason why the edit could not be reapplied.
     pub failure: Failure,
 }
 

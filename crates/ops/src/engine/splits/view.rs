@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Shards and samples of a split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitSummary {
-    /// The split's name.
+    /// Name of the split.
     pub name: Arc<str>,
     /// The number of its shards, without excluded ones.
     pub shards: u64,
@@ -18,7 +18,7 @@ pub struct SplitSummary {
 /// A shard in a split, or in none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardView {
-    /// The shard's name.
+    /// Name of the shard.
     pub name: Arc<str>,
     /// Position in `.info.json`; `None` if the data set does not have the shard, which makes the loader fail.
     pub id: Option<u32>,
@@ -26,7 +26,7 @@ pub struct ShardView {
     pub samples: u64,
     /// Whether the shard was in another split when the file was opened or last written.
     pub is_moved: bool,
-    /// Whether it is excluded as a whole.
+    /// Whether the shard is excluded as a whole.
     pub is_excluded: bool,
     /// Position of the item that names it in the split's list.
     pub(super) item: u32,
@@ -50,11 +50,11 @@ pub struct SplitView {
 /// The names in an exclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// One shard.
+    /// A shard.
     Shard,
-    /// One sample.
+    /// A sample.
     Sample,
-    /// This number of shards or samples.
+    /// A range of this number of shards or samples.
     Range(u64),
     /// No shard of the data set, and no sample in one.
     NoShard,

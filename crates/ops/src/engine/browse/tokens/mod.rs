@@ -197,7 +197,7 @@ pub struct TokenSet {
 }
 
 impl TokenSet {
-    /// Returns the options.
+    /// Returns the options with which the tokens are shown.
     pub fn view(&self) -> &TokenView {
         &self.view
     }

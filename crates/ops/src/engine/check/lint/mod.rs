@@ -41,7 +41,7 @@ impl Default for LintOptions {
 
 /// The data against which shards are checked; cheap to share between threads.
 pub struct LintContext {
-    /// The data set.
+    /// The data set that is checked.
     pub prepared: PreparedDataset,
     fields: FieldParts,
     /// The excluded keys of each shard.

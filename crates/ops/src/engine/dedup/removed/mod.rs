@@ -84,7 +84,7 @@ pub struct Source {
 /// A file of the set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangesOfFile {
-    /// The file.
+    /// The file and its state when it was read.
     pub source: Source,
     /// Bytes of text in the file.
     pub text_bytes: u64,

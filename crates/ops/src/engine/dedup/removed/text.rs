@@ -23,7 +23,7 @@ pub struct Page {
     pub start: u64,
     /// Number of the line, counted from 0.
     pub line: u64,
-    /// The text; raw.
+    /// Text of the document; raw.
     pub text: String,
     /// The ranges, shrunk to whole characters.
     pub ranges: Vec<Range<usize>>,

@@ -20,11 +20,11 @@ const HASH_DIGITS: usize = 7;
 /// A partition of the rendered lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
-    /// Training.
+    /// Lines for training.
     Train,
-    /// Validation.
+    /// Lines for validation.
     Val,
-    /// Tests.
+    /// Lines for tests.
     Test,
 }
 
@@ -57,7 +57,7 @@ pub struct Settings {
     pub seed: Seed,
     /// Old and new names of roles.
     pub roles: Vec<(String, String)>,
-    /// The chat template.
+    /// The chat template of the configuration.
     pub template: String,
     /// The value of `chat_template_data` in the template.
     pub template_data: Node,

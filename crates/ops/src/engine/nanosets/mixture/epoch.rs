@@ -31,7 +31,7 @@ impl Id for u64 {
     }
 }
 
-/// One epoch.
+/// An epoch of a mixture, before or after it is shuffled.
 pub(super) struct Epoch<T> {
     /// The window of each sample.
     pub ids: Vec<T>,

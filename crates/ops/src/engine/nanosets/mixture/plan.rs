@@ -16,11 +16,11 @@ pub enum Member {
     Windows(u64),
 }
 
-/// Everything that determines an index, and its output folder.
+/// Settings that determine an index, and its output folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixtureIndexPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// The data sets, in the order of their numbers.
     pub members: Vec<Member>,

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TokenizerSettings {
-    /// `tokenizer.tokenizer_name_or_path`.
+    /// Value of `tokenizer.tokenizer_name_or_path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// `model.model_config.vocab_size`.
+    /// Value of `model.model_config.vocab_size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
 }
@@ -22,7 +22,7 @@ pub struct TokenizerSettings {
 /// The tokenizer named in the metadata of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderTokenizer {
-    /// The folder.
+    /// A folder with this tokenizer.
     pub folder: PathBuf,
     /// The first line of the metadata without the token size; raw.
     pub name: String,

@@ -37,7 +37,7 @@ pub enum LeftOutReason {
 }
 
 impl LeftOutReason {
-    /// Returns a description.
+    /// Returns a description of the reason.
     pub fn title(self) -> &'static str {
         match self {
             Self::Excluded => "excluded by pattern",
@@ -51,9 +51,9 @@ impl LeftOutReason {
 /// A shard that cannot be in a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SkippedShard {
-    /// The shard.
+    /// Position of the shard.
     pub shard: ShardId,
-    /// The reason.
+    /// Reason why the shard cannot be in a split.
     pub reason: LeftOutReason,
 }
 

@@ -28,7 +28,7 @@ pub struct PatternMatches {
 /// A pattern that matches shards although the given one does not.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct MeantPattern {
-    /// The pattern.
+    /// The pattern that matches.
     pub pattern: String,
     /// The number of shards that it matches.
     pub matches: usize,
