@@ -43,7 +43,7 @@ pub(crate) const TEXT_KEY: &str = "text";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CountPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// Files with documents, folders of such files, and addresses of data sets of the hub.
     pub inputs: Vec<PathBuf>,
@@ -57,12 +57,12 @@ pub struct CountPlan {
     /// The file for the counts; `None` writes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// Replace an existing file.
+    /// Whether an existing file is replaced.
     #[serde(default)]
     pub overwrite: bool,
 }
 
-/// Counts of one file or of all files.
+/// Counts of the text of one file, or of all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TextCount {
     /// Number of lines and rows with a text that is not empty.
@@ -84,7 +84,7 @@ pub struct FileCount {
     pub name: String,
     /// Size on disk in bytes.
     pub bytes: u64,
-    /// Noun for the container of a document: `line` or `row`.
+    /// Noun for the container of a document, such as `line` or `row`.
     #[serde(skip)]
     pub item: &'static str,
     /// Counts of its content.

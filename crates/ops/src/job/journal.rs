@@ -29,7 +29,7 @@ pub struct SpoolDigest {
     pub xxh3: u64,
 }
 
-/// A finished unit.
+/// The record of a finished unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoneUnit {
     /// Name of the unit: the name of a shard, or the path of an input with its byte range.

@@ -40,7 +40,7 @@ pub struct OutputStatus {
 /// The files that an unsuccessful job left in its run folder for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftoverWork {
-    /// The run folder.
+    /// Path of the run folder.
     pub folder: PathBuf,
     /// Bytes of the files in it.
     pub bytes: u64,
@@ -125,7 +125,7 @@ impl OutputBoard {
         self.inner().status.left = Some(left);
     }
 
-    /// Returns a snapshot.
+    /// Returns a snapshot of the states.
     pub fn read(&self) -> OutputsStatus {
         self.inner().status.clone()
     }

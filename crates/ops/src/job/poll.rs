@@ -4,7 +4,7 @@ use gristmill_core::{Cancel, Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-/// Interval between observations.
+/// Interval between two observations.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs `work` on its own thread and calls `look` about twenty times per second until it ends.

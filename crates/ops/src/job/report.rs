@@ -21,7 +21,7 @@ macro_rules! job_report {
     };
 }
 
-/// The same for a job that always has something to do.
+/// Like [`job_report`], for a job that always has something to do.
 #[macro_export]
 macro_rules! run_report {
     ($($field:ident)?) => {
@@ -37,7 +37,7 @@ macro_rules! run_report {
     };
 }
 
-/// The same for a preview, which lists all problems.
+/// Like [`job_report`], for a preview, which lists all problems.
 #[macro_export]
 macro_rules! preview_report {
     ($($field:ident)?) => {

@@ -111,7 +111,7 @@ impl StatusBoard {
         self.inner().ended.unwrap_or_else(|| self.started.elapsed())
     }
 
-    /// Returns a snapshot.
+    /// Returns a snapshot of the status.
     pub(super) fn read(&self, progress: &Progress, problems: &ProblemLog) -> JobStatus {
         let elapsed = self.elapsed();
         let mut inner = self.inner();

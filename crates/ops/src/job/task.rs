@@ -26,7 +26,7 @@ pub struct TaskContext {
     pub fs: Arc<dyn Fs>,
     /// Updated by workers, read by front ends.
     pub progress: Arc<Progress>,
-    /// Cancellation request.
+    /// Cancel flag of the task.
     pub cancel: Cancel,
     /// Problems and notes found.
     pub problems: ProblemLog,

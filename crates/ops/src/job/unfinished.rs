@@ -16,7 +16,7 @@ const MAX_ENTRIES: usize = 100_000;
 pub struct UnfinishedRun {
     /// Path of the data set or output.
     pub path: PathBuf,
-    /// Its run folder.
+    /// The run folder of the run.
     pub run_folder: RunFolder,
     /// State of the run.
     pub state: State,

@@ -32,7 +32,7 @@ const FILES_AT_ONCE: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CopyPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// Files, folders and patterns, on this machine or in stores.
     pub sources: Vec<PathBuf>,
@@ -44,10 +44,10 @@ pub struct CopyPlan {
     /// Patterns that a file must not match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// Skip files that are equal to their targets, and replace targets that differ.
+    /// Whether files that are equal to their targets are skipped, and other targets are replaced.
     #[serde(default)]
     pub if_changed: bool,
-    /// Replace all targets.
+    /// Whether all targets are replaced.
     #[serde(default)]
     pub overwrite: bool,
 }

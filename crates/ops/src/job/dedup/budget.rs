@@ -82,9 +82,9 @@ pub(super) struct Budget(Mutex<Chunks>);
 /// Chunks of a budget that are not in use.
 #[derive(Debug)]
 struct Chunks {
-    /// Chunks with memory.
+    /// Chunks whose memory is populated.
     spare: Vec<Chunk>,
-    /// Chunks with an address range, but no memory yet.
+    /// Chunks with an address range, but without populated memory.
     reserved: Vec<Chunk>,
     /// Number of chunks that may still be requested from the system.
     unrequested: u64,

@@ -403,7 +403,7 @@ fn packing_of(inputs: &Inputs) -> f64 {
         Packing::Bzip2 => 60.0,
         Packing::Xz | Packing::Lzma => 90.0,
     };
-    // Most tables are packed with Zstandard or something faster.
+    // Most tables are compressed with Zstandard or a faster method.
     let packing = |file: &TextFile| if file.source.is_table() { Packing::Zstd } else { Packing::of_name(&file.name) };
     let sum: f64 = inputs.written_files().iter().map(|file| cost(packing(file)) * file.bytes as f64).sum();
     sum / (inputs.written_files().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64

@@ -64,7 +64,7 @@ pub(super) struct FoundRepeats {
     pub(super) passages: Passages,
 }
 
-/// Searches all parts.
+/// Searches all parts for repeats.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };

@@ -37,7 +37,7 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns what a stopped run recorded about a unit.
+    /// Returns the results that a stopped run recorded for a unit.
     pub(super) fn recorded_unit<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
         recorded_unit(&self.journal, unit)
     }

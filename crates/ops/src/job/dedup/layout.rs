@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Paths of the files of a plan.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The output, absolute.
+    /// Absolute path of the output.
     pub(super) output: PathBuf,
     pub(super) run_folder: RunFolder,
     /// Folder of the temporary data that is read by position: in the run folder, or in the folder that the user chose.
@@ -106,12 +106,12 @@ impl Layout {
         self.work_path("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
-    /// Paths of the ranges of a file, and of all ranges, before publication.
+    /// Path of the ranges of a file before publication.
     pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
         self.work_path("out").join(format!("{file}.ranges"))
     }
 
-    /// See [`ranges_section`](Self::ranges_section).
+    /// Path of the ranges of all files before publication.
     pub(super) fn all_ranges(&self) -> PathBuf {
         self.work_path("out").join("ranges")
     }

@@ -83,7 +83,8 @@ fn is_of(scratch: &Path, output: &Path) -> bool {
     scratch.file_name() == Some(OsStr::new(&folder_name(output)))
 }
 
-/// Checks the folders next to the scratch folder of this run: removes those of runs that cannot be resumed, and reports those that can.
+/// Checks the folders next to the scratch folder of this run: removes scratch of runs that cannot be resumed, and reports scratch of other
+/// stopped runs.
 pub(super) fn check_leftovers(
     fs: &dyn Fs,
     layout: &Layout,

@@ -4,7 +4,7 @@ use super::budget::{Budget, Chunk, CHUNK_BYTES};
 use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
-/// Notes per chunk.
+/// Number of notes per chunk.
 const IN_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.

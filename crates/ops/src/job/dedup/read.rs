@@ -85,7 +85,7 @@ pub(super) struct ReadUnit {
     pub(super) collected: AnchorScan,
     /// Notes of all lines, if there was memory for them.
     pub(super) notes: Option<Arc<Notes>>,
-    /// Whether it was read by an earlier run.
+    /// Whether the unit was read by an earlier run.
     pub(super) is_resumed: bool,
 }
 

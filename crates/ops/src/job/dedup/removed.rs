@@ -1,4 +1,4 @@
-//! The ranges of all files in one file next to the report, for viewing what was removed.
+//! Writes the ranges of all files to one file next to the report, for viewing the removed text.
 
 use super::job::Job;
 use super::stages::MergedRanges;

@@ -1,4 +1,4 @@
-//! What a run of `dedup` did, or would do.
+//! The report of a run of `dedup`, and the estimate before a run.
 
 use crate::job::report::OutputFile;
 use gristmill_core::{text, Problem, ProblemKind, Severity};
@@ -13,7 +13,7 @@ pub struct DedupReport {
     pub output: PathBuf,
     /// Number of input files.
     pub files: u64,
-    /// Figures of all files together: what was read, and what was removed or, in annotate mode, listed.
+    /// Figures of all files together: documents that were read, and text that was removed or, in annotate mode, listed.
     pub totals: Figures,
     /// Figures of each file, in the order of the documents.
     pub per_file: Vec<FileReport>,
@@ -39,17 +39,17 @@ pub struct DedupReport {
 /// Documents and their repeated text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Documents with text.
+    /// Number of documents with text.
     pub documents: u64,
-    /// Lines without usable text, which are copied unchanged.
+    /// Number of lines without usable text, which are copied unchanged.
     pub copied_lines: u64,
-    /// Bytes of text.
+    /// Size of the text in bytes.
     pub text_bytes: u64,
     /// Number of repeated ranges.
     pub ranges: u64,
     /// Bytes of the ranges, before they are cut to whole characters.
     pub range_bytes: u64,
-    /// Bytes of the repeated ranges after each is shrunk to whole characters: what is removed or annotated.
+    /// Bytes of the ranges after each is shrunk to whole characters, which are removed or annotated.
     pub removed_bytes: u64,
     /// Documents with at least one range.
     pub changed_documents: u64,
@@ -58,7 +58,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds other figures.
+    /// Adds the figures of other documents.
     pub fn add(&mut self, other: &Self) {
         self.documents += other.documents;
         self.copied_lines += other.copied_lines;
@@ -108,7 +108,7 @@ pub struct RepeatedPassage {
     pub text: String,
 }
 
-/// What a run would do, estimated from a sample.
+/// The expected result of a run, estimated from a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct DedupEstimate {
     /// Number of input files.

@@ -228,7 +228,7 @@ impl Sample {
         };
     }
 
-    /// Estimates what each rule would remove, in the order of the rules.
+    /// Estimates the text that each rule would remove, in the order of the rules.
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
         if let Some(search) = self.search {

@@ -80,7 +80,8 @@ impl SearchBuffer {
         self.text.extend_from_slice(&other.text);
     }
 
-    /// Estimates what each rule removes from the documents at position `own` and later. Searches as many rules at a time as memory allows.
+    /// Estimates the text that each rule removes from the documents at position `own` and later. Searches as many rules at a time as memory
+    /// allows.
     pub(super) fn estimates(
         &self,
         rules: &[Rule],

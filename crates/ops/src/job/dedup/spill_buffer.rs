@@ -188,7 +188,7 @@ pub(super) enum FinishedSpill {
     File {
         path: PathBuf,
         mark: Mark,
-        /// Its number among the files of this process.
+        /// Number of the file among the scratch files of this process.
         number: usize,
     },
 }

@@ -28,9 +28,9 @@ const WRITE_BYTES: usize = 1 << 20;
 /// The folder to index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForagerIndexPlan {
-    /// The base folder.
+    /// The base folder, to which file names are relative.
     pub base: PathBuf,
-    /// Name of the index folder below it; `index` by default.
+    /// Name of the index folder in it; `index` by default.
     pub index_folder: String,
     /// Whether nothing is written.
     pub is_dry: bool,

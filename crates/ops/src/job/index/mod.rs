@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct IndexReport {
-    /// `modalities` or `forager`.
+    /// Name of the format: `modalities` or `forager`.
     pub format: &'static str,
     /// The index: a file, or the folder that contains it.
     pub index: PathBuf,

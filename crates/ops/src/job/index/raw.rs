@@ -32,7 +32,7 @@ const FOLDER_MODE: u32 = 0o755;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExistingFile {
-    /// Refuse the run.
+    /// Refuse to run.
     #[default]
     Error,
     /// Keep it, and do not run.
@@ -48,7 +48,7 @@ pub struct RawIndexPlan {
     pub source: PathBuf,
     /// Path of the index; by default next to the source.
     pub index: Option<PathBuf>,
-    /// What to do with an existing index.
+    /// The treatment of an existing index.
     pub existing: ExistingFile,
     /// Whether lines that are not JSON are omitted, each with a problem, instead of refused.
     pub skip_bad_lines: bool,

@@ -27,7 +27,7 @@ pub struct LeakReport {
     pub compared: ShardTotals,
     /// Bytes that were read.
     pub bytes: u64,
-    /// The leaks.
+    /// The leaks found.
     #[serde(flatten)]
     pub found: Leaks,
     /// Always empty, because no files are written; for uniformity with the reports of other jobs.

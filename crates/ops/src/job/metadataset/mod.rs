@@ -62,11 +62,11 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
 /// The use of the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndexAction {
-    /// Publish them.
+    /// Publish the indexes.
     Publish,
     /// Report which indexes would be written.
     Preview,
-    /// Compare them with the existing ones.
+    /// Compare the indexes with the existing ones.
     Compare,
 }
 

@@ -26,7 +26,7 @@ const FOLDER_MODE: u32 = PRIVATE_FOLDER | 0o055;
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The operation.
+/// An operation that writes a file from others.
 #[derive(Clone, Debug)]
 pub enum Rewrite {
     /// Concatenates all packed files; a folder includes every `.pbin` in it.
@@ -55,11 +55,11 @@ pub enum ExistingOutput {
 /// The operation and its output.
 #[derive(Clone, Debug)]
 pub struct RewritePlan {
-    /// The operation.
+    /// The operation to perform.
     pub what: Rewrite,
     /// The file that is written.
     pub output: PathBuf,
-    /// What to do with an existing output.
+    /// The treatment of an existing output.
     pub existing: ExistingOutput,
     /// Write the bytes of the reference program even if they lose or misplace data.
     pub compat: bool,

@@ -71,7 +71,7 @@ pub struct PrepareReport {
     pub bytes: u64,
     /// Splits as written.
     pub splits: Vec<SplitSummary>,
-    /// Items in `exclude:`, as written.
+    /// Items in `exclude:` as written.
     pub excludes: u64,
     /// Result for media; `None` if the plan does not request it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -255,7 +255,7 @@ fn an_update_keeps_the_excludes_of_a_user_among_samples_of_one_key() {
             split.split_once("exclude:\n").unwrap().1.to_owned()
         };
         assert_eq!(exclude(), format!("- {first}\n"));
-        // Both shards are read again.
+        // Both shards must be read again.
         for name in ["a.tar", "b.tar"] {
             let bytes = std::fs::read(folder.path().join(name)).unwrap();
             put(&folder.path().join(name), &[&bytes[..], &[0; 512]].concat());

@@ -17,7 +17,7 @@ const ACTIVITY: &str = "writing the splits";
 const MAX_TRIES: u32 = 3;
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
-/// Result of writing.
+/// Result of writing edited splits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitFile {
     /// Path of the file.

@@ -25,7 +25,7 @@ fn stopped() -> tempfile::TempDir {
     stopped_after(|_| ())
 }
 
-/// The same, with a change to the data set before the run.
+/// Like [`stopped`], with a change to the data set before the run.
 fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     for at in 10..200 {
         let folder = copy_of("captioning_fieldmap");
