@@ -123,7 +123,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
         Ok(())
     }
 
-    /// Passes the last rows on, and returns the number of samples.
+    /// Passes the last rows to the sink, and returns the number of samples.
     pub fn finish(mut self) -> Outcome<u64> {
         (self.sink)(&self.rows)?;
         Ok(self.samples)

@@ -20,7 +20,7 @@ pub const ACTIVITY: &str = "making the raw index";
 const RANGE_BYTES: u64 = 512 << 10;
 /// Length in bytes above which a line is checked while it is read, instead of being held in memory.
 const LONG_LINE_BYTES: usize = 4 << 20;
-/// Bytes of such a line read at a time.
+/// Bytes of a long line that are read at a time.
 const READ_BYTES: usize = 256 << 10;
 
 /// Opens a source file. Refuses an empty file, which cannot be read through an index, and a compressed file, in which offsets are

@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 200;
 /// The texts of one part, or of one key of a JSON part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextSpread {
-    /// The part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
+    /// Name of the part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
     pub name: String,
     /// Distribution of the lengths in characters.
     pub characters: Lengths,

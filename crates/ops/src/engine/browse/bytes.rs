@@ -46,7 +46,7 @@ impl LineBytes for PlainBytes {
 pub(super) struct SpilledText {
     unpacked: UnpackedReader,
     out: Box<dyn WriteFile>,
-    /// Bytes that may still be written.
+    /// Number of bytes that may still be written.
     left: u64,
     path: PathBuf,
 }

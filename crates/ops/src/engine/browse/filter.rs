@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Minimum time between two published results.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
-/// Samples between two checks of the clock.
+/// Samples between two checks whether to publish.
 const PROGRESS_EVERY: u64 = 4_096;
 
 /// A choice of split.
@@ -131,8 +131,8 @@ impl SampleFilter {
     }
 }
 
-/// Filters a data set and publishes the matches about twenty times a second, and at the end. A shard that cannot be read is noted and
-/// skipped; an error means that the search was cancelled.
+/// Filters a data set and publishes the matches about twenty times a second, and at the end. A shard that cannot be read is recorded and
+/// skipped. An error means that the search was cancelled.
 pub fn run(
     catalog: &dyn Catalog,
     filter: &SampleFilter,

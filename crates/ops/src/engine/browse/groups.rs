@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// One shard, file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The name relative to the root; raw, the caller escapes it for display.
+    /// Name of the group relative to the root; raw, so the caller must escape it for display.
     pub name: Arc<str>,
     /// The number of samples known so far.
     pub samples: u64,
@@ -26,14 +26,14 @@ impl Group {
     }
 }
 
-/// One state of the groups; shared and immutable.
+/// An immutable snapshot of the groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// A number that differs between successive states.
+    /// A number that differs between successive snapshots.
     pub version: u64,
     /// The groups in the order of the data set.
     pub groups: Vec<Group>,
-    /// The number of samples before each group, then the total.
+    /// Number of samples before each group, followed by the total.
     starts: Vec<u64>,
     /// Whether all groups are known and counted.
     pub is_complete: bool,

@@ -119,7 +119,7 @@ fn name_of_own(list: &Path) -> Option<&OsStr> {
     list.file_name().filter(|_| list.parent() == Some(&xdg::state_dir().join(FOLDER)))
 }
 
-/// Copies a list; the copy gets its final name only when it is complete.
+/// Copies a list. The copy is renamed to its final name when it is complete.
 fn copy_list(fs: &dyn Fs, list: &Path, copy: &Path) -> Outcome<()> {
     // A run folder in a store is not read by other runs, so it needs no copy.
     if is_remote(copy) || files::exists(copy) {

@@ -56,7 +56,7 @@ pub struct LoaderField {
     pub field_type: &'static str,
     /// The expression that fills the field, if there is one.
     pub expr: Option<String>,
-    /// The value, or why the sample fails.
+    /// The value of the field, or the error that the loader raises.
     pub value: Result<FieldValue, String>,
     /// A warning about a setting that the trainer accepts but that is probably a mistake.
     pub warning: Option<String>,
@@ -78,7 +78,7 @@ impl LoaderField {
     }
 }
 
-/// A sample as the loader makes it.
+/// A sample in the form in which the loader returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderView {
     /// How the sample is made.

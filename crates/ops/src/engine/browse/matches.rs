@@ -10,7 +10,7 @@ const WORDS_PER_COUNT: usize = 8;
 /// The matches in one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bits {
-    /// All of the first N samples match.
+    /// All samples of the group match; contains their number.
     All(u64),
     /// One bit per sample; `ranks` contains the number of matches before every eighth word.
     Some { words: Vec<u64>, ranks: Vec<u32>, count: u64 },
@@ -117,7 +117,7 @@ impl Bits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matches {
     groups: Vec<Arc<Bits>>,
-    /// The number of matches before each group, then the total.
+    /// Number of matches before each group, followed by the total.
     starts: Vec<u64>,
     /// Number of groups that were searched.
     pub groups_done: u32,
@@ -194,7 +194,7 @@ impl MatchesBuilder {
         self.groups.push(Arc::new(Bits::All(count)));
     }
 
-    /// Notes that the next group could not be searched.
+    /// Records that the next group could not be searched.
     pub(super) fn failed(&mut self, group: u32, why: Arc<str>) {
         if self.failures.len() < MAX_FAILURES {
             self.failures.push((group, why));

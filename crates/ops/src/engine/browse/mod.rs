@@ -67,7 +67,7 @@ pub struct SampleAt {
 /// One part of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowsePart {
-    /// The part's name; raw, the caller escapes it for display.
+    /// Name of the part; raw, so the caller must escape it for display.
     pub name: Arc<str>,
     /// Offset of the content in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
@@ -80,7 +80,7 @@ pub struct BrowsePart {
 pub struct BrowseSample {
     /// The location of the sample.
     pub at: SampleAt,
-    /// The sample's key; raw, the caller escapes it for display.
+    /// Key of the sample; raw, so the caller must escape it for display.
     pub key: Arc<str>,
     /// Offset in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
@@ -150,7 +150,7 @@ pub trait Catalog: Send + Sync {
     /// Returns the path of the data set: a folder or a file.
     fn root(&self) -> &Path;
 
-    /// Returns the word for a group: `shard`, `file` or `folder`.
+    /// Returns the noun for a group: `shard`, `file` or `folder`.
     fn group_word(&self) -> &'static str;
 
     /// Returns the groups known so far. Never waits.
@@ -259,7 +259,7 @@ pub struct OpenedCatalog {
     pub background: Vec<Background>,
 }
 
-/// The note on a compressed shard.
+/// Note on a compressed shard.
 const COMPRESSED_NOTE: &str = "compressed: it can be read, slowly, and the loader cannot read it";
 
 /// Collects a window across groups. `fetch` returns rows of one group, given the first position and the count.
@@ -385,7 +385,7 @@ fn visit_numbered(
     Ok(())
 }
 
-/// Ends the background work of a catalog when the catalog is dropped.
+/// Guard that ends the background work of a catalog when the catalog is dropped.
 struct StopOnDrop(Cancel);
 
 impl Drop for StopOnDrop {
@@ -430,7 +430,7 @@ fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usi
     contents::read_part(shard, part.byte_offset.saturating_add(from), left, limit)
 }
 
-/// Returns the beginning of a name, cut between characters.
+/// Returns the beginning of a name up to the length limit, without cutting a character.
 fn clipped(name: &str) -> &str {
     if name.len() <= MAX_NAME_BYTES {
         return name;

@@ -22,7 +22,7 @@ pub struct SpanClaim {
     pub source: Arc<str>,
     /// First byte and end; `None` if the source does not contain the sample.
     pub span: Option<(u64, u64)>,
-    /// Why there is no location, or a remark about it.
+    /// Reason why there is no location, or a remark about it.
     pub note: Option<String>,
 }
 

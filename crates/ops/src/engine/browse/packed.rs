@@ -1,4 +1,4 @@
-//! Very long lists in little memory: offsets of samples (about two bytes each) and names of files (about four).
+//! Compact lists: offsets of samples (about two bytes each) and names of files (about four bytes each).
 
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ impl PackedOffsets {
         spans
     }
 
-    /// Returns the sample that contains an offset; `None` before the first one.
+    /// Returns the number of the sample that contains an offset; `None` for an offset before the first sample.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         let stride = self.marks.partition_point(|mark| mark.0 <= offset).checked_sub(1)?;
         let mut index = stride as u64 * ENTRIES_PER_MARK;

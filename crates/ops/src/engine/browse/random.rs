@@ -1,4 +1,4 @@
-//! Reproducible random samples: the same seed gives the same numbers for the same count of samples.
+//! Reproducible random samples: the same seed and number of samples give the same selection.
 
 use super::{Groups, Matches, SampleAt};
 use std::collections::HashSet;

@@ -91,7 +91,7 @@ impl TableIndex {
             }
             Ok(())
         };
-        // The only possible failure is a cancellation.
+        // The operation only fails when it is cancelled.
         _ = for_each_at_once(&groups, count, || ());
     }
 

@@ -15,7 +15,7 @@ use gristmill_storage::location::hint_for;
 use rusqlite::{Rows, Statement};
 use std::path::Path;
 
-/// Mismatches per shard that are reported individually.
+/// Limit of mismatches per shard that are reported individually.
 const MAX_NAMED_MISMATCHES: u64 = 10;
 
 pub(super) const SAMPLES_SQL: &str = "SELECT sample_index, sample_key, byte_offset, byte_size FROM samples \

@@ -284,7 +284,7 @@ mod tests {
         rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Checks two files with two samples and one, after `spoil` damaged something.
+    /// Creates an index of two files with two samples and one, checks it after `spoil` damaged it, and returns the reports.
     fn check_damaged(spoil: impl FnOnce(&Path)) -> (Outcome<ForagerFacts>, String) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();

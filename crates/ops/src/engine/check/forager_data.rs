@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Bytes read at a time; a multiple of every id size.
 const READ_BYTES: u64 = 1 << 20;
-/// Findings in one file that are reported individually; the others are counted.
+/// Limit of findings in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
 const ACTIVITY: &str = "reading the samples";
 
@@ -209,7 +209,7 @@ mod tests {
         write_file(&RealFs, path, bytes, 0o644).unwrap();
     }
 
-    /// Checks a set of one file, with samples of `size` bytes each.
+    /// Checks a set with one file, whose samples have `size` bytes each.
     fn check_file(name: &str, data: &[u8], size: u64, schema: Option<&str>, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join(name), data);

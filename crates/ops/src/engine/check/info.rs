@@ -1,4 +1,4 @@
-//! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
+//! `info`: describes a prepared data set from its small files. Also supports crude data sets, and data sets without a dataset yaml.
 
 use super::lint::shard::UPDATE_HINT;
 use super::PreparedDataset;
@@ -102,7 +102,7 @@ pub struct InfoReport {
     pub problems: Vec<Problem>,
 }
 
-/// Describes a data set. Reads small files and the sizes of the shards, no tar.
+/// Describes a data set. Reads small files and the sizes of the shards, but no tar.
 pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     let prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
     let mut report = basic_report(root, &prepared);

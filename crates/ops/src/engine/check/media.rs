@@ -22,11 +22,11 @@ use std::path::{Component, Path};
 /// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Checks the rows and the names of the entries.
+    /// Check the rows and the names of the entries.
     Rows,
-    /// Also decodes every picture completely.
+    /// Also decode every picture completely.
     Decode,
-    /// Also reads the header of every entry again and compares it with its row.
+    /// Also read the header of every entry again and compare it with its row.
     Probe,
 }
 

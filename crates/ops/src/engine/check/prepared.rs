@@ -27,7 +27,7 @@ pub struct PreparedDataset {
     pub info: Info,
     /// Splits and excludes as written; `None` if the file is missing or cannot be read, which `lint` reports.
     pub splits: Option<SplitFile>,
-    /// Why the splits cannot be read.
+    /// The failure to read the splits.
     pub splits_failure: Option<Failure>,
     /// Whether the sample tables exist.
     pub has_tables: bool,
@@ -127,7 +127,7 @@ impl PreparedDataset {
     }
 }
 
-/// Whether a folder directly contains a JSONL file, packed or not.
+/// Whether a folder directly contains a JSONL file, compressed or not.
 fn has_jsonl(root: &Path) -> bool {
     let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
     let mut entries = files::read_dir(root).into_iter().flatten().flatten().take(10_000);

@@ -13,7 +13,7 @@ const MAX_NAMED_SAMPLES: u64 = 3;
 /// Limit of parts of field maps that are checked.
 const MAX_PARTS: usize = 128;
 
-/// The parts that each field needs; one part of each list suffices.
+/// The parts that each field needs: one part of each list is enough.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldParts {
     bits: HashMap<String, u32>,

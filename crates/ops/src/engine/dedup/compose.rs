@@ -1,4 +1,4 @@
-//! Building blocks of lines of output and lines of metadata.
+//! Writers for lines of output and lines of metadata in Python's format.
 
 use super::write_back::RangesPlacement;
 use gristmill_core::dedup::FIELD_OF_VARIANT_B;

@@ -105,7 +105,7 @@ pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     if !files.iter().all(|bytes| fits(*bytes)) {
         return None;
     }
-    // With as many shards as files, each has at most one.
+    // With as many shards as files, each shard contains at most one file.
     let most = u32::try_from(files.len()).unwrap_or(u32::MAX).max(shards);
     (shards.max(1)..=most).find(|shards| {
         (0..*shards).all(|shard| {

@@ -71,11 +71,11 @@ impl Index {
 /// One document of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
-    /// The document's position in the index.
+    /// Position of the document in the index.
     pub place: DocumentLocation,
     /// The original file, relative to the input. Checked to stay below the input.
     pub path: &'a str,
-    /// The line in that file, counted from 0.
+    /// Line number in that file, counted from 0.
     pub line: u64,
     /// The other fields, as a JSON object.
     pub others: &'a [u8],

@@ -28,7 +28,7 @@ pub struct Scope<'a> {
     pub text_key: &'a str,
     /// Rule that determines which text is removable.
     pub rule: Rule,
-    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. Listed ranges take precedence over
+    /// Dotted keys under which records may list their ranges, as `dedup` writes them in annotate mode. Listed ranges take precedence over
     /// those found by the rule.
     pub listed_under: &'a [&'a str],
     /// Limit of the bytes of text held in memory; later text is not examined.
@@ -55,7 +55,7 @@ pub struct FileSummary {
 pub struct DocumentSummary {
     /// Position of the document's file.
     pub file: u32,
-    /// The document's line, counted from 1.
+    /// Line number of the document, counted from 1.
     pub line: u64,
     /// Offset of that line in the uncompressed file, in bytes.
     pub start: u64,
@@ -92,13 +92,13 @@ pub struct PassageSummary {
 /// The repeats found, and the documents that contain them.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
-    /// The files that were read, the last one possibly in part.
+    /// The files that were read; the last one may be incomplete.
     pub files: Vec<FileSummary>,
     /// Positions of the documents that have ranges, in order.
     pub changed: Vec<usize>,
     /// The most repeated passages, in descending order of their repeated bytes.
     pub passages: Vec<PassageSummary>,
-    /// Whether there is more text than was examined.
+    /// Whether there is more text than the limit, which was not examined.
     pub is_cut: bool,
     /// Whether records list their ranges, which are then shown.
     pub is_listed: bool,

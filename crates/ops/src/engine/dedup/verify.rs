@@ -261,7 +261,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     Ok(Some((count, bytes)))
 }
 
-/// Checks that the file has one ascending number per line. It exists only after the output was written.
+/// Checks that the file contains one ascending number per line. The file only exists after the output was written.
 fn check_kept_lengths(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
     let file = match open_read(&folder.join(KEPT_LENGTHS)) {
         Ok(file) => file,

@@ -18,7 +18,7 @@ const MAX_KEPT_BYTES: usize = 2 << 20;
 /// The format of the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The field that holds the text; it is written first.
+    /// The field that contains the text, which is written first.
     pub text_key: String,
     /// Where the ranges are written.
     pub ranges: RangesPlacement,
@@ -65,7 +65,7 @@ impl Layout {
 pub struct LineResult {
     /// Bytes of text in the ranges, shrunk to whole characters: removed, or annotated.
     pub removed: u64,
-    /// Bytes written, including the `\n`; 0 for a blank line.
+    /// Number of bytes written, including the `\n`; 0 for a blank line.
     pub bytes: u64,
 }
 

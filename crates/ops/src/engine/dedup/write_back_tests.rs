@@ -197,7 +197,7 @@ fn lines_that_take_no_part_stay_and_blank_ones_go() {
     assert_eq!(lines, ["{\"text\":1}\r\n", "", "{ \"a\" : \u{fffd}\n", "", "{\"text\": \"a\"}\n"]);
 }
 
-/// Generates lines of JSON, many of them slightly wrong.
+/// Generates lines of JSON, many of them with small errors.
 fn line() -> impl Strategy<Value = String> {
     let text = r#"([ -!#-\[\]-~]|é|漢|😀|\\n|\\"|\\u00e9|\\ud83d|\\ude00|\\u0041){0,40}"#;
     let value = prop_oneof![

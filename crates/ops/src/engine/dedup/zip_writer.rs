@@ -14,7 +14,7 @@ const METHOD: u16 = 8;
 const DATE: u16 = 0x21;
 /// Placeholder for a value that is stored in the extra field, or in the 64-bit record.
 const LARGE: u32 = u32::MAX;
-/// The id of the extra field with 64-bit sizes.
+/// Id of the extra field with 64-bit sizes.
 const EXTRA: u16 = 1;
 
 /// Writer of an archive with one member.

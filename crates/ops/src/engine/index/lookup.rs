@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension as _, Statement};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An exclude item that names missing samples.
+/// An exclude item with names of samples that do not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostExclude {
     /// The item as given.

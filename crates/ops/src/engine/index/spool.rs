@@ -67,7 +67,7 @@ impl SpooledShard {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Returns the total length of the spool files and one hash over their hashes, for a journal line.
+    /// Returns the total length of the spool files, and one hash of their hashes, for the journal.
     pub fn fingerprint(&self) -> (u64, u64) {
         let hashes: Vec<u8> = self.files().flat_map(|file| file.xxh3.to_le_bytes()).collect();
         (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))

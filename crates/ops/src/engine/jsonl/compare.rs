@@ -12,7 +12,7 @@ pub struct IndexCompare {
     path: PathBuf,
     at: u64,
     differing: u64,
-    /// The first differing value: its number, the value found, and the value expected.
+    /// The first difference: number of the value, value found, and value expected.
     first: Option<(u64, u64, u64)>,
     found: Vec<u8>,
 }

@@ -38,9 +38,9 @@ pub struct KeyFacts {
     pub name: String,
     /// Number of records that have the key.
     pub seen: u64,
-    /// Kinds of its values with the count of each: `string`, `number`, `bool`, `null`, `array`, `object`.
+    /// Types of the values with their counts: `string`, `number`, `bool`, `null`, `array`, `object`.
     pub kinds: Vec<(&'static str, u64)>,
-    /// Lengths of its strings, in characters.
+    /// Lengths of the strings, in characters.
     pub text: Lengths,
 }
 

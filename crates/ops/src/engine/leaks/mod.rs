@@ -130,7 +130,7 @@ impl LeakLocation {
 pub enum LeakRepair {
     /// Exclude every copy except those of one split.
     Exclude {
-        /// The split that keeps its copies.
+        /// Name of the split that keeps its copies.
         keep: Arc<str>,
         /// Items for `exclude`, with escaped names.
         items: Vec<String>,
@@ -139,7 +139,7 @@ pub enum LeakRepair {
     Move {
         /// Name of the shard. Raw.
         shard: Arc<str>,
-        /// The split that the shard is moved to.
+        /// Name of the split to which the shard is moved.
         to: Arc<str>,
     },
 }

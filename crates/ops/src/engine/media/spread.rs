@@ -134,7 +134,7 @@ fn span(least: u32, most: u32) -> String {
 const MAX_DISTINCT_SIZES: usize = 10_000;
 /// Limit of listed sizes.
 const MAX_LISTED_SIZES: usize = 20;
-/// The name under which all further sizes are counted.
+/// Name under which all further sizes are counted.
 pub const OTHERS: &str = "others";
 
 #[derive(Default)]

@@ -39,7 +39,7 @@ pub struct FoundMember {
     pub samples: Option<u64>,
     /// Names of the splits with their numbers of samples; empty for JSONL, which has no splits.
     pub splits: Vec<(String, u64)>,
-    /// Whether its samples are plain maps of parts, so that it may have aux sources.
+    /// Whether the samples are plain maps of parts, so that the member may have aux sources.
     pub is_crude: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct MixNode {
     pub oversampling: Option<f64>,
     /// The split of the member that is used.
     pub split_part: Option<String>,
-    /// Names and targets of its aux sources, as written. Raw.
+    /// Names and targets of the aux sources, as written. Raw.
     pub aux: Vec<(String, String)>,
     /// The nodes directly below this one, in the order of the file.
     pub children: Vec<MixNode>,
@@ -65,7 +65,7 @@ pub struct MixSplit {
 /// The result of looking up some records of a member in its aux sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuxLookup {
-    /// The member's path as written. Raw.
+    /// Path of the member as written. Raw.
     pub member: String,
     /// Records that were read.
     pub records: u64,

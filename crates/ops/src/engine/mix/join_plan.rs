@@ -28,14 +28,14 @@ pub struct JoinInput {
     pub excluded_shards: Vec<u32>,
     /// Individually excluded samples: position of the shard in the index, and key; sorted.
     pub excluded: Vec<(u32, String)>,
-    /// Samples of its split that are not excluded, if known.
+    /// Number of samples of the split that are not excluded, if known.
     pub samples: Option<u64>,
     uuid: String,
     exclude_items: Vec<String>,
 }
 
 impl JoinInput {
-    /// Returns the path of its sample tables.
+    /// Returns the path of the member's sample tables.
     pub fn database(&self) -> PathBuf {
         layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
     }

@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// Message for a member that does not exist, followed by its path.
 pub const NO_MEMBER: &str = "no such file or folder";
 
-/// Why a member cannot be used: reason and hint.
+/// The reason why a member cannot be used, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnusableMember {
     pub(super) message: String,
@@ -98,7 +98,7 @@ pub(super) struct SplitView {
     pub(super) shards: Vec<(u32, u64, bool)>,
     /// Individually excluded samples of all shards: position of the shard in the index, and key; sorted.
     pub(super) excluded: Vec<(u32, String)>,
-    /// Items that the loader treats as excludes of samples: every item with a slash.
+    /// Items that the loader treats as excludes of samples: those with a slash.
     pub(super) exclude_items: Vec<String>,
 }
 

@@ -137,7 +137,7 @@ pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles
 pub struct Vocabulary {
     /// Name of the tokenizer.
     pub name: String,
-    /// The largest id of the tokenizer.
+    /// Largest id of the vocabulary.
     pub greatest: u32,
 }
 

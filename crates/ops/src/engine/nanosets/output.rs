@@ -12,9 +12,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// The companion files of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompanionFiles {
-    /// Whether there are `.ds.index` and `.ds.metadata`.
+    /// Whether `.ds.index` and `.ds.metadata` are written.
     pub description: bool,
-    /// Whether there is `.ds.loss`.
+    /// Whether `.ds.loss` is written.
     pub loss: bool,
 }
 

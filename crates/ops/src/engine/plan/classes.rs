@@ -78,7 +78,7 @@ fn is_module(text: &str) -> bool {
     text.split('.').all(is_identifier)
 }
 
-/// Whether a text is a valid Python name.
+/// Whether a text is a valid Python identifier.
 pub fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')

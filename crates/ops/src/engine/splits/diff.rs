@@ -16,11 +16,11 @@ const MINIMAL_DIFF_TIME: Duration = Duration::from_millis(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffKind {
-    /// In both texts, shown as context.
+    /// A line of both texts, shown as context.
     Context,
-    /// Only in the old text.
+    /// A line of the old text only.
     Removed,
-    /// Only in the new text.
+    /// A line of the new text only.
     Added,
     /// Placeholder for omitted lines that both texts contain.
     Gap,
@@ -42,7 +42,7 @@ pub struct DiffLine {
 }
 
 impl DiffLine {
-    /// Returns the sign of the line: `-`, `+`, a space, or `…`.
+    /// Returns the marker of the line: `-`, `+`, a space, or `…`.
     pub fn sign(&self) -> char {
         match self.kind {
             DiffKind::Context => ' ',

@@ -9,9 +9,9 @@ use std::sync::Arc;
 pub struct SplitSummary {
     /// Name of the split.
     pub name: Arc<str>,
-    /// The number of its shards, without excluded ones.
+    /// Number of shards of the split, without excluded ones.
     pub shards: u64,
-    /// The number of samples in those shards, including individually excluded samples.
+    /// Number of samples in these shards, including individually excluded samples.
     pub samples: u64,
 }
 
@@ -28,18 +28,18 @@ pub struct ShardView {
     pub is_moved: bool,
     /// Whether the shard is excluded as a whole.
     pub is_excluded: bool,
-    /// Position of the item that names it in the split's list.
+    /// Position of the item that names the shard in the split's list.
     pub(super) item: u32,
 }
 
 /// A split, or the shards in no split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SplitView {
-    /// The split's name; empty for the shards in no split.
+    /// Name of the split; empty for the shards in no split.
     pub name: Arc<str>,
     /// The shards, in the order in which the file lists them.
     pub shards: Arc<Vec<ShardView>>,
-    /// The number of samples in its shards without excluded shards. Individually excluded samples are not subtracted.
+    /// Number of samples in the split's shards, without excluded shards. Individually excluded samples are included.
     pub samples: u64,
     /// Share of the samples of all splits, from 0 to 1.
     pub share: f64,
@@ -69,7 +69,7 @@ pub enum Matches {
     Unknown,
     /// No name exists, so the item has no effect.
     Nothing,
-    /// This number of shards and samples exists.
+    /// Number of existing shards and samples.
     Some(u64),
 }
 

@@ -55,7 +55,7 @@ pub(crate) enum Table {
     List(Arc<Mutex<DocumentList>>),
     /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
     Rows(Arc<ReadFile>, u64, u64, u64),
-    /// A source specific to a format.
+    /// A table specific to a format.
     Spans(Arc<dyn SpanTable>),
     /// No source: the file is a single row.
     Whole,
@@ -243,7 +243,7 @@ pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
 pub(super) struct Window {
     /// Tokens of one window.
     pub(super) block: u64,
-    /// Tokens from one window to the next.
+    /// Number of tokens from the beginning of a window to that of the next.
     pub(super) stride: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Compares the files on disk with those that the index lists: new or missing shards, leftover files.
+//! Compares the files on disk with the index: finds new and missing shards, and leftover files.
 
 use super::bad_file;
 use crate::engine::check::PreparedDataset;

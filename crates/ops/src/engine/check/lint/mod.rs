@@ -27,9 +27,9 @@ pub struct LintOptions {
     pub dataset_config: String,
     /// A file to use instead of `split.yaml`, relative to `.nv-meta`.
     pub split_config: Option<String>,
-    /// Read every header again (the longest step).
+    /// Whether every header is read again, which takes longest.
     pub headers: bool,
-    /// Decode every picture that has a media row.
+    /// Whether every picture with a media row is decoded.
     pub decode: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct LintContext {
     retimed: AtomicU64,
 }
 
-/// Checks a whole data set, one shard after the other. Findings are reported to the handles; a data set that is not prepared is a failure.
+/// Checks a whole data set, one shard after the other. Findings are reported to the handles. Fails if the data set is not prepared.
 ///
-/// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
+/// A caller with several threads calls [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
 pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let context = begin(root, options, handles)?;
     let prepared = &context.prepared;

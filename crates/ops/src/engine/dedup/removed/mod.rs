@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 pub const MAGIC: [u8; 8] = *b"gmranges";
 /// Size of a row of the table in bytes.
 pub const ROW_BYTES: usize = 32;
-/// The version of the layout that is written, and the only one that is read.
+/// Version of the file format that is written, and the only one that is read.
 const VERSION: u32 = 1;
 /// Limit of ancestor folders of a file that are searched for the folder of a result.
 const MAX_ANCESTORS: usize = 32;
@@ -88,7 +88,7 @@ pub struct RangesOfFile {
     pub source: Source,
     /// Bytes of text in the file.
     pub text_bytes: u64,
-    /// Bytes of text in ranges, cut to whole characters.
+    /// Bytes of text in ranges, after they are shrunk to whole characters.
     pub removed_bytes: u64,
     /// Offset of the section of the file in bytes.
     pub at: u64,

@@ -37,7 +37,7 @@ impl Document {
 pub struct RemovedRanges {
     file: ReadFile,
     directory: Directory,
-    /// The number of documents before each file, then the total.
+    /// Number of documents before each file, followed by the total.
     before: Vec<u64>,
 }
 

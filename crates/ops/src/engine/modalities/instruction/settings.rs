@@ -32,7 +32,7 @@ impl Partition {
     /// All partitions, in the order in which their shares are added.
     pub const ALL: [Self; 3] = [Self::Train, Self::Val, Self::Test];
 
-    /// Returns its name in the configuration and in file names.
+    /// Returns the name of the partition in the configuration and in file names.
     pub fn word(self) -> &'static str {
         match self {
             Self::Train => "train",

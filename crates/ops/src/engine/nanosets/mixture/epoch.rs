@@ -35,7 +35,7 @@ impl Id for u64 {
 pub(super) struct Epoch<T> {
     /// The window of each sample.
     pub ids: Vec<T>,
-    /// Samples taken from each data set.
+    /// Number of samples taken from each data set.
     pub used: Vec<u64>,
 }
 

@@ -32,9 +32,9 @@ pub struct Share {
     pub windows: u64,
     /// Its weight, normalised so that the sum of all weights is one.
     pub weight: f64,
-    /// Samples taken from it in one epoch.
+    /// Number of samples taken from the data set in one epoch.
     pub in_epoch: u64,
-    /// Samples taken from it in total.
+    /// Number of samples taken from the data set in total.
     pub samples: u64,
     /// How often each of its windows is read, on average.
     pub repeats: f64,

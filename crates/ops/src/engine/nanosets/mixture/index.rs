@@ -5,7 +5,7 @@ use super::Request;
 use gristmill_core::{Handles, Outcome};
 use gristmill_pycompat::numpy_random::RandomState;
 
-/// Samples passed on at a time.
+/// Number of samples passed to a callback at a time.
 const SAMPLES_PER_CALL: usize = 1 << 14;
 
 /// An index in memory. Stores one epoch, with four bytes per sample (eight for more than 2³² samples).

@@ -30,7 +30,7 @@ pub struct PatternMatches {
 pub struct MeantPattern {
     /// The pattern that matches.
     pub pattern: String,
-    /// The number of shards that it matches.
+    /// Number of shards that this pattern matches.
     pub matches: usize,
     /// The mistake in the given pattern, in words.
     pub why: &'static str,
