@@ -54,7 +54,7 @@ pub struct CountPlan {
     /// Pattern that selects files in folders, matched against their relative paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
-    /// The file for the counts; `None` writes none.
+    /// Path of the file for the counts; `None` writes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// Whether an existing file is replaced.
@@ -239,7 +239,7 @@ struct UnitCount {
     bad_lines: Vec<(u64, String)>,
     bad_count: u64,
     damage: Option<Problem>,
-    /// The first document that the fast tokenizer encodes differently from the reference.
+    /// The first document that the fast tokenizer encodes differently from the reference tokenizer.
     mismatch: Option<Mismatch>,
 }
 

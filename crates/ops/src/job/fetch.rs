@@ -15,7 +15,7 @@ pub(crate) struct FetchRequest<'a> {
     pub(crate) selection: Selection<'a>,
     /// Rules for the files that the operation reads.
     pub(crate) rules: &'a [&'static InputRules],
-    /// Forecast of the time to process a byte after the download, in seconds.
+    /// Estimated time to process a byte after the download, in seconds.
     pub(crate) byte_cost: f64,
     /// Whether files are only previewed: files that are not in the cache are then read by ranges instead of downloaded.
     pub(crate) is_preview: bool,

@@ -16,7 +16,7 @@ pub struct FilesReport {
     pub inputs: u64,
     /// Files as written; empty for a dry run of a merge, whose division into files is not known before the run.
     pub files: Vec<OutputFile>,
-    /// Tokens written, or to be written.
+    /// Number of tokens written, or to be written.
     pub tokens: u64,
     /// Number of documents, chunks or windows.
     pub units: u64,

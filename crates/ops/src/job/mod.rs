@@ -71,7 +71,7 @@ pub enum Phase {
     Scan,
     /// Reading media headers.
     Media,
-    /// Sorting keys and building the database.
+    /// Sorting of keys and building the database.
     Tables,
     /// Looking for duplicates.
     Find,

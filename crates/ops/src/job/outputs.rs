@@ -33,7 +33,7 @@ pub struct OutputStatus {
     pub name: String,
     /// State of the file.
     pub state: OutputState,
-    /// Bytes of the file on disk.
+    /// Size of the file on disk in bytes.
     pub bytes: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct OutputStatus {
 pub struct LeftoverWork {
     /// Path of the run folder.
     pub folder: PathBuf,
-    /// Bytes of the files in it.
+    /// Size of the files in the run folder in bytes.
     pub bytes: u64,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Interval between two observations.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on its own thread and calls `look` about twenty times per second until it ends.
+/// Runs `work` on its own thread, and calls `look` on the calling thread about twenty times per second until `work` ends.
 pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
     let (sender, done) = channel::<()>();
     let cancel = Cancel::of_thread();

@@ -59,7 +59,7 @@ struct SavedReport<R> {
     result: R,
 }
 
-/// Findings of a finished run that are more than notes.
+/// Findings of a finished run that are more severe than notes.
 #[derive(Default, Deserialize)]
 pub(crate) struct Findings {
     /// The first of these findings, as far as they were recorded.

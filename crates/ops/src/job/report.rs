@@ -61,7 +61,7 @@ macro_rules! preview_report {
 pub trait Report: Any + Send + Sync {
     /// Returns the printed lines. `is_preview` means that the plan was not run.
     fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
-    /// Returns the value for the result object.
+    /// Returns the report as the JSON value of the result.
     fn to_json(&self) -> serde_json::Value;
     /// Whether the result already existed.
     fn is_nothing_to_do(&self) -> bool {

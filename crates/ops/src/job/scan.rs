@@ -35,7 +35,7 @@ const MAX_SKETCHES: usize = 48;
 /// Limit of the text of a recorded sample, in bytes. A larger sample is only recorded if it is one of the first.
 const SKETCH_BYTES: u64 = 1 << 20;
 
-/// Results of a scan so far.
+/// The state and the results of a scan.
 pub(super) struct State {
     pub(super) facts: DatasetFacts,
     pub(super) shards: Vec<Shard>,

@@ -1,4 +1,4 @@
-//! The status of a running job that front ends read: state, phase, log lines, times.
+//! The status of a running job for front ends: state, phase, log lines, times.
 
 use super::job_progress::{Forecast, JobProgress};
 use super::{JobState, JobStatus, Phase};

@@ -25,7 +25,7 @@ pub struct UnfinishedRun {
 /// State of a run.
 #[derive(Debug)]
 pub enum State {
-    /// Active, with the holder of its lock.
+    /// Active; contains the holder of its lock.
     Running(Box<Holder>),
     /// Stopped during publication; contains the number of files that are not moved yet.
     Publishing(usize),

@@ -192,7 +192,7 @@ fn is_own_folder(entry: &WalkEntry) -> bool {
 fn split_pattern(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let has_wildcard = |name: &str| name.contains(['*', '?', '[']);
-    // The address of a bucket is no part of the pattern.
+    // The address of a bucket is not a part of the pattern.
     let from = RemoteUrl::parse(path).map_or(0, |url| url.scheme.name.len() + "://".len() + url.bucket.len());
     let start =
         text.get(from..)?.split_inclusive('/').take_while(|name| !has_wildcard(name)).map(str::len).sum::<usize>()

@@ -10,7 +10,7 @@ pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
 const AT_A_TIME: u64 = 64;
 
-/// Memory that is filled from the front.
+/// Memory of a fixed size that is filled from the beginning.
 #[derive(Debug)]
 pub(super) struct Chunk {
     memory: MmapMut,
@@ -56,7 +56,7 @@ impl Chunk {
         self.filled == self.memory.len()
     }
 
-    /// Copies as much of `bytes` as fits, and returns the rest.
+    /// Copies as many of `bytes` as fit, and returns the rest.
     pub(super) fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let count = bytes.len().min(self.memory.len() - self.filled);
         let (now, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));

@@ -26,7 +26,7 @@ use gristmill_dedup::{Estimate, Rule};
 use gristmill_storage::space;
 use std::time::Duration;
 
-/// Number of times that a run reads each file.
+/// Number of times that a run reads each input file.
 const READS_PER_FILE: f64 = 2.0;
 /// Cost of storing and writing a byte and choosing anchors for it, as a multiple of the cost of choosing anchors alone.
 const COST_PER_BYTE: f64 = 3.1;
@@ -41,7 +41,7 @@ const AT_ONCE: u64 = 8 << 20;
 /// Limit of reported passages.
 const MAX_PASSAGES: usize = 20;
 
-/// How much is read for an estimate.
+/// Limits of the text that is read for an estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleBudget {
     /// Limit of the time spent on reading.
@@ -188,14 +188,14 @@ fn estimates_of(
 /// A plan whose inputs were found and checked, before any text is read.
 struct CheckedPlan {
     plan: DedupPlan,
-    /// Whether the plan names an output; if not, a folder for temporary files is assumed.
+    /// Whether the plan names an output; otherwise, a folder for temporary files is assumed.
     has_output: bool,
     layout: Layout,
     inputs: Inputs,
-    /// Hash of the settings that decide the output.
+    /// Hash of the settings that determine the output.
     hash: String,
     nothing_to_do: bool,
-    /// Whether the inputs contain a line that a run refuses.
+    /// Whether the inputs contain a line for which a run would be refused.
     is_refused: bool,
     problems: Vec<Problem>,
 }
@@ -382,7 +382,7 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// Makes the shares of all lengths consistent and sets their bounds.
+/// Makes the shares of all lengths consistent, and sets their bounds.
 fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
     make_monotonic(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Passages per part that are recorded for a later run.
+/// Limit of passages per part that are recorded for a later run.
 const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
 const COUNTER_CELLS: usize = 1 << 12;
@@ -307,7 +307,7 @@ struct Source<'a> {
     narrow: bool,
 }
 
-/// One of several rounds over a part.
+/// The records of a part that are processed in one round.
 #[derive(Clone, Copy)]
 struct Slice {
     part: u32,

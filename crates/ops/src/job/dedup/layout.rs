@@ -22,7 +22,7 @@ pub(super) struct Layout {
     pub(super) ranges: Option<PathBuf>,
 }
 
-/// Returns a path that does not depend on the current folder.
+/// Returns the absolute form of a path.
 fn absolute(path: &str) -> Outcome<PathBuf> {
     files::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
@@ -41,7 +41,7 @@ pub(super) fn with_absolute_paths(plan: &DedupPlan) -> Outcome<DedupPlan> {
     Ok(plan)
 }
 
-/// Returns the settled plan with an absolute output, so that it can be run again from any folder.
+/// Returns the plan with an absolute output, so that it can be run again from any folder.
 pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let output = absolute(&plan.output)?;
     let output = output.to_str().unwrap_or(&plan.output).to_owned();
@@ -57,7 +57,7 @@ impl Layout {
             return Err(refuse("no output is given"));
         }
         let given = absolute(&wanted)?;
-        // `x/..` and `.` have no name for a run folder next to them.
+        // `x/..` and `.` have no file name, from which the name of the run folder is derived.
         let output: PathBuf = match given.file_name() {
             Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
@@ -86,12 +86,12 @@ impl Layout {
         })
     }
 
-    /// Returns the folder that contains everything that becomes visible.
+    /// Returns the folder that contains all files that the run publishes.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
 
-    /// Returns the folders in which files become visible.
+    /// Returns the folders in which the run publishes files.
     pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
     }
@@ -125,12 +125,12 @@ impl Layout {
         self.run_folder.work_folder().join(name)
     }
 
-    /// Returns the folders in which a run works, without scratch.
+    /// Returns the folders with unpublished files of a run, without scratch.
     pub(super) fn folders(&self) -> [PathBuf; 3] {
         ["ranges", "out", "shards"].map(|name| self.work_path(name))
     }
 
-    /// Path at which the output of a file becomes visible.
+    /// Path at which the output of a file is published.
     pub(super) fn target(&self, name: &str) -> PathBuf {
         self.output.join(name)
     }

@@ -9,9 +9,9 @@ const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
 const MAX_DEVIATIONS: f64 = 4.0;
 
-/// Adjusts the shares of the lengths, given in any order, so that they never grow with the length, and sets bounds for those that are not
-/// exact. `deviation` is the standard deviation of a share. If little of the text was read, the upper bound is missing, and the bounds are
-/// as wide as allowed.
+/// Adjusts the shares of the lengths, given in any order, so that they never increase with the length, and sets bounds for shares that are
+/// not exact. `deviation` returns the standard deviation of a share. If little of the text was read, there is no upper bound, and the
+/// bounds are as wide as allowed.
 pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthEstimate) -> f64) {
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);

@@ -64,7 +64,7 @@ pub(crate) fn run_dedup(context: &TaskContext, plan: &DedupPlan) -> Outcome<Dedu
     run::run(context, plan, Tuning::default())
 }
 
-/// Sizes that do not change the result; set by tests.
+/// Sizes that tests may set; they do not change the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tuning {
     /// Number of parts of the keys.

@@ -1,4 +1,4 @@
-//! The output of one file: pieces are made in parallel and written in order.
+//! The output of one file: pieces are produced in parallel and written in order.
 
 use super::export::{PlacedFile, PlacedPart};
 use super::job::Job;

@@ -19,7 +19,7 @@ pub struct DedupReport {
     pub per_file: Vec<FileReport>,
     /// The most repeated passages, in descending order of repeated bytes.
     pub passages: Vec<RepeatedPassage>,
-    /// Files next to the output: those of an exported index, or exported ranges.
+    /// Additional output files: an exported index, or exported ranges.
     pub exported: Vec<OutputFile>,
     /// Whether the result existed already and nothing was written. The figures are then those of the run that wrote it.
     pub nothing_to_do: bool,
@@ -47,13 +47,13 @@ pub struct Figures {
     pub text_bytes: u64,
     /// Number of repeated ranges.
     pub ranges: u64,
-    /// Bytes of the ranges, before they are cut to whole characters.
+    /// Bytes of the ranges, before they are shrunk to whole characters.
     pub range_bytes: u64,
     /// Bytes of the ranges after each is shrunk to whole characters, which are removed or annotated.
     pub removed_bytes: u64,
-    /// Documents with at least one range.
+    /// Number of documents with at least one range.
     pub changed_documents: u64,
-    /// Documents whose whole text is removed, or would be.
+    /// Number of documents whose whole text is removed, or would be.
     pub emptied_documents: u64,
 }
 

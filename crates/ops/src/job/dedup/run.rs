@@ -52,7 +52,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         return opened.nothing();
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
-    // An empty file is not reported: its output is empty as well.
+    // An empty file is not reported, because its output is empty as well.
     let mut problems = opened.inputs.leave_out_damage(&plan.text_key, &context.options, cancel)?;
     problems.extend(tables::check(plan, &opened.inputs, threads, cancel)?);
     for problem in problems {

@@ -1,4 +1,4 @@
-//! Division of the memory and the work of a run.
+//! The division of memory and work in a run.
 
 use gristmill_dedup::Rule;
 use serde::{Deserialize, Serialize};

@@ -288,7 +288,7 @@ impl<'a> OutputPiece<'a> {
         let (plan, context) = (self.job.plan, self.job.context);
         let fields = Fields::new(&plan.text_key);
         let (mut start, mut shortened, written) = (0, Vec::new(), Cell::new(0_u64));
-        // Both closures use the piece, one after the other.
+        // Both closures use the piece, but never at the same time.
         let writing = RefCell::new(self);
         let mut edit = |row: &Row<'_>, ranges: &mut Vec<std::ops::Range<usize>>| {
             let (kind, text) = row_kind(row);
@@ -330,7 +330,7 @@ impl<'a> OutputPiece<'a> {
         Ok(len)
     }
 
-    /// Waits until the piece is next in order, and writes the output held so far.
+    /// Waits until the piece is next in order, and writes the buffered output.
     fn take_turn(&mut self) -> Outcome<()> {
         if self.down.is_none() {
             let sheet = self.sheet;
@@ -343,7 +343,7 @@ impl<'a> OutputPiece<'a> {
         }
     }
 
-    /// Writes bytes of output, or holds them up to the limit.
+    /// Writes output, or buffers it up to the limit if the piece is not next in order.
     fn write_bytes(&mut self, bytes: &[u8]) -> Outcome<()> {
         if let Some(down) = &mut self.down {
             return down.open(self.job, self.file)?.write(bytes);
@@ -366,7 +366,7 @@ impl<'a> OutputPiece<'a> {
         }
     }
 
-    /// Begins the next file if the line of an index belongs to one; the piece is always the next in order then.
+    /// Begins the next file if the line of an index belongs to one. The piece must then be next in order.
     fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
@@ -387,7 +387,7 @@ impl<'a> OutputPiece<'a> {
         down.lines.append(&mut self.lines);
     }
 
-    /// Records the line of wanted positions.
+    /// Records the lines that contain the wanted positions.
     fn record_places(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
         while let Some(at) = self.requested.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);

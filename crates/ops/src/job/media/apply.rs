@@ -1,4 +1,4 @@
-//! Writes rows into a private copy of the database, and publishes that copy.
+//! Writes rows to a private copy of the database, and publishes the copy.
 
 use super::target::Target;
 use super::MediaReport;
@@ -31,7 +31,7 @@ pub(super) struct DatabaseDraft {
     old: Option<FileInfo>,
 }
 
-/// Writes the rows into a copy of the database.
+/// Writes the rows to a copy of the database.
 pub(super) fn fill_database(
     context: &TaskContext,
     plan: &PrepareMediaPlan,

@@ -34,9 +34,9 @@ pub struct MediaReport {
     pub rows_written: u64,
     /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of missing entries that were kept.
+    /// Number of rows of missing entries that were kept.
     pub stale: u64,
-    /// Rows of missing entries that were removed.
+    /// Number of rows of missing entries that were removed.
     pub pruned: u64,
     /// Files as written.
     pub files: Vec<OutputFile>,

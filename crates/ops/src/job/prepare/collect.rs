@@ -22,7 +22,7 @@ pub(super) struct Selection {
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,
-    /// Excludes that the previous run added itself.
+    /// Excludes that the previous run added automatically.
     pub(super) added: HashSet<String>,
     /// Excludes among `added` that are decided again.
     pub(super) redecided: HashSet<String>,

@@ -53,7 +53,7 @@ pub struct MediaSummary {
     pub rows_written: u64,
     /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of entries that are no longer in any shard.
+    /// Number of rows of entries that are no longer in any shard.
     pub stale: u64,
 }
 

@@ -194,7 +194,7 @@ fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> Outco
     let listing = Listing::of(&facts.root).map_err(|error| Failure::io("looking for indexes", &facts.root, &error))?;
     let lacks = |(name, samples): &&(String, u64)| {
         let index = listing.info(&facts.root.join(index_name(name))).ok().flatten();
-        // A shard without samples may have no index.
+        // A shard without samples need not have an index.
         *samples > 0 && index.is_none_or(|file| file.len() != WORD_BYTES as u64 * (samples + 1))
     };
     Ok(prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect())

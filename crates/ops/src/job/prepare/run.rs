@@ -199,7 +199,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds the findings of the opening to the report, once.
+/// Adds the findings from opening the data set to the report, once.
 fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
     let kept = context.shared.problems.to_vec();
     let concerns = dataset::concerns(Some(&context.plan));

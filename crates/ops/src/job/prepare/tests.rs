@@ -52,7 +52,8 @@ fn run_with(plan: &PreparePlan, threads: usize) -> Outcome<PrepareReport> {
     PrepareJob::start(plan.clone(), RunOptions { threads, ..RunOptions::default() }, None)?.wait()
 }
 
-/// Asserts that every file of the reference exists with the same bytes. The database is compared by another test, and the uuid is random.
+/// Asserts that every file of the reference program exists with the same bytes. The database is compared by another test, and the uuid is
+/// random.
 fn assert_golden(case: &str, root: &Path) {
     let mut compared = 0;
     for name in files_below(&golden(case, "expected")) {
