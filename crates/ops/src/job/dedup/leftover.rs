@@ -73,7 +73,7 @@ pub(super) fn remove_previous(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     }
 }
 
-/// Returns the scratch folder of a stopped run, if it is outside of its run folder.
+/// Returns the folder that the user chose for the scratch of a stopped run (`--scratch`); `None` if it is in the run folder.
 pub fn external_scratch(own: &RunFolder) -> Option<PathBuf> {
     let note = read(&own.work_folder()).ok().flatten()?;
     note.path.parent().map(Path::to_owned)
